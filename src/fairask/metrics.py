@@ -1,0 +1,236 @@
+"""Weighted group rates and fairness violations, for any number of groups.
+
+The four metrics compare, across groups, the probability of predicting 1 given a condition on the
+true label: y = 1 (``tprp``), y = 0 (``fprp``), both (``eo``), or none (``dp``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairask.exceptions import suggest
+
+__all__ = ["METRICS", "GroupRates", "check_metric", "encode_groups", "group_rates", "violation"]
+
+Float = NDArray[np.float64]
+Int = NDArray[np.int64]
+
+#: Metric name -> the label values on which its rates are conditioned (``None``: unconditional).
+METRICS: dict[str, tuple[int | None, ...]] = {
+    "tprp": (1,),
+    "fprp": (0,),
+    "eo": (1, 0),
+    "dp": (None,),
+}
+
+
+@dataclass(frozen=True)
+class GroupRates:
+    """Rates of predicting 1, one entry a group; NaN where a group has no weight in the condition.
+
+    Attributes
+    ----------
+    groups : list
+        The group values, sorted.
+    tpr, fpr, selection_rate : ndarray
+        P(h=1 | y=1, g), P(h=1 | y=0, g) and P(h=1 | g).
+    positive_weight, negative_weight : ndarray
+        The weight of rows with y = 1 and y = 0 in each group.
+    """
+
+    groups: list[Any]
+    tpr: Float
+    fpr: Float
+    selection_rate: Float
+    positive_weight: Float
+    negative_weight: Float
+
+    def conditioned(self, label: int | None) -> Float:
+        """Return the rates given y = ``label`` (``None``: all rows)."""
+        return {1: self.tpr, 0: self.fpr, None: self.selection_rate}[label]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return columns that any data-frame library reads.
+
+        Examples
+        --------
+        >>> group_rates([1, 0], [1, 0], ["a", "b"]).to_dict()["group"]
+        ['a', 'b']
+        """
+        return {
+            "group": list(self.groups),
+            "tpr": self.tpr.tolist(),
+            "fpr": self.fpr.tolist(),
+            "selection_rate": self.selection_rate.tolist(),
+            "positive_weight": self.positive_weight.tolist(),
+            "negative_weight": self.negative_weight.tolist(),
+        }
+
+
+def check_metric(metric: str) -> tuple[int | None, ...]:
+    """Return the label conditions of ``metric``, or raise naming the known ones.
+
+    Examples
+    --------
+    >>> check_metric("eo")
+    (1, 0)
+    >>> check_metric("tpr")
+    Traceback (most recent call last):
+        ...
+    ValueError: metric='tpr' is unknown; did you mean 'tprp'?
+    """
+    if not isinstance(metric, str) or metric not in METRICS:
+        raise ValueError(f"metric={metric!r} is unknown; {suggest(metric, METRICS)}")
+    return METRICS[metric]
+
+
+def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], Int]:
+    """Return the distinct group values, sorted, and an integer code for each row.
+
+    Any hashable values serve; those that cannot be ordered among each other are ordered by
+    their type and text, so that codes do not depend on the order of the rows.
+
+    Examples
+    --------
+    >>> encode_groups(["m", "f", "m"])
+    (['f', 'm'], array([1, 0, 1]))
+    """
+    values: list[Any] = groups.tolist() if hasattr(groups, "tolist") else list(groups)  # type: ignore[arg-type]
+    if any(isinstance(v, list) for v in values):
+        raise ValueError(f"{name} must be one-dimensional; combine several columns into tuples first")
+    if not isinstance(groups, np.ndarray):
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+    else:
+        array = groups
+    if array.dtype != object and array.ndim == 1:
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise ValueError(
+                f"{name} has missing values (NaN); give them a group of their own or drop the rows"
+            )
+        unique, codes = np.unique(array, return_inverse=True)
+        return unique.tolist(), codes.astype(np.int64)
+    if any(v is None or (isinstance(v, float) and np.isnan(v)) for v in values):
+        raise ValueError(f"{name} has missing values; give them a group of their own or drop the rows")
+    distinct: set[Any] = set(values)
+    try:
+        ordered: list[Any] = sorted(distinct)
+    except TypeError:
+        ordered = sorted(distinct, key=lambda v: (type(v).__name__, repr(v)))
+    index = {v: i for i, v in enumerate(ordered)}
+    return ordered, np.array([index[v] for v in values], dtype=np.int64)
+
+
+def _binary(y: ArrayLike, pos_label: Any) -> Float:
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got shape {y.shape}")
+    if pos_label is not None:
+        return np.asarray(y == pos_label, dtype=np.float64)
+    if y.dtype.kind not in "biuf" or not np.isin(y, (0, 1)).all():
+        bad = sorted({repr(v) for v in y.tolist() if v not in (0, 1)})[:3]
+        raise ValueError(
+            f"y must hold 0 and 1, got {', '.join(bad)}; name the positive class with pos_label="
+        )
+    return y.astype(np.float64)
+
+
+def _soft(pred: ArrayLike, pos_label: Any) -> Float:
+    pred = np.asarray(pred)
+    if pred.ndim != 1:
+        raise ValueError(f"pred must be one-dimensional, got shape {pred.shape}")
+    if pos_label is not None and (pred.dtype.kind not in "bf" or np.isin(pred, pos_label).any()):
+        return np.asarray(pred == pos_label, dtype=np.float64)
+    if pred.dtype.kind not in "biuf":
+        raise ValueError(
+            "pred must hold 0/1 predictions or probabilities; name the positive class with pos_label="
+        )
+    pred = pred.astype(np.float64)
+    if not ((pred >= 0) & (pred <= 1)).all():
+        raise ValueError(f"pred must lie in [0, 1], got values from {pred.min()} to {pred.max()}")
+    return pred
+
+
+def group_rates(
+    y: ArrayLike,
+    pred: ArrayLike,
+    groups: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> GroupRates:
+    """Weighted rates of predicting 1 by group.
+
+    Parameters
+    ----------
+    y : array-like of 0 and 1
+        True labels (or any labels, with ``pos_label``).
+    pred : array-like
+        Predictions; soft values are a randomised classifier's P(h=1).
+    groups : array-like
+        Protected attribute, any hashable values.
+    sample_weight : array-like, optional
+        Non-negative weights.
+    pos_label : optional
+        The value of ``y`` that counts as 1.
+
+    Examples
+    --------
+    >>> rates = group_rates([1, 1, 0, 1], [1, 0, 0, 1], ["a", "a", "b", "b"])
+    >>> rates.groups, rates.tpr.tolist()
+    (['a', 'b'], [0.5, 1.0])
+    """
+    truth, soft = _binary(y, pos_label), _soft(pred, pos_label)
+    names, codes = encode_groups(groups)
+    weight = np.ones_like(truth) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    lengths = {"y": len(truth), "pred": len(soft), "groups": len(codes), "sample_weight": len(weight)}
+    if len(set(lengths.values())) != 1:
+        raise ValueError("lengths disagree: " + ", ".join(f"{k} has {n}" for k, n in lengths.items()))
+    if not len(truth):
+        raise ValueError("y is empty")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError("sample_weight must be finite and not negative")
+
+    def sums(values: Float) -> Float:
+        return np.bincount(codes, weights=values, minlength=len(names)).astype(np.float64)
+
+    positive, negative = sums(weight * truth), sums(weight * (1 - truth))
+    hit, false = sums(weight * truth * soft), sums(weight * (1 - truth) * soft)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return GroupRates(
+            groups=names,
+            tpr=hit / positive,
+            fpr=false / negative,
+            selection_rate=(hit + false) / (positive + negative),
+            positive_weight=positive,
+            negative_weight=negative,
+        )
+
+
+def violation(
+    y: ArrayLike,
+    pred: ArrayLike,
+    groups: ArrayLike,
+    metric: str = "tprp",
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """Largest pairwise difference between groups in the rates of ``metric``.
+
+    ``"tprp"`` is the paper's L^TP, ``"eo"`` its L^EO (the larger of the true- and false-positive
+    differences), ``"fprp"`` and ``"dp"`` likewise for false positives and selection.
+    NaN when a group has no weight in a condition: the rate is unknown, not zero.
+
+    Examples
+    --------
+    >>> violation([1, 1, 0, 1], [1, 0, 0, 1], ["a", "a", "b", "b"])
+    0.5
+    """
+    conditions = check_metric(metric)
+    rates = group_rates(y, pred, groups, sample_weight=sample_weight, pos_label=pos_label)
+    return float(np.max([np.ptp(rates.conditioned(label)) for label in conditions]))
