@@ -150,9 +150,10 @@ def _soft(pred: ArrayLike, pos_label: Any) -> Float:
             "pred must hold 0/1 predictions or probabilities; name the positive class with pos_label="
         )
     pred = pred.astype(np.float64)
-    if not ((pred >= 0) & (pred <= 1)).all():
+    # A mixture's weights add up to 1 only within rounding.
+    if not ((pred >= -1e-9) & (pred <= 1 + 1e-9)).all():
         raise ValueError(f"pred must lie in [0, 1], got values from {pred.min()} to {pred.max()}")
-    return pred
+    return np.asarray(np.clip(pred, 0.0, 1.0))
 
 
 def group_rates(

@@ -1,0 +1,209 @@
+"""The dual search: from one constrained problem to a few weighted, unconstrained fits.
+
+For multipliers mu the Lagrangian is a weighted classification problem (Agarwal et al. 2018), so a
+base learner gives a candidate classifier. Candidates are kept with their error and rates, and the
+best mixture of them is returned. Which mu to try next:
+
+* two groups and one condition leave one number: bracket it and bisect;
+* otherwise column generation: the mixture program's duals are the next mu. A surrogate loss can stall
+  there, so the mean of the mu of the mixture's members, bisection's analogue, is tried in turn.
+
+Problems are solved in step, so that a learner that can fit many at once does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairask.metrics import Float, Int
+from fairask.oracle._mixture import Mixture, best_mixture, best_single
+from fairask.oracle._moments import Moments
+
+__all__ = ["BaseLearner", "Solution", "search"]
+
+_FIRST_STEP = 0.05
+_LARGEST_MULTIPLIER = 20.0
+#: How often the bracket is halved; the mixture interpolates the rest.
+_CUTS = 2
+#: A new column must promise this much error, or the search ends.
+_WORTHWHILE = 1e-3
+
+
+class BaseLearner(Protocol):
+    """Fits classifiers to signed costs: predict 1 where the cost is negative, weight its size."""
+
+    batched: bool  #: whether many fits cost little more than one
+
+    def fit(self, costs: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+        """Return one rule a row of ``costs`` (p, n) and their 0/1 predictions on the sample (p, n)."""
+        ...
+
+
+@dataclass
+class Candidates:
+    """What one problem has tried: rules, errors, rates and the cell multipliers that made them."""
+
+    rules: list[Any] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    rates: list[Float] = field(default_factory=list)
+    multipliers: list[Float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The mixture found for one problem and the record of the search."""
+
+    rules: list[Any]
+    mixture: Mixture
+    candidates: Candidates
+    rates: Float
+
+    @property
+    def members(self) -> tuple[list[Any], Float]:
+        """Rules with positive weight, and their weights."""
+        used = np.flatnonzero(self.mixture.weights)
+        return [self.rules[j] for j in used], self.mixture.weights[used]
+
+    def sample(self, rng: np.random.Generator) -> Any:
+        """Draw one rule of the mixture."""
+        rules, weights = self.members
+        return rules[rng.choice(len(rules), p=weights / weights.sum())]
+
+
+class _Game:
+    """Fits for chosen problems at chosen multipliers and books the results."""
+
+    def __init__(self, moments: Moments, learner: BaseLearner) -> None:
+        self.moments, self.learner = moments, learner
+        self.tried = [Candidates() for _ in range(len(moments))]
+
+    def play(self, problems: Int, multipliers: Float, starts: Sequence[Any] | None = None) -> Float:
+        """Fit each problem at its cell multipliers (q, cells); return the candidates' rates (q, cells)."""
+        part = self.moments.select(problems)
+        rules, predictions = self.learner.fit(part.costs(multipliers), starts)
+        errors, rates = part.errors(predictions), part.rates(predictions)
+        for i, problem in enumerate(problems):
+            tried = self.tried[problem]
+            tried.rules.append(rules[i])
+            tried.errors.append(float(errors[i]))
+            tried.rates.append(rates[i])
+            tried.multipliers.append(multipliers[i])
+        return rates
+
+    def best(self, problem: int, tolerance: float, randomized: bool) -> Mixture:
+        tried = self.tried[problem]
+        gaps = self.moments.gaps(np.array(tried.rates), problem)
+        choose = best_mixture if randomized else best_single
+        return choose(np.array(tried.errors), gaps, tolerance)
+
+    def violation(self, problem: int, rates: Float) -> float:
+        return float(max(self.moments.gaps(rates, problem).max(initial=0.0), 0.0))
+
+
+def search(
+    moments: Moments, learner: BaseLearner, tolerance: float, *, randomized: bool = True, max_fits: int = 60
+) -> list[Solution]:
+    """Solve every problem of ``moments`` within ``tolerance``, with at most ``max_fits`` fits each."""
+    game = _Game(moments, learner)
+    everything = np.arange(len(moments))
+    rates = game.play(everything, np.zeros(moments.occupied.shape))
+    broken = np.array([game.violation(i, rate) for i, rate in enumerate(rates)]) > tolerance + 1e-9
+    method = _bisect if len(moments.pairs) == 2 and learner.batched else _generate
+    if broken.any():
+        method(game, everything[broken], tolerance, max_fits)
+    solutions = []
+    for i in range(len(moments)):
+        mixture = game.best(i, tolerance, randomized and bool(broken[i]))
+        tried = game.tried[i]
+        solutions.append(Solution(tried.rules, mixture, tried, mixture.weights @ np.array(tried.rates)))
+    return solutions
+
+
+def _bisect(game: _Game, problems: Int, tolerance: float, max_fits: int) -> None:
+    """One multiplier, for rate 0 minus rate 1: double it until the gap is closed, then bisect."""
+    sign = np.array([np.sign(game.tried[i].rates[0] @ [1.0, -1.0]) for i in problems])
+    low, high = np.zeros(len(problems)), np.full(len(problems), _FIRST_STEP)
+    low_rule = [game.tried[i].rules[0] for i in problems]
+    cuts = np.full(len(problems), -1)
+    live = np.arange(len(problems))
+    for _ in range(max_fits - 1):
+        at = np.where(cuts < 0, high, 0.5 * (low + high))
+        mu = (sign * at)[live, None] * [1.0, -1.0]
+        rates = game.play(problems[live], mu, [low_rule[j] for j in live])
+        closed = sign[live] * (rates @ [1.0, -1.0]) <= tolerance
+        for j, inside in zip(live, closed, strict=True):
+            bracketed = inside or cuts[j] >= 0
+            if inside:
+                high[j] = at[j]
+            else:
+                low[j], low_rule[j] = at[j], game.tried[problems[j]].rules[-1]
+                if not bracketed:
+                    high[j] *= 2.0
+            cuts[j] += bracketed
+        # A multiplier beyond the largest closes nothing: the sample has no rule within the tolerance.
+        live = live[(cuts[live] < _CUTS) & (high[live] <= _LARGEST_MULTIPLIER)]
+        if not len(live):
+            return
+
+
+def _generate(game: _Game, problems: Int, tolerance: float, max_fits: int) -> None:
+    """Climb until the gaps are closed, then generate columns; all problems in step."""
+    _climb(game, problems, tolerance)
+    pairs, n_cells = game.moments.pairs, game.moments.occupied.shape[1]
+    mixtures = {i: game.best(i, tolerance, True) for i in problems.tolist()}
+    stalls = dict.fromkeys(mixtures, 0)
+    while True:
+        live = [i for i in mixtures if stalls[i] < 2 and len(game.tried[i].errors) < max_fits]
+        if not live:
+            return
+        multipliers, starts = [], []
+        for i in live:
+            used = np.flatnonzero(mixtures[i].weights)
+            if stalls[i]:
+                multipliers.append(np.mean([game.tried[i].multipliers[j] for j in used], axis=0))
+            else:
+                multipliers.append(_by_cell(mixtures[i].multipliers, pairs, n_cells))
+            starts.append(game.tried[i].rules[used[np.argmax(mixtures[i].weights[used])]])
+        rates = game.play(np.array(live), np.array(multipliers), starts)
+        for i, rate in zip(live, rates, strict=True):
+            mixture = mixtures[i]
+            prices = mixture.multipliers
+            reduced = (
+                game.tried[i].errors[-1] + prices @ (game.moments.gaps(rate, i) - tolerance) - mixture.bound
+            )
+            if reduced > -_WORTHWHILE:
+                stalls[i] += 1
+            else:
+                mixtures[i], stalls[i] = game.best(i, tolerance, True), 0
+
+
+def _climb(game: _Game, problems: Int, tolerance: float) -> None:
+    """Push harder and harder against each gap that no candidate has closed yet."""
+    pairs, n_cells = game.moments.pairs, game.moments.occupied.shape[1]
+    prices = {i: np.zeros(len(pairs)) for i in problems.tolist()}
+    step = _FIRST_STEP
+    while prices and step <= _LARGEST_MULTIPLIER:
+        for i in list(prices):
+            gaps = game.moments.gaps(np.array(game.tried[i].rates), i)
+            excess = np.where(gaps.min(axis=0) > tolerance, gaps[-1] - tolerance, 0.0)
+            if excess.any():
+                prices[i] = prices[i] + step * excess / excess.max()
+            else:
+                del prices[i]
+        if prices:
+            live = list(prices)
+            multipliers = np.array([_by_cell(prices[i], pairs, n_cells) for i in live])
+            game.play(np.array(live), multipliers, [game.tried[i].rules[-1] for i in live])
+        step *= 2.0
+
+
+def _by_cell(pair_multipliers: Float, pairs: list[tuple[int, int]], n_cells: int) -> Float:
+    out = np.zeros(n_cells)
+    for value, (a, b) in zip(pair_multipliers, pairs, strict=True):
+        out[a] += value
+        out[b] -= value
+    return out
