@@ -1,0 +1,41 @@
+"""The datasets by name. Adding a table is one file with a ``SPEC`` and one entry here."""
+
+from __future__ import annotations
+
+from fairask.datasets import _adult, _bank, _compas, _crime, _drug, _german
+from fairask.datasets._spec import Spec
+from fairask.exceptions import suggest
+
+__all__ = ["CATALOG", "SYNTHETIC", "check_name", "names"]
+
+CATALOG: dict[str, Spec] = {
+    module.SPEC.name: module.SPEC for module in (_adult, _bank, _compas, _crime, _drug, _german)
+}
+#: The one dataset that is generated and not read.
+SYNTHETIC = "synthetic"
+
+
+def names() -> list[str]:
+    """Return the names that ``load`` knows.
+
+    Examples
+    --------
+    >>> names()
+    ['adult', 'bank', 'compas', 'crime', 'drug', 'german', 'synthetic']
+    """
+    return sorted([*CATALOG, SYNTHETIC])
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` if it is known, or raise naming the nearest known one.
+
+    Examples
+    --------
+    >>> check_name("germany")
+    Traceback (most recent call last):
+    ...
+    ValueError: unknown dataset 'germany'; did you mean 'german'?
+    """
+    if name not in names():
+        raise ValueError(f"unknown dataset {name!r}; {suggest(name, names())}")
+    return name
