@@ -1,7 +1,18 @@
 """fairask: fair active learning in low-data regimes."""
 
+from fairask.learner import FairActiveLearner, Query, evaluate, simulate
 from fairask.metrics import group_rates, violation
+from fairask.oracle import EmpiricalFairOracle
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "group_rates", "violation"]
+__all__ = [
+    "EmpiricalFairOracle",
+    "FairActiveLearner",
+    "Query",
+    "__version__",
+    "evaluate",
+    "group_rates",
+    "simulate",
+    "violation",
+]

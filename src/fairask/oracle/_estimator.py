@@ -159,13 +159,16 @@ class EmpiricalFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(
                     f"sensitive_features has one group only ({groups[0]!r}); two or more are needed"
                 )
-        self._solve(X, labels, codes, groups, weight, fairness)
-        return self
+        return self.fit_codes(X, labels, codes, groups, weight, fairness)
 
-    def _solve(
+    def fit_codes(
         self, X: Any, labels: Float, codes: Int, groups: list[Any], risk_weight: Float, fairness_weight: Float
-    ) -> None:
-        """Fit on checked arrays: 0/1 labels (one class may be missing) and group codes."""
+    ) -> EmpiricalFairOracle:
+        """Fit on arrays already checked: 0/1 labels, one of which may be missing, and group codes.
+
+        For callers that know the classes and groups beforehand (set ``classes_`` first), as a learner does
+        whose first labels are all alike.
+        """
         tolerance = check_tolerance(self.tolerance)
         self.groups_ = np.array([*groups, None], dtype=object)[:-1]  # tuples stay whole
         moments = Moments.build(
@@ -174,6 +177,9 @@ class EmpiricalFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         (solution,) = self._search(X, moments, tolerance)
         self._store(solution, moments)
         self._warn(moments, tolerance)
+        if not hasattr(self, "n_features_in_"):
+            self.n_features_in_ = X.shape[1]
+        return self
 
     def _search(self, X: Any, moments: Moments, tolerance: float) -> list[Solution]:
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))

@@ -1,0 +1,411 @@
+"""FairActiveLearner: ask for rows, tell their labels, read off a fair model."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array
+
+from fairask.exceptions import FairaskWarning, suggest
+from fairask.learner._log import LABELLED, SKIPPED, DrawLog
+from fairask.metrics import Float, Int, check_metric, encode_groups
+from fairask.oracle import EmpiricalFairOracle, Solution
+from fairask.oracle._estimator import check_tolerance
+from fairask.oracle._learners import fast_ridge
+from fairask.pool import Pool
+from fairask.sampling import WEIGHTS, draw
+from fairask.strategies import Labelled, Strategy, make_strategy, uniform_proposal
+
+__all__ = ["FairActiveLearner", "Query"]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Rows to label: ``indices`` into the pool, with the probability and component of each draw."""
+
+    batch_id: int
+    indices: Int
+    propensities: Float
+    components: list[str]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class FairActiveLearner:
+    """Fair active learning by ask and tell.
+
+    Parameters
+    ----------
+    X : array-like of shape (rows, features), or a data frame for an ``estimator`` that takes one
+        The pool of unlabelled rows.
+    sensitive_features : array-like of shape (rows,)
+        Protected attribute of each row, two or more groups.
+    strategy : str or Strategy
+        ``"fare"``, ``"passive"``, ``"group_balanced"``, ``"uncertainty"``, or an object with ``propose``.
+    strategy_params : dict, optional
+        Settings for a strategy given by name, e.g. ``{"k": 10, "diff_share": 1.0}``.
+    metric : {"tprp", "fprp", "eo", "dp"}
+    tolerance : float in [0, 1]
+        The violation to stay within on the population (the paper's alpha).
+    margin : "sqrt_n", float or None
+        What is subtracted from the tolerance when fitting on n labels: 1/sqrt(n) as in the paper, a
+        number, or nothing.
+    estimator : classifier, optional
+        Base learner of the oracle; None is logistic regression without penalty.
+    oracle : estimator, optional
+        A fair oracle to use as a template instead of ``EmpiricalFairOracle(estimator)``.
+    risk_weights, fairness_weights : {"ips", "lure", "none"}
+        Importance weights of the labelled rows in the error and in the rates.
+    batch_size : int
+        Rows a batch when ``ask`` is not told.
+    classes : pair
+        The two labels; the second is the positive one.
+    random_state : int, optional
+        The same seed gives the same answers.
+
+    Examples
+    --------
+    >>> from fairask.datasets import load
+    >>> data = load("german")
+    >>> learner = FairActiveLearner(data.X, data.groups, batch_size=50, random_state=0)
+    >>> for _ in range(3):
+    ...     query = learner.ask()
+    ...     learner.tell(query.indices, data.y[query.indices])
+    >>> learner.model_.predict(data.X[:3]).shape
+    (3,)
+    >>> learner.history_["labels"].tolist()
+    [50, 100, 150]
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        sensitive_features: ArrayLike,
+        *,
+        strategy: str | Strategy = "fare",
+        strategy_params: dict[str, Any] | None = None,
+        metric: str = "tprp",
+        tolerance: float = 0.1,
+        margin: str | float | None = "sqrt_n",
+        estimator: Any = None,
+        oracle: Any = None,
+        risk_weights: str = "ips",
+        fairness_weights: str = "ips",
+        batch_size: int = 25,
+        classes: tuple[Any, Any] = (0, 1),
+        random_state: int | None = None,
+    ) -> None:
+        check_metric(metric)
+        self.strategy = make_strategy(strategy, **(strategy_params or {}))
+        self.metric = metric
+        self.tolerance = check_tolerance(tolerance)
+        self.margin = _check_margin(margin)
+        self.risk_weights = _check_weights(risk_weights, "risk_weights")
+        self.fairness_weights = _check_weights(fairness_weights, "fairness_weights")
+        self.batch_size = _check_count(batch_size, "batch_size")
+        if len(classes) != 2 or classes[0] == classes[1]:
+            raise ValueError(f"classes={classes!r} must be two different labels, the positive one second")
+        self.classes = (classes[0], classes[1])
+        if random_state is not None and (not isinstance(random_state, (int, np.integer)) or random_state < 0):
+            raise ValueError(f"random_state={random_state!r} must be None or a whole number, 0 or more")
+        self.random_state = (
+            int(np.random.SeedSequence().generate_state(1)[0]) if random_state is None else random_state
+        )
+        if oracle is not None and estimator is not None:
+            raise ValueError("estimator and oracle were both given; set the estimator in the oracle")
+        self.estimator, self.oracle = estimator, oracle
+        template = EmpiricalFairOracle(estimator) if oracle is None else oracle
+        self._template = clone(template).set_params(metric=metric)
+        fast = fast_ridge(self._template.get_params().get("estimator"), 1) is not None
+        self.X = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
+        self.groups_, self._codes = encode_groups(sensitive_features, "sensitive_features")
+        if len(self._codes) != len(self.X):
+            raise ValueError(
+                f"lengths disagree: X has {len(self.X)} rows, sensitive_features {len(self._codes)}"
+            )
+        if len(self.groups_) < 2:
+            raise ValueError(
+                f"sensitive_features has one group only ({self.groups_[0]!r}); two or more are needed"
+            )
+        self._log = DrawLog(len(self._codes))
+        self._available: NDArray[np.bool_] = np.ones(len(self._codes), dtype=bool)
+        self._batches = 0
+        self._history: list[dict[str, Any]] = []
+        self._fitted: tuple[int, Any] | None = None
+        self._caught: list[warnings.WarningMessage] = []
+
+    # -- asking ---------------------------------------------------------------------------------
+
+    def ask(self, n: int | None = None) -> Query:
+        """Choose ``n`` rows (default ``batch_size``) to label next.
+
+        Rows asked for and not answered yet are not asked again; the strategy sees the labels so far.
+        """
+        n = self.batch_size if n is None else _check_count(n, "n")
+        left = int(self._available.sum())
+        if n > left:
+            raise ValueError(f"n={n} rows were asked for, but the pool has {left} left")
+        # One stream a batch: no generator state to keep, and any batch can be replayed.
+        rng = np.random.default_rng([self.random_state, self._batches])
+        pool = Pool(self.X, self._codes, len(self.groups_), self._available)
+        if self._log.labelled():
+            proposal = self.strategy.propose(self._labelled(), pool, self._fit, rng)
+        else:
+            proposal = uniform_proposal(pool)
+        draws = draw(proposal, n, rng)
+        batch, self._batches = self._batches, self._batches + 1
+        self._log.add(draws, batch)
+        self._available[draws.indices] = False
+        return Query(batch, draws.indices, draws.propensities, draws.components)
+
+    # -- telling --------------------------------------------------------------------------------
+
+    def tell(self, indices: ArrayLike, labels: ArrayLike) -> None:
+        """Give labels of rows that were asked for, all or some, in any order.
+
+        Raises and changes nothing when a row was not asked for, is told twice, or a label is not one
+        of ``classes``.
+        """
+        rows, codes = self._checked(indices, labels)
+        for row in rows:
+            self._require(row, "asked")
+        batches: dict[int, None] = {}
+        for row, code in zip(rows, codes, strict=True):
+            entry = self._log.entries[self._log.position[row]]
+            entry.state, entry.label = LABELLED, code
+            batches[entry.batch] = None
+        self._log.version += 1
+        self._close(batches)
+
+    def correct(self, index: int, label: Any) -> None:
+        """Replace the label of a labelled row."""
+        (row,), (code,) = self._checked([index], [label])
+        self._require(row, LABELLED)
+        self._log.entries[self._log.position[row]].label = code
+        self._log.version += 1
+
+    def skip(self, indices: ArrayLike) -> None:
+        """Set aside rows that were asked for and cannot be labelled; they are not asked again."""
+        rows = self._rows(indices)
+        for row in rows:
+            self._require(row, "asked")
+        batches: dict[int, None] = {}
+        for row in rows:
+            entry = self._log.entries[self._log.position[row]]
+            entry.state = SKIPPED
+            batches[entry.batch] = None
+        self._close(batches)
+
+    def _close(self, batches: dict[int, None]) -> None:
+        """Fit and record when a batch is answered in full."""
+        if any(not self._log.open_rows(batch) for batch in batches) and self._log.labelled():
+            self._record()
+
+    def _rows(self, indices: ArrayLike) -> list[int]:
+        array = np.atleast_1d(np.asarray(indices))
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise ValueError(f"indices must be whole numbers, got {indices!r}")
+        rows: list[int] = array.tolist()
+        repeated = [row for row, times in Counter(rows).items() if times > 1]
+        if repeated:
+            raise ValueError(f"indices name row {repeated[0]} more than once")
+        return rows
+
+    def _checked(self, indices: ArrayLike, labels: ArrayLike) -> tuple[list[int], list[int]]:
+        rows = self._rows(indices)
+        values = np.atleast_1d(np.asarray(labels)).tolist()
+        if len(values) != len(rows):
+            raise ValueError(f"lengths disagree: {len(rows)} indices, {len(values)} labels")
+        index = {self.classes[0]: 0, self.classes[1]: 1}
+        for row, value in zip(rows, values, strict=True):
+            if value not in index:
+                raise ValueError(f"label {value!r} of row {row} is not one of the classes {self.classes!r}")
+        return rows, [index[value] for value in values]
+
+    def _require(self, row: int, state: str) -> None:
+        entry = self._log.entry(row)
+        if entry is None:
+            raise ValueError(
+                f"row {row} was never asked for" if 0 <= row < len(self._codes) else f"no row {row}"
+            )
+        if entry.state != state:
+            hint = "; use correct() to change its label" if entry.state == LABELLED else ""
+            raise ValueError(f"row {row} is {entry.state}, not {state}{hint}")
+
+    # -- fitting --------------------------------------------------------------------------------
+
+    @property
+    def effective_tolerance_(self) -> float:
+        """Tolerance at which the oracle is fitted now: the target less the margin, at least 0."""
+        n = len(self._log.labelled())
+        if self.margin is None or n == 0:
+            return self.tolerance
+        margin = n**-0.5 if self.margin == "sqrt_n" else float(self.margin)
+        return max(self.tolerance - margin, 0.0)
+
+    def _labelled(self) -> Labelled:
+        indices, labels, _, _ = self._log.arrays()
+        return Labelled(
+            X=Pool(self.X, self._codes, len(self.groups_)).take(indices),
+            y=labels,
+            groups=self._codes[indices],
+            risk_weights=self._log.weights(self.risk_weights),
+            fairness_weights=self._log.weights(self.fairness_weights),
+            indices=indices,
+        )
+
+    def _oracle(self) -> Any:
+        seed = int(np.random.default_rng([self.random_state, 2**32 - 1]).integers(2**31))
+        return clone(self._template).set_params(tolerance=self.effective_tolerance_, random_state=seed)
+
+    def _fit(self, labels: Float | None = None, weights: Float | None = None) -> list[Solution]:
+        rows = self._labelled()
+        y = rows.y[None, :] if labels is None else labels
+        factor = 1.0 if weights is None else weights
+        solutions: list[Solution] = self._oracle().solve_many(
+            rows.X,
+            y,
+            rows.groups,
+            len(self.groups_),
+            factor * rows.risk_weights,
+            factor * rows.fairness_weights,
+        )
+        return solutions
+
+    def current_model(self) -> Any:
+        """The fair model fitted on all labels so far, without its warnings (the history has the facts)."""
+        if not self._log.labelled():
+            raise NotFittedError("no labels yet: ask() for rows and tell() their labels first")
+        if self._fitted is None or self._fitted[0] != self._log.version:
+            rows, oracle = self._labelled(), self._oracle()
+            oracle.classes_ = np.array(self.classes)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", FairaskWarning)
+                oracle.fit_codes(
+                    rows.X, rows.y, rows.groups, self.groups_, rows.risk_weights, rows.fairness_weights
+                )
+            self._fitted = (self._log.version, oracle)
+            self._caught = list(caught)
+        return self._fitted[1]
+
+    @property
+    def model_(self) -> Any:
+        """The fair model fitted on all labels so far; warns when it deserves no trust."""
+        model = self.current_model()
+        caught, self._caught = self._caught, []
+        for warning in caught:
+            warnings.warn(warning.message, warning.category, stacklevel=2)
+        return model
+
+    # -- what happened --------------------------------------------------------------------------
+
+    def _record(self) -> None:
+        model, rows = self.current_model(), self._labelled()
+        entry = {
+            "round": len(self._history),
+            "labels": len(rows),
+            "tolerance": self.effective_tolerance_,
+            "error": model.error_,
+            "violation": model.violation_,
+            "feasible": model.feasible_,
+            "interpolates": model.interpolates_,
+            "members": len(model.members_),
+        }
+        for code, group in enumerate(self.groups_):
+            entry[f"labels[{group}]"] = int((rows.groups == code).sum())
+        self._history.append(entry)
+
+    @property
+    def history_(self) -> dict[str, NDArray[Any]]:
+        """One entry for each answered batch, by column; any data-frame library reads it."""
+        columns = self._history[0] if self._history else {}
+        return {name: np.array([row[name] for row in self._history]) for name in columns}
+
+    @property
+    def labelled_indices_(self) -> Int:
+        """Labelled rows in draw order; the arrays below are aligned with it."""
+        return self._log.arrays()[0]
+
+    @property
+    def labels_(self) -> NDArray[Any]:
+        """Labels, as values of ``classes``."""
+        return np.asarray(np.array(self.classes)[self._log.arrays()[1].astype(int)])
+
+    @property
+    def propensities_(self) -> Float:
+        """Probability of each labelled row when it was drawn."""
+        return self._log.arrays()[2]
+
+    @property
+    def components_(self) -> list[str]:
+        """Component that drew each labelled row."""
+        return [e.component for e in self._log.labelled()]
+
+    @property
+    def risk_weights_(self) -> Float:
+        """Importance weights in the error."""
+        return self._log.weights(self.risk_weights)
+
+    @property
+    def fairness_weights_(self) -> Float:
+        """Importance weights in the rates."""
+        return self._log.weights(self.fairness_weights)
+
+    @property
+    def pending_indices_(self) -> Int:
+        """Rows asked for and not answered yet."""
+        return np.array(self._log.open_rows(), dtype=np.int64)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FairActiveLearner {self.strategy.name}, {self.metric} <= {self.tolerance}: "
+            f"{len(self._log.labelled())} labels of {len(self._codes)} rows>"
+        )
+
+    # -- keeping --------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the learner to one file, without pickle; see :func:`fairask.learner.load`."""
+        from fairask.learner._store import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], **given: Any) -> FairActiveLearner:
+        """Read a learner back; pass again what a file cannot hold (``estimator``, a custom strategy)."""
+        from fairask.learner._store import load
+
+        return load(path, **given)
+
+
+def _check_margin(margin: Any) -> str | float | None:
+    if margin is None or margin == "sqrt_n":
+        return margin  # type: ignore[no-any-return]
+    if isinstance(margin, str):
+        raise ValueError(
+            f"margin={margin!r} is unknown; {suggest(margin, ['sqrt_n'])}, or give a number or None"
+        )
+    if isinstance(margin, bool) or not 0 <= margin <= 1:
+        raise ValueError(f"margin={margin!r} must be 'sqrt_n', a number in [0, 1] or None")
+    return float(margin)
+
+
+def _check_weights(kind: Any, name: str) -> str:
+    if kind not in WEIGHTS:
+        raise ValueError(f"{name}={kind!r} is unknown; {suggest(kind, WEIGHTS)}")
+    return str(kind)
+
+
+def _check_count(n: Any, name: str) -> int:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise ValueError(f"{name}={n!r} must be a whole number, 1 or more")
+    return int(n)

@@ -1,0 +1,60 @@
+"""Which rows to label next: one file a method, a registry by name."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from fairask.exceptions import suggest
+from fairask.strategies._base import FairFit, Labelled, Strategy
+from fairask.strategies.fare import Fare
+from fairask.strategies.group_balanced import GroupBalanced
+from fairask.strategies.passive import Passive, uniform_proposal
+from fairask.strategies.uncertainty import Uncertainty
+
+__all__ = [
+    "STRATEGIES",
+    "FairFit",
+    "Fare",
+    "GroupBalanced",
+    "Labelled",
+    "Passive",
+    "Strategy",
+    "Uncertainty",
+    "make_strategy",
+    "uniform_proposal",
+]
+
+#: Strategy classes by name.
+STRATEGIES: dict[str, Any] = {cls.name: cls for cls in (Passive, GroupBalanced, Uncertainty, Fare)}
+
+
+def make_strategy(strategy: str | Strategy, **settings: Any) -> Strategy:
+    """Return a strategy by name and settings; an object that has ``propose`` is returned as it is.
+
+    Examples
+    --------
+    >>> make_strategy("fare", k=5)
+    Fare(k=5, sigma=0.1, diff_share=0.5)
+    >>> make_strategy("far")
+    Traceback (most recent call last):
+        ...
+    ValueError: strategy='far' is unknown; did you mean 'fare'?
+    """
+    if not isinstance(strategy, str):
+        if not hasattr(strategy, "propose"):
+            raise TypeError(
+                f"strategy must be a name or an object with propose(), got {type(strategy).__name__}"
+            )
+        if settings:
+            raise ValueError(f"settings {sorted(settings)} go with a strategy's name, not with an object")
+        return strategy
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy={strategy!r} is unknown; {suggest(strategy, STRATEGIES)}")
+    known = inspect.signature(STRATEGIES[strategy]).parameters
+    for name in settings:
+        if name not in known:
+            hint = suggest(name, known) if known else "it has no settings"
+            raise ValueError(f"{name!r} is no setting of strategy {strategy!r}; {hint}")
+    made: Strategy = STRATEGIES[strategy](**settings)
+    return made

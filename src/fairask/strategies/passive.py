@@ -1,0 +1,42 @@
+"""Passive sampling: every row is as likely as any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fairask.pool import Pool
+from fairask.sampling import UNIFORM, Proposal
+from fairask.strategies._base import FairFit, Labelled
+
+__all__ = ["Passive", "uniform_proposal"]
+
+
+def uniform_proposal(pool: Pool) -> Proposal:
+    """Every available row with the same probability.
+
+    Examples
+    --------
+    >>> uniform_proposal(Pool(np.zeros((4, 1)), np.zeros(4, int), 1)).components
+    {'uniform': array([0.25])}
+    """
+    return Proposal(pool.everything(), {UNIFORM: np.array([1.0 / len(pool)])}, {UNIFORM: 1.0})
+
+
+@dataclass(frozen=True)
+class Passive:
+    """Uniform sampling; with the fair oracle it is the paper's passive baseline.
+
+    Examples
+    --------
+    >>> Passive().name
+    'passive'
+    """
+
+    name: ClassVar[str] = "passive"
+
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+        """See :class:`Strategy`."""
+        return uniform_proposal(pool)
