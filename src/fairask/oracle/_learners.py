@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from fairask.metrics import Float
+from fairask.metrics import Float, Int
 from fairask.oracle._logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
 
 Bool = NDArray[np.bool_]
@@ -40,6 +40,10 @@ class LinearRule:
     def decide(self, X: Any) -> Bool:
         """Whether each row is predicted 1."""
         return np.asarray(X @ self.beta[:-1] > -self.beta[-1])
+
+    def shifted(self, by: float) -> LinearRule:
+        """The rule with its threshold raised."""
+        return LinearRule(np.r_[self.beta[:-1], self.beta[-1] - by], self.inverse)
 
     def proba(self, X: Any) -> Float:
         """Probability of 1 under the logistic model."""
@@ -126,6 +130,14 @@ class LogisticLearner:
             scores -= shift[:, None]
         rules = [LinearRule(b, h) for b, h in zip(beta, fit.inverse, strict=True)]
         return rules, (scores > 0).astype(np.float64)
+
+    def cuts(self, rule: LinearRule) -> tuple[Int, Float]:
+        """Rows in the order of their score, and the n + 1 thresholds between them (NaN between equals)."""
+        scores = self.X1 @ rule.beta
+        order = np.argsort(scores)
+        ranked = scores[order]
+        between = np.where(np.diff(ranked) > 1e-9, 0.5 * (ranked[1:] + ranked[:-1]), np.nan)
+        return order, np.r_[ranked[0] - 1.0, between, ranked[-1] + 1.0]
 
 
 def best_shift(scores: Float, costs: Float) -> Float:

@@ -77,7 +77,7 @@ class Solution:
 class _Game:
     """Fits for chosen problems at chosen multipliers and books the results."""
 
-    def __init__(self, moments: Moments, learner: BaseLearner) -> None:
+    def __init__(self, moments: Moments, learner: Any) -> None:
         self.moments, self.learner = moments, learner
         self.tried = [Candidates() for _ in range(len(moments))]
 
@@ -93,6 +93,25 @@ class _Game:
             tried.rates.append(rates[i])
             tried.multipliers.append(multipliers[i])
         return rates
+
+    def move_thresholds(self, problem: int, tolerance: float) -> None:
+        """Add, for each rule tried, its most accurate threshold that closes all gaps by itself.
+
+        The ends of the scan predict one class for everyone, so there always is one.
+        """
+        tried = self.tried[problem]
+        risk, shares = self.moments.risk[problem], self.moments.shares[problem]
+        for j, rule in enumerate(list(tried.rules)):
+            order, shift = self.learner.cuts(rule)
+            ends = np.zeros((1 + len(shares), 1))
+            sums = np.hstack([np.cumsum(np.vstack([risk, shares])[:, order[::-1]], axis=1)[:, ::-1], ends])
+            errors, rates = self.moments.base[problem] + sums[0], sums[1:].T
+            closed = self.moments.gaps(rates, problem).max(axis=1) <= tolerance
+            best = int(np.argmin(np.where(closed & np.isfinite(shift), errors, np.inf)))
+            tried.rules.append(rule.shifted(shift[best]))
+            tried.errors.append(float(errors[best]))
+            tried.rates.append(rates[best])
+            tried.multipliers.append(tried.multipliers[j])
 
     def best(self, problem: int, tolerance: float, randomized: bool) -> Mixture:
         tried = self.tried[problem]
@@ -118,6 +137,9 @@ def search(
     solutions = []
     for i in range(len(moments)):
         mixture = game.best(i, tolerance, randomized and bool(broken[i]))
+        if broken[i] and learner.batched and not (randomized and mixture.feasible):
+            game.move_thresholds(i, tolerance)
+            mixture = game.best(i, tolerance, randomized)
         tried = game.tried[i]
         solutions.append(Solution(tried.rules, mixture, tried, mixture.weights @ np.array(tried.rates)))
     return solutions
