@@ -35,7 +35,7 @@ class LinearRule:
     """Predict 1 where ``x @ beta[:-1] + beta[-1] > 0``; ``inverse`` warm-starts a neighbouring fit."""
 
     beta: Float
-    inverse: Float | None = None
+    inverse: NDArray[np.float32] | None = None
 
     def decide(self, X: Any) -> Bool:
         """Whether each row is predicted 1."""

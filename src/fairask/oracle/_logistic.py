@@ -44,15 +44,15 @@ def _loss(margin: Float, weight: Float, beta: Float, penalty: Float) -> Float:
     return np.asarray((weight * loss).sum(axis=1) + 0.5 * (penalty * beta * beta).sum(axis=1))
 
 
-def _inverse_hessian(X1: NDArray[np.float32], curvature: Float, penalty: Float) -> Float:
+def _inverse_hessian(X1: NDArray[np.float32], curvature: Float, penalty: Float) -> NDArray[np.float32]:
     # The Hessian only preconditions, so single precision serves, and A.T @ A of one array is half the work.
-    A = np.sqrt(curvature, dtype=np.float32)[:, :, None] * X1
-    hessian = np.matmul(A.transpose(0, 2, 1), A).astype(np.float64)
+    # (Fewer rows do not serve: rare one-hot levels vanish from them.)
+    A = np.sqrt(curvature.astype(np.float32))[:, :, None] * X1
+    hessian = np.matmul(A.transpose(0, 2, 1), A)
     diagonal = np.arange(X1.shape[1])
-    hessian[:, diagonal, diagonal] += penalty + 1e-7 * hessian[:, diagonal, diagonal].max(
-        axis=1, keepdims=True
-    )
-    return np.linalg.inv(hessian)
+    largest = hessian[:, diagonal, diagonal].max(axis=1, keepdims=True)
+    hessian[:, diagonal, diagonal] += penalty.astype(np.float32) + np.float32(1e-6) * largest
+    return np.asarray(np.linalg.inv(hessian), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class LogisticFit:
     """Coefficients (p, d) and the inverse Hessians (p, d, d) that warm-start a neighbouring problem."""
 
     beta: Float
-    inverse: Float
+    inverse: NDArray[np.float32]
 
 
 def solve_logistic(
@@ -107,7 +107,7 @@ def solve_logistic(
     penalty = np.full(d, ridge)
     penalty[-1] = INTERCEPT_RIDGE
     beta = np.zeros((p, d)) if start is None else start.beta.copy()
-    inverse = np.zeros((p, d, d)) if start is None else start.inverse.copy()
+    inverse = np.zeros((p, d, d), dtype=np.float32) if start is None else start.inverse.copy()
     fresh = np.full(p, start is None)
     sign = 2.0 * target - 1.0
     margin = sign * (beta @ X1.T)
