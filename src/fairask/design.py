@@ -8,6 +8,7 @@ design is a probability a row for each cell. Its cost depends on the number of c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -129,14 +130,14 @@ def _minimax(D: Float, c: Float, tol: float, max_iter: int) -> tuple[Float, floa
         right = np.r_[gradient - price + target / w, 1.0 - w.sum()]
         solution = np.linalg.solve(system, right)
         step, price_step = solution[:n], float(solution[n])
-        z_step: Float = np.asarray((target - z * step) / w - z)
+        z_step = (target - z * step) / w - z
         size_w, size_z = _largest_step(w, step), _largest_step(z, z_step)
         w = w + size_w * step
         z, price = z + size_z * z_step, price + size_z * price_step
     return best, value, bound, iteration
 
 
-def _largest_step(x: Float, step: Float) -> float:
+def _largest_step(x: NDArray[Any], step: NDArray[Any]) -> float:
     """Most of the way to the boundary of the positive orthant, at most a whole step."""
     shrinking = step < 0
     return min(1.0, 0.99 * float(np.min(-x[shrinking] / step[shrinking]))) if shrinking.any() else 1.0

@@ -271,13 +271,14 @@ class FairActiveLearner:
         rows = self._labelled()
         y = rows.y[None, :] if labels is None else labels
         factor = 1.0 if weights is None else weights
-        solutions: list[Solution] = self._oracle().solve_many(
+        solutions: list[Solution] = self.current_model().solve_many(
             rows.X,
             y,
             rows.groups,
             len(self.groups_),
             factor * rows.risk_weights,
             factor * rows.fairness_weights,
+            pool=(self.X, self._codes),
         )
         return solutions
 
@@ -291,7 +292,13 @@ class FairActiveLearner:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", FairaskWarning)
                 oracle.fit_codes(
-                    rows.X, rows.y, rows.groups, self.groups_, rows.risk_weights, rows.fairness_weights
+                    rows.X,
+                    rows.y,
+                    rows.groups,
+                    self.groups_,
+                    rows.risk_weights,
+                    rows.fairness_weights,
+                    pool=(self.X, self._codes),
                 )
             self._fitted = (self._log.version, oracle)
             self._caught = list(caught)

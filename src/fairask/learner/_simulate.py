@@ -26,7 +26,9 @@ def evaluate(
     >>> evaluate(model, [[0]] * 4, [1, 1, 0, 0], ["a", "b", "a", "b"])
     (0.5, 0.0)
     """
-    positive = model.predict_proba(X)[:, 1]
+    aware = any(getattr(member, "aware", False) for member in getattr(model, "members_", ()))
+    given = {"sensitive_features": groups} if aware else {}
+    positive = model.predict_proba(X, **given)[:, 1]
     truth = np.asarray(y) == model.classes_[1]
     accuracy = float(np.where(truth, positive, 1.0 - positive).mean())
     return accuracy, violation(truth, positive, groups, metric)

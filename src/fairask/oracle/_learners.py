@@ -85,8 +85,10 @@ class FittedRule:
 Rule = LinearRule | ConstantRule | FittedRule
 
 
-def decide(rules: Sequence[Any], X: Any) -> Bool:
+def decide(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
     """Whether each rule predicts 1 on each row (rules, rows); linear rules share one matrix product.
+
+    Rules that are ``aware`` of the group need its codes.
 
     Examples
     --------
@@ -98,7 +100,9 @@ def decide(rules: Sequence[Any], X: Any) -> Bool:
         if X.dtype == np.float32:
             beta = beta.astype(np.float32)
         return np.asarray(beta[:, :-1] @ X.T > -beta[:, -1:])
-    return np.array([rule.decide(X) for rule in rules])
+    return np.array(
+        [rule.decide(X, groups) if getattr(rule, "aware", False) else rule.decide(X) for rule in rules]
+    )
 
 
 class LogisticLearner:
@@ -110,7 +114,7 @@ class LogisticLearner:
         self.X1, self.ridge, self.shift = with_intercept(X), ridge, shift
         self.X1_single = self.X1.astype(np.float32)
 
-    def fit(self, costs: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
         """See :class:`BaseLearner`."""
         start = None
         if starts is not None:
@@ -175,7 +179,7 @@ class EstimatorLearner:
     def __init__(self, estimator: Any, X: Any, rng: np.random.Generator) -> None:
         self.estimator, self.X, self.rng = estimator, X, rng
 
-    def fit(self, costs: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
         """See :class:`BaseLearner`."""
         rules = [self._fit_one((c < 0).astype(np.int64), np.abs(c)) for c in costs]
         return rules, np.array([rule.decide(self.X) for rule in rules], dtype=np.float64)

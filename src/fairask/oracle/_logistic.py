@@ -68,7 +68,7 @@ def solve_logistic(
     target: Float,
     weight: Float,
     *,
-    ridge: float = SEPARABLE_RIDGE,
+    ridge: float | Float = SEPARABLE_RIDGE,
     start: LogisticFit | None = None,
     X1_single: NDArray[np.float32] | None = None,
     max_iter: int = 60,
@@ -85,7 +85,7 @@ def solve_logistic(
         Rows; the last column is the intercept's (see :func:`with_intercept`).
     target, weight : ndarray of shape (p, n)
         0/1 targets and non-negative weights of each problem.
-    ridge : float
+    ridge : float or ndarray of shape (p,)
         Penalty ``ridge / 2 * |beta|^2`` on the weighted *mean* loss, intercept excluded.
     start : LogisticFit, optional
         Warm start: the fits of similar problems.
@@ -104,8 +104,8 @@ def solve_logistic(
     p, d = len(target), X1.shape[1]
     single = X1.astype(np.float32) if X1_single is None else X1_single
     weight = weight / weight.sum(axis=1, keepdims=True)
-    penalty = np.full(d, ridge)
-    penalty[-1] = INTERCEPT_RIDGE
+    penalty = np.tile(np.broadcast_to(ridge, p)[:, None], (1, d))
+    penalty[:, -1] = INTERCEPT_RIDGE
     beta = np.zeros((p, d)) if start is None else start.beta.copy()
     inverse = np.zeros((p, d, d), dtype=np.float32) if start is None else start.inverse.copy()
     fresh = np.full(p, start is None)
@@ -115,19 +115,19 @@ def solve_logistic(
     last = np.full(p, np.inf)
     live = np.arange(p)
     for _ in range(max_iter):
-        b, s, m, w = beta[live], sign[live], margin[live], weight[live]
+        b, s, m, w, r = beta[live], sign[live], margin[live], weight[live], penalty[live]
         wrong = expit(-m)
         slope = w * wrong  # -d loss / d margin
-        gradient = penalty * b - (slope * s) @ X1
+        gradient = r * b - (slope * s) @ X1
         if fresh[live].any():
             renew = fresh[live]
-            inverse[live[renew]] = _inverse_hessian(single, (slope * (1.0 - wrong))[renew], penalty)
+            inverse[live[renew]] = _inverse_hessian(single, (slope * (1.0 - wrong))[renew], r[renew])
         step = np.einsum("pij,pj->pi", inverse[live], gradient)
         decrement = (gradient * step).sum(axis=1)
         change = s * (step @ X1.T)
         size = np.ones(len(live))
         for _ in range(_MAX_HALVINGS):
-            new = _loss(m - size[:, None] * change, w, b - size[:, None] * step, penalty)
+            new = _loss(m - size[:, None] * change, w, b - size[:, None] * step, r)
             bad = new > loss[live] - 0.25 * size * decrement + 1e-14
             if not bad.any():
                 break

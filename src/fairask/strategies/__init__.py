@@ -35,7 +35,7 @@ def make_strategy(strategy: str | Strategy, **settings: Any) -> Strategy:
     Examples
     --------
     >>> make_strategy("fare", k=5)
-    Fare(k=5, sigma=0.1, diff_share=0.5)
+    Fare(k=5, sigma=0.1, diff_share=0.5, perturbation='flip')
     >>> make_strategy("far")
     Traceback (most recent call last):
         ...

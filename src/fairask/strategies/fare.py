@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairask.design import disagreement_design, group_design
-from fairask.exceptions import NoDisagreementWarning
+from fairask.exceptions import NoDisagreementWarning, suggest
 from fairask.pool import Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
@@ -30,29 +30,41 @@ class Fare:
     diff_share : float
         Share of lambda_diff; the rest is lambda_fair. Algorithm 1 has 1/2; 1 is the paper's ablation
         without lambda_fair.
+    perturbation : {"flip", "bootstrap"}
+        Flip labels (the paper), or weight the labelled rows by exponential draws (the Bayesian
+        bootstrap), which follows the posterior where features are many.
 
     Examples
     --------
     >>> Fare(diff_share=1.0)
-    Fare(k=10, sigma=0.1, diff_share=1.0)
+    Fare(k=10, sigma=0.1, diff_share=1.0, perturbation='flip')
     """
 
     k: int = 10
     sigma: float = 0.1
     diff_share: float = 0.5
+    perturbation: str = "flip"
     name: ClassVar[str] = "fare"
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or not 2 <= self.k <= 64:
             raise ValueError(f"k={self.k!r} must be a whole number from 2 to 64")
+        if self.perturbation not in (known := ("flip", "bootstrap")):
+            raise ValueError(
+                f"perturbation={self.perturbation!r} is unknown; {suggest(self.perturbation, known)}"
+            )
         for name in ("sigma", "diff_share"):
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise ValueError(f"{name}={value!r} must be in [0, 1]")
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
-        flips = rng.random((self.k, len(labelled))) < self.sigma
-        solutions = fit(np.where(flips, 1.0 - labelled.y, labelled.y))
+        n = len(labelled)
+        if self.perturbation == "flip":
+            flips = rng.random((self.k, n)) < self.sigma
+            solutions = fit(np.where(flips, 1.0 - labelled.y, labelled.y))
+        else:
+            solutions = fit(np.tile(labelled.y, (self.k, 1)), rng.exponential(size=(self.k, n)))
         cells = pool.by_prediction([solution.sample(rng) for solution in solutions])
         fair = group_design(cells.groups, cells.counts)
         design = disagreement_design(cells.patterns, cells.counts)
