@@ -158,7 +158,7 @@ class FairActiveLearner:
         rng = np.random.default_rng([self.random_state, self._batches])
         pool = Pool(self.X, self._codes, len(self.groups_), self._available)
         if self._log.labelled():
-            proposal = self.strategy.propose(self._labelled(), pool, self._fit, rng)
+            proposal = self.strategy.propose(self._labelled(), pool, _Fit(self), rng)
         else:
             proposal = uniform_proposal(pool)
         draws = draw(proposal, n, rng)
@@ -266,21 +266,6 @@ class FairActiveLearner:
     def _oracle(self) -> Any:
         seed = int(np.random.default_rng([self.random_state, 2**32 - 1]).integers(2**31))
         return clone(self._template).set_params(tolerance=self.effective_tolerance_, random_state=seed)
-
-    def _fit(self, labels: Float | None = None, weights: Float | None = None) -> list[Solution]:
-        rows = self._labelled()
-        y = rows.y[None, :] if labels is None else labels
-        factor = 1.0 if weights is None else weights
-        solutions: list[Solution] = self.current_model().solve_many(
-            rows.X,
-            y,
-            rows.groups,
-            len(self.groups_),
-            factor * rows.risk_weights,
-            factor * rows.fairness_weights,
-            pool=(self.X, self._codes),
-        )
-        return solutions
 
     def current_model(self) -> Any:
         """The fair model fitted on all labels so far, without its warnings (the history has the facts)."""
@@ -392,6 +377,31 @@ class FairActiveLearner:
         from fairask.learner._store import load
 
         return load(path, **given)
+
+
+class _Fit:
+    """What a strategy may fit: see :class:`fairask.strategies.FairFit`."""
+
+    def __init__(self, learner: FairActiveLearner) -> None:
+        self._learner = learner
+
+    @property
+    def model(self) -> Any:
+        return self._learner.current_model()
+
+    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[Solution]:
+        learner, rows = self._learner, self._learner._labelled()
+        factor = 1.0 if weights is None else weights
+        solutions: list[Solution] = self.model.solve_many(
+            rows.X,
+            rows.y[None, :] if labels is None else labels,
+            rows.groups,
+            len(learner.groups_),
+            factor * rows.risk_weights,
+            factor * rows.fairness_weights,
+            pool=(learner.X, learner._codes),
+        )
+        return solutions
 
 
 def _check_margin(margin: Any) -> str | float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -188,6 +188,8 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )  # fmt: skip
             margin = np.minimum(z * correction.deviation, _LARGEST_MARGIN * tolerance)
             limits = tolerance - margin - correction.bias
+        self._pool_sample_ = (pool_X, pool_codes, p)
+        self.margin_ = float(margin.max())
         self._store(solution, correction, group_model)
         return self
 
@@ -241,16 +243,22 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         risk_weight: Float,
         fairness_weight: Float,
         pool: Any = None,
-    ) -> list[_Perturbed]:
+    ) -> list[Perturbed]:
         """Refit ``k`` probability models at this fit's ridge, temperature and thresholds."""
         check_is_fitted(self)
         estimator = None if fast_ridge(self.estimator, 1) is not None else self.estimator
         weights = np.broadcast_to(risk_weight, labels.shape)
         models = perturb(self.calibration_, X, labels, weights, estimator)
-        return [
-            _Perturbed([replace(rule, probability=model) for rule in self.members_], self.weights_)
-            for model in models
-        ]
+        pool_X, pool_codes, p = self._pool_sample_
+        perturbed = []
+        for model in models:
+            rules = [replace(rule, probability=model) for rule in self.members_]
+            positive = self.weights_ @ np.array(
+                [r.decide(pool_X, pool_codes) for r in rules], dtype=np.float64
+            )
+            error = float(np.mean(positive * (1.0 - p) + (1.0 - positive) * p))
+            perturbed.append(Perturbed(rules, self.weights_, error))
+        return perturbed
 
     def _codes(self, X: Any, sensitive_features: ArrayLike | None) -> Int | None:
         if self.blind:
@@ -284,15 +292,19 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self.classes_[(draws < positive).astype(int)]
 
 
-class _Perturbed:
-    """One perturbed model: a mixture like :class:`Solution`, for strategies."""
+@dataclass(frozen=True)
+class Perturbed:
+    """One perturbed model: a mixture like :class:`Solution`, and its error in the unperturbed model's eyes."""
 
-    def __init__(self, rules: list[Any], weights: Float) -> None:
-        self.rules, self.weights = rules, weights
+    rules: list[Any]
+    weights: Float
+    error: float
 
     @property
     def members(self) -> tuple[list[Any], Float]:
+        """Rules and their weights."""
         return self.rules, self.weights
 
     def sample(self, rng: np.random.Generator) -> Any:
+        """Draw one rule of the mixture."""
         return self.rules[rng.choice(len(self.rules), p=self.weights / self.weights.sum())]

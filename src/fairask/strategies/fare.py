@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 
 __all__ = ["Fare"]
+
+#: Limits of the adaptive share: neither kind of exploration is ever dropped.
+ADAPTIVE_RANGE = (0.2, 0.8)
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,11 @@ class Fare:
         Classifiers a round.
     sigma : float
         Probability with which each label is flipped for each of them.
-    diff_share : float
+    diff_share : float or "adaptive"
         Share of lambda_diff; the rest is lambda_fair. Algorithm 1 has 1/2; 1 is the paper's ablation
-        without lambda_fair.
+        without lambda_fair. "adaptive" weighs, each round, the error that an uncertain boundary costs
+        against the error that an uncertain gap costs, and needs an oracle that estimates both
+        (:class:`fairask.CalibratedFairOracle`).
     perturbation : {"flip", "bootstrap"}
         Flip labels (the paper), or weight the labelled rows by exponential draws (the Bayesian
         bootstrap), which follows the posterior where features are many.
@@ -42,7 +47,7 @@ class Fare:
 
     k: int = 10
     sigma: float = 0.1
-    diff_share: float = 0.5
+    diff_share: float | str = 0.5
     perturbation: str = "flip"
     name: ClassVar[str] = "fare"
 
@@ -53,9 +58,11 @@ class Fare:
             raise ValueError(
                 f"perturbation={self.perturbation!r} is unknown; {suggest(self.perturbation, known)}"
             )
-        for name in ("sigma", "diff_share"):
-            if not 0 <= (value := getattr(self, name)) <= 1:
-                raise ValueError(f"{name}={value!r} must be in [0, 1]")
+        if not 0 <= self.sigma <= 1:
+            raise ValueError(f"sigma={self.sigma!r} must be in [0, 1]")
+        share = self.diff_share
+        if share != "adaptive" and (isinstance(share, str) or not 0 <= share <= 1):
+            raise ValueError(f"diff_share={share!r} must be in [0, 1] or 'adaptive'")
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
@@ -76,9 +83,28 @@ class Fare:
                 stacklevel=2,
             )
             return Proposal(cells, {"fair": fair}, {"fair": 1.0})
+        share = self._share(solutions, fit)
         return Proposal(
             cells,
             {"diff": design.per_row, "fair": fair},
-            {"diff": self.diff_share, "fair": 1.0 - self.diff_share},
-            info={"design_gap": design.gap},
+            {"diff": share, "fair": 1.0 - share},
+            info={"design_gap": design.gap, "diff_share": share},
         )
+
+    def _share(self, solutions: list[Any], fit: FairFit) -> float:
+        """What limits the answer now: the boundary, or the gap?
+
+        The first costs what the perturbed models lose against the current one. The second costs the
+        margin: its width times the price of the constraint. Both are errors on the pool.
+        """
+        if not isinstance(self.diff_share, str):
+            return self.diff_share
+        model = fit.model
+        if not hasattr(model, "margin_") or not hasattr(solutions[0], "error"):
+            raise ValueError(
+                "diff_share='adaptive' needs an oracle that estimates its own errors: CalibratedFairOracle"
+            )
+        boundary = max(float(np.mean([s.error for s in solutions])) - model.error_, 0.0)
+        gap = model.price_ * model.margin_
+        low, high = ADAPTIVE_RANGE
+        return float(np.clip(boundary / max(boundary + gap, 1e-12), low, high))
