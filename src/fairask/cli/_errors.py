@@ -44,8 +44,7 @@ def guarded(call: Callable[[], Any], *, debug: bool) -> int:
     try:
         result = call()
     except KeyboardInterrupt:
-        print("\ninterrupted: nothing was written", file=sys.stderr)
-        return INTERRUPTED
+        result = INTERRUPTED
     except BaseException as error:
         # typer carries its own copy of click, or click itself: its errors are known by what they can do.
         if isinstance(error, SystemExit):
@@ -56,12 +55,14 @@ def guarded(call: Callable[[], Any], *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
             return _code(error)
-        if type(error).__name__ == "Abort":
-            print("\ninterrupted: nothing was written", file=sys.stderr)
-            return INTERRUPTED
-        what, todo = _words(error)
-        print(f"error: {what}\n{todo}", file=sys.stderr)
-        return _code(error)
+        if type(error).__name__ != "Abort":
+            what, todo = _words(error)
+            print(f"error: {what}\n{todo}", file=sys.stderr)
+            return _code(error)
+        result = INTERRUPTED
+    # typer turns Ctrl-C into this code, click into Abort.
+    if result == INTERRUPTED:
+        print("interrupted: no report was written", file=sys.stderr)
     return result if isinstance(result, int) else 0
 
 

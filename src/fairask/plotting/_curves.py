@@ -164,7 +164,8 @@ class LearningCurveDisplay:
                 arrowprops={
                     "arrowstyle": "-",
                     "color": method_color(method, i),
-                    "linewidth": 1.6,
+                    "linewidth": 1.2,
+                    "linestyle": ":",
                     "shrinkA": 2,
                     "shrinkB": 0,
                     "relpos": (0, 0.5),

@@ -72,11 +72,11 @@ def encode_column(name: str, column: Any) -> list[tuple[str, Float]]:
     if _is_text(kind) or pa.types.is_null(kind):
         cells = texts(column)
         levels = sorted({c for c in cells if c is not None})
-        features = [
-            (f"{name}={lv}", np.array([c == lv for c in cells], dtype=np.float64)) for lv in levels[1:]
-        ]
-        if levels and any(c is None for c in cells):
-            features.append((f"{name} is missing", np.array([c is None for c in cells], dtype=np.float64)))
+        code: dict[str | None, int] = {level: i for i, level in enumerate(levels)}
+        codes = np.array([code.get(c, -1) for c in cells])
+        features = [(f"{name}={lv}", (codes == i).astype(np.float64)) for i, lv in enumerate(levels) if i]
+        if levels and (codes < 0).any():
+            features.append((f"{name} is missing", (codes < 0).astype(np.float64)))
         return features
     values = _numbers(column)
     missing: NDArray[np.bool_] = np.isnan(values)

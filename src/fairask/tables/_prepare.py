@@ -143,9 +143,9 @@ def prepare(
 
 def _columns_hint(name: str, known: Sequence[str]) -> str:
     hint = suggest(name, known)
-    if not hint.startswith("known") or len(known) <= 12:
-        return hint[0].upper() + hint[1:]
-    return f"Columns: {', '.join(known[:12])} and {len(known) - 12} more"
+    near = "D" + hint[1:] + " " if hint.startswith("did") else ""
+    more = f" and {len(known) - 12} more" if len(known) > 12 else ""
+    return f"{near}Columns: {', '.join(known[:12])}{more}"
 
 
 def _listed(values: Sequence[str], most: int = 8) -> str:
