@@ -81,9 +81,9 @@ def test_the_numbers_at_the_budget_leave_out_what_the_baseline_did_after_it(comp
 def test_the_baseline_must_be_as_accurate_and_fair(comparison: Comparison) -> None:
     # At 150 labels it is accurate enough, but not fair.
     assert comparison.baseline_needs("fare") == 200
-    assert comparison.savings() == [
-        "Passive sampling reaches FARE's accuracy at 100 labels (0.820), as fairly, with 200 labels: 100 more."
-    ]
+    (words,) = comparison.savings()
+    assert words.startswith("Passive sampling reaches FARE's accuracy at 100 labels (0.820), as fairly,")
+    assert words.endswith("with 200 labels: 100 more.")
 
 
 def test_a_baseline_that_never_gets_there_or_is_better_is_said_to_be(comparison: Comparison) -> None:

@@ -94,7 +94,7 @@ class GroupRatesDisplay:
                         markersize=4,
                         markeredgewidth=0,
                     )
-                    low, high = self.intervals[method][g]
+                    low, high = np.clip(self.intervals[method][g], 0.0, 1.0)
                     ax.plot([low, high], [y, y], color=color, linewidth=2.5, solid_capstyle="round")
                     (mean,) = ax.plot(self.means[method][g], y, "D", color=color, markersize=6)
                     handles.append(mean)
