@@ -10,7 +10,7 @@ from rich.console import Console
 
 from fairask.cli._compare import Setup, compare, run_trial, split
 from fairask.cli._methods import METHODS, chosen
-from fairask.cli._screen import watch
+from fairask.cli._screen import PullProgress, watch
 from fairask.datasets import load
 
 TWO = [METHODS["fare"], METHODS["passive"]]
@@ -94,3 +94,15 @@ def test_a_terminal_shows_a_live_table_and_the_same_results(setup: Setup) -> Non
 def test_the_baseline_is_always_compared() -> None:
     assert [m.key for m in chosen(["uncertainty", "uncertainty"])] == ["uncertainty", "passive"]
     assert [m.key for m in chosen(None)] == ["fare", "passive", "fare_diff"]
+
+
+def test_a_download_shows_its_size_and_ends_its_display() -> None:
+    out = io.StringIO()
+    bar = PullProgress("drug", Console(file=out, force_terminal=True, width=80, color_system=None))
+    bar.total = 4000
+    bar.update(1000)
+    bar.update(1000)
+    bar.close()
+    assert "drug" in out.getvalue()
+    assert "2.0/4.0 kB" in out.getvalue()
+    assert out.getvalue().count("\x1b[?25h") == 1  # the cursor is back
