@@ -67,7 +67,10 @@ class Plateau:
     def reason_for(self, values: Any) -> str | None:
         """The rule on a plain sequence."""
         values = np.asarray(values, dtype=np.float64)
-        if len(values) <= self.rounds or values[: -self.rounds].min() - values[-self.rounds :].min() >= self.by:
+        if (
+            len(values) <= self.rounds
+            or values[: -self.rounds].min() - values[-self.rounds :].min() >= self.by
+        ):
             return None
         return f"{self.column} has not fallen by {self.by} in {self.rounds} rounds"
 

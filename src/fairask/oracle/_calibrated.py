@@ -294,7 +294,7 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
 @dataclass(frozen=True)
 class Perturbed:
-    """One perturbed model: a mixture like :class:`Solution`, and its error in the unperturbed model's eyes."""
+    """One perturbed model: a mixture like :class:`Solution`, and its error by the current model."""
 
     rules: list[Any]
     weights: Float
