@@ -17,7 +17,9 @@ __all__ = ["Correction", "gap_corrections"]
 
 #: Smallest prior standard deviation of a calibrated plug-in's gap: a calibrated model is still
 #: miscalibrated within groups by a few points.
-PRIOR = 0.05
+PRIOR = 0.04
+#: Standard errors that an estimated bias must exceed before it widens the prior.
+SURPRISE = 2.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def gap_corrections(
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     b, s2 = np.array(bias), np.array(variance)
     gap, noise = b[first] - b[second], s2[first] + s2[second]
-    prior2 = np.maximum(prior**2, gap**2 - noise)
+    prior2 = np.maximum(prior**2, gap**2 - SURPRISE**2 * noise)
     with np.errstate(invalid="ignore"):
         shrinkage = np.where(np.isfinite(noise), prior2 / (prior2 + noise), 0.0)
         deviation = np.sqrt(np.where(np.isfinite(noise), shrinkage * noise, prior2))

@@ -16,7 +16,7 @@ from fairask.oracle._logistic import LogisticFit, solve_logistic, with_intercept
 __all__ = ["Calibration", "FittedProbability", "LinearProbability", "calibrate", "folds_by_cell"]
 
 #: Ridges on the mean loss among which the out-of-fold log loss chooses.
-RIDGES = (1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+RIDGES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 _CLIP = 20.0
 
 
