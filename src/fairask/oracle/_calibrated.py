@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
@@ -53,7 +53,7 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     Attributes
     ----------
-    calibration_ : the probabilities; ``calibration_.model.proba(X)``
+    calibration_ : the probabilities; ``calibration_.model.proba(X, group_codes)``
     correction_ : bias, deviation and shrinkage of the gaps
     members_, weights_, error_, violation_, feasible_, n_fits_ : as in :class:`EmpiricalFairOracle`
         Error and violation are the pool's estimates.
@@ -160,16 +160,22 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             labels,
             risk_weight,
             fairness_weight,
+            codes,
+            len(groups),
             fold,
             estimator=estimator,
             ridges=self._ridges(len(labels)),
         )
+        model, margins = self.calibration_.model, self.calibration_.out_of_fold
         pool_X, pool_codes = (X, codes) if pool is None else self._sample(pool, rng)
         group_model = self._group_model(pool_X, pool_codes) if self.blind else None
-        p = self.calibration_.model.proba(pool_X)
-        seen = pool_codes if group_model is None else group_model.predict_proba(pool_X)
+        p, own_p = model.proba(pool_X, pool_codes), model.scaling.proba(margins, codes)
+        if group_model is None:
+            seen, own_seen = (p, pool_codes), (own_p, codes)
+        else:
+            seen = (model.proba(pool_X, None), group_model.predict_proba(pool_X))
+            own_seen = (model.scaling.proba(margins, None), group_model.predict_proba(X))
         learner = PlugInLearner(p, pool_codes, seen, len(groups), self.metric)
-        own_seen = codes if group_model is None else group_model.predict_proba(X)
         z = float(norm.ppf(self.level))
         limits: float | Float = tolerance
         moments = Moments.soft(p, pool_codes, len(groups), self.metric)
@@ -179,11 +185,9 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 moments, learner, limits, randomized=self.randomized, max_fits=80, worthwhile=2e-4
             )
             rules, weights = solution.members
-            decisions = weights @ np.array(
-                [rule.costs(self.calibration_.out_of_fold, own_seen) < 0 for rule in rules], dtype=np.float64
-            )
+            decisions = weights @ np.array([rule.costs(*own_seen) < 0 for rule in rules], dtype=np.float64)
             correction = gap_corrections(
-                labels, self.calibration_.out_of_fold, decisions, codes, fairness_weight,
+                labels, own_p, decisions, codes, fairness_weight,
                 len(groups), self.metric, moments.pairs,
             )  # fmt: skip
             margin = np.minimum(z * correction.deviation, _LARGEST_MARGIN * tolerance)
@@ -209,8 +213,6 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _group_model(self, X: Any, codes: Int) -> Any:
         if self.estimator is None or fast_ridge(self.estimator, 1) is not None:
             return LogisticRegression(C=1.0, max_iter=500).fit(X, codes)
-        from sklearn.base import clone
-
         return clone(self.estimator).fit(X, codes)
 
     def _store(self, solution: Solution, correction: Correction, group_model: Any) -> None:

@@ -41,19 +41,22 @@ class PlugInRule:
         return self.group_model is None
 
     def costs(self, p: Float, groups: Any) -> Float:
-        """Expected cost of predicting 1: ``groups`` are codes, or probabilities (rows, groups)."""
+        """Expected cost of predicting 1.
+
+        ``groups`` are codes and ``p`` the rows' probabilities; or, when the group is not seen, ``groups``
+        are its probabilities (rows, groups) and ``p`` the probabilities of 1 under each group.
+        """
         if groups.ndim == 1:
             return np.asarray(self.intercept[groups] + self.slope[groups] * p)
-        return np.asarray(groups @ self.intercept + (groups @ self.slope) * p)
+        return np.asarray((groups * (self.intercept + self.slope * p)).sum(axis=1))
 
     def decide(self, X: Any, groups: Int | None = None) -> Any:
         """Whether each row is predicted 1."""
-        seen = groups if self.group_model is None else self.group_model.predict_proba(X)
-        if seen is None:
-            raise ValueError(
-                "sensitive_features are needed to predict: the rule's thresholds differ by group"
-            )
-        return self.costs(self.probability.proba(X), seen) < 0
+        if self.group_model is not None:
+            return self.costs(self.probability.proba(X, None), self.group_model.predict_proba(X)) < 0
+        if groups is None:
+            raise ValueError("sensitive_features are needed to predict: thresholds differ by group")
+        return self.costs(self.probability.proba(X, groups), groups) < 0
 
     def thresholds(self) -> Float:
         """Smallest p that is predicted 1 in each group."""
@@ -70,14 +73,15 @@ class PlugInLearner:
         Probability that each row's label is 1.
     codes : ndarray of shape (rows,)
         Group of each row.
-    seen : ndarray
-        What the rule sees of the group: the codes, or probabilities (rows, groups) when it is blind.
+    seen : pair of ndarray
+        What the rule sees, as in :meth:`PlugInRule.costs`: ``(p, codes)``, or when it is blind the
+        probabilities of 1 under each group and those of the groups.
     metric : str
     """
 
     batched = False
 
-    def __init__(self, p: Float, codes: Int, seen: Any, n_groups: int, metric: str) -> None:
+    def __init__(self, p: Float, codes: Int, seen: tuple[Float, Any], n_groups: int, metric: str) -> None:
         self.p, self.seen, self.metric, self.n_groups = p, seen, metric, n_groups
         inside = {1: p, 0: 1.0 - p, None: np.ones_like(p)}
         totals = [np.bincount(codes, weights=inside[z], minlength=n_groups) for z in METRICS[metric]]
@@ -86,7 +90,7 @@ class PlugInLearner:
     def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
         """See :class:`BaseLearner`; the rule follows from the multipliers alone."""
         rules = [self.rule(m) for m in multipliers]
-        return rules, np.array([rule.costs(self.p, self.seen) < 0 for rule in rules], dtype=np.float64)
+        return rules, np.array([rule.costs(*self.seen) < 0 for rule in rules], dtype=np.float64)
 
     def rule(self, multipliers: Float) -> PlugInRule:
         """The rule for one multiplier a cell."""

@@ -1,4 +1,4 @@
-"""Calibrated probabilities from few labels: regularisation and temperature chosen out of fold."""
+"""Calibrated probabilities from few labels: regularisation and scaling chosen out of fold."""
 
 from __future__ import annotations
 
@@ -13,41 +13,65 @@ from fairask.metrics import Float, Int
 from fairask.oracle._learners import weight_parameter
 from fairask.oracle._logistic import LogisticFit, solve_logistic, with_intercept
 
-__all__ = ["Calibration", "FittedProbability", "LinearProbability", "calibrate", "folds_by_cell"]
+__all__ = [
+    "Calibration",
+    "FittedProbability",
+    "LinearProbability",
+    "Scaling",
+    "calibrate",
+    "folds_by_cell",
+    "perturb",
+]
 
 #: Ridges on the mean loss among which the out-of-fold log loss chooses.
 RIDGES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 _CLIP = 20.0
+#: Prior standard deviation, in log odds, of a group's shift and scale from the common ones.
+GROUP_DEVIATION = 0.25
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Log odds of group g: ``scale[g] * margin + shift[g]`` (Platt scaling, shrunk to a common scale)."""
+
+    scale: Float
+    shift: Float
+
+    def proba(self, margin: Float, groups: Int | None) -> Float:
+        """Probabilities of the rows given their groups (rows,), or under every group (rows, groups)."""
+        if groups is None:
+            return np.asarray(expit(margin[:, None] * self.scale + self.shift))
+        return np.asarray(expit(margin * self.scale[groups] + self.shift[groups]))
 
 
 @dataclass(frozen=True)
 class LinearProbability:
-    """``p(x) = expit(temperature * (x @ beta))``."""
+    """Calibrated probabilities of a logistic regression; ``inverse`` warm-starts its perturbed copies."""
 
     beta: Float
-    temperature: float
+    scaling: Scaling
     inverse: Any = None
 
-    def proba(self, X: Any) -> Float:
-        """Probability of 1."""
-        return np.asarray(expit(self.temperature * (X @ self.beta[:-1] + self.beta[-1])))
+    def proba(self, X: Any, groups: Int | None) -> Float:
+        """See :meth:`Scaling.proba`."""
+        return self.scaling.proba(np.clip(X @ self.beta[:-1] + self.beta[-1], -_CLIP, _CLIP), groups)
 
 
 @dataclass(frozen=True)
 class FittedProbability:
-    """A fitted classifier's probability, its log odds times a temperature."""
+    """Calibrated probabilities of any fitted classifier."""
 
     estimator: Any
-    temperature: float
+    scaling: Scaling
 
-    def proba(self, X: Any) -> Float:
-        """Probability of 1."""
-        return np.asarray(expit(self.temperature * _margins(self.estimator, X)))
+    def proba(self, X: Any, groups: Int | None) -> Float:
+        """See :meth:`Scaling.proba`."""
+        return self.scaling.proba(_margins(self.estimator, X), groups)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A calibrated model, its out-of-fold probabilities of the labelled rows, and how it was chosen."""
+    """A calibrated model, the out-of-fold margins of the labelled rows, and how it was chosen."""
 
     model: LinearProbability | FittedProbability
     out_of_fold: Float
@@ -79,12 +103,18 @@ def calibrate(
     y: Float,
     weight: Float,
     calibration_weight: Float,
+    groups: Int,
+    n_groups: int,
     fold: Int,
     *,
     estimator: Any = None,
     ridges: tuple[float, ...] = RIDGES,
 ) -> Calibration:
-    """Fit probabilities on all rows, with ridge and temperature from the rows held out.
+    """Fit probabilities on all rows, with ridge and scaling from the rows held out.
+
+    Scaling by group is what makes rates on the pool right: probabilities that are calibrated within a
+    group, given the score, give that group's rates at any threshold without bias, even where the model is
+    wrong. Group deviations are shrunk by a prior, because labels are few.
 
     Parameters
     ----------
@@ -92,7 +122,8 @@ def calibrate(
     weight : ndarray
         Weights of the fit and of the log loss that chooses the ridge.
     calibration_weight : ndarray
-        Weights of the temperature, e.g. inverse propensities, so that it is right on the pool.
+        Weights of the scaling, e.g. inverse propensities, so that it is right on the pool.
+    groups, n_groups : ndarray of codes, int
     fold : ndarray
         See :func:`folds_by_cell`.
     estimator : classifier with ``predict_proba``, optional
@@ -108,22 +139,36 @@ def calibrate(
     temperature = _temperatures(margins, y, calibration_weight)
     losses = np.logaddexp(0.0, -(2.0 * y - 1.0) * temperature[:, None] * margins) @ weight / weight.sum()
     best = int(np.argmin(losses))
-    out_of_fold = np.asarray(expit(temperature[best] * margins[best]))
+    scaling = _scale_by_group(margins[best], y, calibration_weight, groups, n_groups)
+    out_of_fold = margins[best]
     model: LinearProbability | FittedProbability
     if estimator is not None:
-        model = FittedProbability(_fit(estimator, X, y, weight), float(temperature[0]))
+        model = FittedProbability(_fit(estimator, X, y, weight), scaling)
         return Calibration(model, out_of_fold, None, float(losses[0]))
     fit = solve_logistic(
         X1, y[None, :], weight[None, :] + 1e-12, ridge=ridges[best], start=ridge_fits[best], tol=1e-6
     )
-    model = LinearProbability(fit.beta[0], float(temperature[best]), fit.inverse[0])
+    model = LinearProbability(fit.beta[0], scaling, fit.inverse[0])
     return Calibration(model, out_of_fold, ridges[best], float(losses[best]))
+
+
+def _scale_by_group(margin: Float, y: Float, weight: Float, groups: Int, n_groups: int) -> Scaling:
+    """Common scale plus a shift and a scale for each group, with a normal prior on the latter two."""
+    spread = max(float(np.std(margin)), 1e-6)
+    member = (groups[:, None] == np.arange(n_groups)).astype(np.float64)
+    # The last column is left unpenalised: it carries the common scale.
+    columns = np.hstack([member, member * margin[:, None] / spread, margin[:, None] / spread])
+    effective = weight.sum() ** 2 / (weight**2).sum()
+    ridge = 1.0 / (GROUP_DEVIATION**2 * effective)
+    fit = solve_logistic(columns, y[None, :], weight[None, :] + 1e-12, ridge=ridge, tol=1e-8)
+    shift, own, common = np.split(fit.beta[0], [n_groups, 2 * n_groups])
+    return Scaling(scale=np.maximum(common[0] + own, 0.05) / spread, shift=shift)
 
 
 def perturb(
     calibration: Calibration, X: Any, labels: Float, weights: Float, estimator: Any
 ) -> list[LinearProbability | FittedProbability]:
-    """Refit with other labels or weights (k, n), at the same ridge and temperature."""
+    """Refit with other labels or weights (k, n), at the same ridge and scaling."""
     model = calibration.model
     if isinstance(model, FittedProbability):
         return [

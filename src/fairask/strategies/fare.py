@@ -17,7 +17,7 @@ from fairask.strategies._base import FairFit, Labelled
 __all__ = ["Fare"]
 
 #: Limits of the adaptive share: neither kind of exploration is ever dropped.
-ADAPTIVE_RANGE = (0.2, 0.8)
+ADAPTIVE_RANGE = (0.5, 0.8)
 
 
 @dataclass(frozen=True)
