@@ -83,7 +83,8 @@ def fair_kmeans(
     Parameters
     ----------
     weight : float, optional
-        Price of unequal shares (lambda); None is ``(n / k)^2``.
+        Price of unequal shares (lambda); None is ``(n / k)^2`` times the total variance of ``X``, so that
+        the clusters do not depend on the features' scale.
     passes : int
         Times each point is looked at; fewer if none moves.
 
@@ -96,7 +97,9 @@ def fair_kmeans(
     """
     labels = plain_kmeans(X, k, rng)
     k, n = int(labels.max()) + 1, len(X)
-    price = ((n / k) ** 2 if weight is None else weight) / (n * n * n_groups)
+    if weight is None:
+        weight = (n / k) ** 2 * float(X.var(axis=0).sum())
+    price = weight / (n * n * n_groups)
     share = np.bincount(groups, minlength=n_groups) / n
     counts, sums = _counts(labels, groups, k, n_groups), _sums(X, labels, k)
     size = counts.sum(axis=1)

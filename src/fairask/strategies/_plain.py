@@ -175,14 +175,16 @@ class Disparity:
         used = of_condition.any(axis=0)
         self.X1 = with_intercept(X[used])
         member = of_condition[:, used, None] & (groups[used, None] == np.arange(n_groups))
-        count = member.sum(axis=1, keepdims=True)
-        self.known = count[:, 0] > 0
-        self.share = member / np.maximum(count, 1)  # (conditions, rows, groups)
+        self.member = member.astype(np.float64)  # (conditions, rows, groups)
+        count = self.member.sum(axis=1)
+        self.known = count > 0
+        self.count = np.maximum(count, 1.0)
 
     def rates(self, betas: Float) -> Float:
         """Rate of predicting 1 by (classifier, condition, group); NaN where the set has no such row."""
         positive = (betas @ self.X1.T > 0).astype(np.float64)
-        rates = np.stack([positive @ share for share in self.share], axis=-2)
+        # Whole numbers before the division: equal rates come out exactly equal, and ties stay ties.
+        rates = np.stack([positive @ member for member in self.member], axis=-2) / self.count
         return np.asarray(np.where(self.known, rates, np.nan))
 
     def __call__(self, betas: Float) -> Float:

@@ -79,12 +79,12 @@ class Fal:
             check_whole(getattr(self, name), name, 1)
         if self.subsample is not None:
             check_whole(self.subsample, "subsample", 1)
-        if self.alpha == "adaptive":
-            if self.budget is None:
-                raise ValueError("alpha='adaptive' needs budget, the number of labels in all")
+        if self.budget is not None:
             check_whole(self.budget, "budget", self.pretrain + 1)
-        else:
+        if self.alpha != "adaptive":
             check_share(self.alpha, "alpha")
+        elif self.budget is None:
+            raise ValueError("alpha='adaptive' needs budget, the number of labels in all")
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

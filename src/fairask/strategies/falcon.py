@@ -66,10 +66,9 @@ class Falcon:
     name: ClassVar[str] = "falcon"
 
     def __post_init__(self) -> None:
-        # Settings read back from JSON are lists.
-        object.__setattr__(self, "policies", tuple(self.policies))
-        if not self.policies:
-            raise ValueError("policies=() must hold at least one number in [0, 1]")
+        if not isinstance(self.policies, (tuple, list)) or not self.policies:
+            raise ValueError(f"policies={self.policies!r} must be a tuple of numbers in [0, 1], at least one")
+        object.__setattr__(self, "policies", tuple(self.policies))  # JSON gives lists back
         for r in self.policies:
             check_share(r, "policies")
         check_whole(self.pretrain, "pretrain", 1)

@@ -38,7 +38,7 @@ class FalCur:
         R is 1 - distance / largest distance in the cluster, or, as the authors' script computes it, the
         distance over the largest, so that far rows win.
     fairness_weight : float, optional
-        FairKM's lambda; None is ``(n / k)^2``.
+        FairKM's lambda; None is ``(n / k)^2`` times the features' total variance.
     passes : int
         Passes of FairKM over the pool.
 
