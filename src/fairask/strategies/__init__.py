@@ -12,6 +12,7 @@ from fairask.strategies.falcon import Falcon
 from fairask.strategies.falcur import FalCur
 from fairask.strategies.fare import Fare
 from fairask.strategies.group_balanced import GroupBalanced
+from fairask.strategies.panda import Panda, PandaNotConverged
 from fairask.strategies.passive import Passive, uniform_proposal
 from fairask.strategies.uncertainty import Uncertainty
 
@@ -24,6 +25,8 @@ __all__ = [
     "Fare",
     "GroupBalanced",
     "Labelled",
+    "Panda",
+    "PandaNotConverged",
     "Passive",
     "Strategy",
     "Uncertainty",
@@ -33,7 +36,7 @@ __all__ = [
 
 #: Strategy classes by name.
 STRATEGIES: dict[str, Any] = {
-    cls.name: cls for cls in (Passive, GroupBalanced, Uncertainty, Fare, Fal, FalCur, Falcon)
+    cls.name: cls for cls in (Passive, GroupBalanced, Uncertainty, Fare, Fal, FalCur, Falcon, Panda)
 }
 
 
