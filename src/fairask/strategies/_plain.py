@@ -149,7 +149,7 @@ def fit_plain(X: Float, y: Float, weight: Float | None = None) -> PlainModel:
 
 def scores(pool: Pool, beta: Float) -> Float:
     """Linear scores of the pool's available rows, without copying their features."""
-    return np.asarray((pool.X @ beta[:-1])[pool.rows] + beta[-1])
+    return np.asarray(np.asarray(pool.X @ beta[:-1], dtype=np.float64)[pool.rows] + beta[-1])
 
 
 class Disparity:
