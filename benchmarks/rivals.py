@@ -130,14 +130,15 @@ def speed():
         )
 
 
-def quality(datasets, trials, shares):
+def quality(datasets, methods, trials, shares, falcur):
     print("| dataset | method | share | trials | accuracy | violation | no penalty | CPU seconds | paper |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in datasets:
-        for strategy in ("fal", "falcur"):
+        for strategy in methods:
+            settings = falcur if strategy == "falcur" else {}
             paper = PAPER[strategy][name]
             for share in shares:
-                runs = np.array([trial(name, strategy, share, seed) for seed in range(trials)])
+                runs = np.array([trial(name, strategy, share, seed, **settings) for seed in range(trials)])
                 mean = runs.mean(axis=0)
                 error = runs.std(axis=0, ddof=1) / np.sqrt(trials) if trials > 1 else np.full(5, np.nan)
                 print(
@@ -152,6 +153,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("part", nargs="?", default="speed", choices=["speed", "quality", "panda"])
     parser.add_argument("--datasets", nargs="+", default=list(BUDGET), choices=list(BUDGET))
+    parser.add_argument("--methods", nargs="+", default=list(PAPER), choices=list(PAPER))
+    parser.add_argument("--similarity", default="centroid", help="FAL-CUR's reading of similarity")
+    parser.add_argument("--clustering", default="fair_km", help="FAL-CUR's clustering")
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--shares", nargs="+", type=float, default=[0.1, 0.25, 0.5])
     given = parser.parse_args()
@@ -163,7 +167,8 @@ def main():
     if given.part == "speed":
         speed()
     elif given.part == "quality":
-        quality(given.datasets, given.trials, given.shares)
+        falcur = {"similarity": given.similarity, "clustering": given.clustering}
+        quality(given.datasets, given.methods, given.trials, given.shares, falcur)
     else:
         panda(given.trials, given.shares)
 
