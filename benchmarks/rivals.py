@@ -16,20 +16,20 @@ import os
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
-import argparse  # noqa: E402
-import platform  # noqa: E402
-import time  # noqa: E402
-import warnings  # noqa: E402
+import argparse
+import platform
+import time
+import warnings
 
-import numpy as np  # noqa: E402
-import sklearn  # noqa: E402
-from sklearn.linear_model import LogisticRegression  # noqa: E402
+import numpy as np
+import sklearn
+from sklearn.linear_model import LogisticRegression
 
-from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate  # noqa: E402
-from fairask.datasets import load  # noqa: E402
-from fairask.exceptions import FairaskWarning  # noqa: E402
-from fairask.strategies import PandaNotConverged  # noqa: E402
-from fairask.strategies._plain import Disparity, fit_plain  # noqa: E402
+from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate
+from fairask.datasets import load
+from fairask.exceptions import FairaskWarning
+from fairask.strategies import PandaNotConverged
+from fairask.strategies._plain import Disparity, fit_plain
 
 BUDGET = {"drug": 250, "german": 125, "compas": 250, "crime": 550, "bank": 1000, "adult": 700}
 BATCH = {"drug": 25, "german": 25, "compas": 25, "crime": 50, "bank": 100, "adult": 100}

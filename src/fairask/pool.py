@@ -117,7 +117,9 @@ class Pool:
                 if whole and not hasattr(self.X, "iloc")
                 else self.take(block)
             )
-            codes[start : start + len(block)] = _pattern_codes(decide(rules, X), codes.dtype)
+            codes[start : start + len(block)] = _pattern_codes(
+                decide(rules, X, self.groups[block]), codes.dtype
+            )
         return self._cells(codes, len(rules))
 
     def _cells(self, codes: NDArray[Any], k: int) -> Cells:

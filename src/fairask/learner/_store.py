@@ -94,7 +94,7 @@ def load(
         with zipfile.ZipFile(path) as archive:
             state = json.loads(archive.read("state.json"))
             codes = np.load(io.BytesIO(archive.read("groups.npy")), allow_pickle=False)
-            if state["X"] == "stored":
+            if state["X"] == "stored" and X is None:
                 X = np.load(io.BytesIO(archive.read("X.npy")), allow_pickle=False)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ValueError(f"{Path(path).name} is not a saved learner, or is damaged: {error}") from error

@@ -43,6 +43,11 @@ class Labelled:
 class FairFit(Protocol):
     """How the learner fits fair models: its oracle, metric, tolerance, margin and weights."""
 
+    @property
+    def model(self) -> Any:
+        """The current fair model."""
+        ...
+
     def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[Solution]:
         """Fit on the labelled rows with other labels (k, n) or with weights (k, n) times their own."""
         ...
