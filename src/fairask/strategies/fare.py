@@ -13,6 +13,8 @@ from fairask.exceptions import NoDisagreementWarning, suggest
 from fairask.pool import Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._checks import check_whole
+from fairask.strategies._filling import fill
 
 __all__ = ["Fare"]
 
@@ -38,17 +40,24 @@ class Fare:
     perturbation : {"flip", "bootstrap"}
         Flip labels (the paper), or weight the labelled rows by exponential draws (the Bayesian
         bootstrap), which follows the posterior where features are many.
+    water_filling : bool
+        Choose the lambda_diff part so that all labels so far together with the coming ``horizon`` follow the
+        current design, not only the coming ones (after ACED, Katz-Samuels et al. 2021).
+    horizon : int
+        Labels over which water-filling evens out; the batch size is a good choice.
 
     Examples
     --------
-    >>> Fare(diff_share=1.0)
-    Fare(k=10, sigma=0.1, diff_share=1.0, perturbation='flip')
+    >>> Fare(diff_share=1.0).k
+    10
     """
 
     k: int = 10
     sigma: float = 0.1
     diff_share: float | str = 0.5
     perturbation: str = "flip"
+    water_filling: bool = False
+    horizon: int = 25
     name: ClassVar[str] = "fare"
 
     def __post_init__(self) -> None:
@@ -63,6 +72,9 @@ class Fare:
         share = self.diff_share
         if share != "adaptive" and (isinstance(share, str) or not 0 <= share <= 1):
             raise ValueError(f"diff_share={share!r} must be in [0, 1] or 'adaptive'")
+        if not isinstance(self.water_filling, bool):
+            raise ValueError(f"water_filling={self.water_filling!r} must be True or False")
+        check_whole(self.horizon, "horizon", 1)
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
@@ -72,7 +84,8 @@ class Fare:
             solutions = fit(np.where(flips, 1.0 - labelled.y, labelled.y))
         else:
             solutions = fit(np.tile(labelled.y, (self.k, 1)), rng.exponential(size=(self.k, n)))
-        cells = pool.by_prediction([solution.sample(rng) for solution in solutions])
+        rules = [solution.sample(rng) for solution in solutions]
+        cells = pool.by_prediction(rules)
         fair = group_design(cells.groups, cells.counts)
         design = disagreement_design(cells.patterns, cells.counts)
         if design is None:
@@ -83,10 +96,13 @@ class Fare:
                 stacklevel=2,
             )
             return Proposal(cells, {"fair": fair}, {"fair": 1.0})
-        share = self._share(solutions, fit)
+        share, diff = self._share(solutions, fit), design.per_row
+        if self.water_filling and share > 0:
+            spent = Pool(labelled.X, labelled.groups, pool.n_groups).by_prediction(rules)
+            diff = fill(cells, spent, diff, fair, share, self.horizon)
         return Proposal(
             cells,
-            {"diff": design.per_row, "fair": fair},
+            {"diff": diff, "fair": fair},
             {"diff": share, "fair": 1.0 - share},
             info={"design_gap": design.gap, "diff_share": share},
         )
