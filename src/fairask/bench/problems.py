@@ -1,4 +1,4 @@
-"""What is run: a problem is a dataset with a metric, a budget and a batch size; a profile is a set of them."""
+"""What is run: a problem is a dataset with a metric, a budget and a batch size; a profile is several."""
 
 from __future__ import annotations
 

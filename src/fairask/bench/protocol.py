@@ -62,9 +62,7 @@ def _table(dataset: str, options: str) -> Dataset:
 def trial_data(problem: Problem, trial: int) -> Dataset:
     """Return the rows of a trial: the same table every time, or data drawn for this trial."""
     if problem.regenerated:
-        return load(
-            problem.dataset, **problem.options, random_state=seed_of("data", problem.dataset, trial)
-        )
+        return load(problem.dataset, **problem.options, random_state=seed_of("data", problem.dataset, trial))
     return _table(problem.dataset, json.dumps(problem.options, sort_keys=True))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fairask.bench.cells import cell_path, write_cell
 from fairask.bench.methods import get_method
@@ -136,20 +136,22 @@ def _workers(backend: str, jobs: int, scheduler: str | None) -> Iterator[None]:
 
 def _dask_client(jobs: int, scheduler: str | None) -> Any:
     try:
-        from distributed import Client
+        import distributed
     except ImportError as error:
         raise ImportError("backend='dask' needs Dask: pip install 'fairask[dask]'") from error
+    client: Any = distributed.Client
     if scheduler is not None:
-        return Client(scheduler)
-    return Client(n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None)
+        return client(scheduler)
+    return client(n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None)
 
 
 def _start_ray(jobs: int, scheduler: str | None) -> None:
     try:
         import ray
-        from ray.util.joblib import register_ray
+        import ray.util.joblib
     except ImportError as error:
         raise ImportError("backend='ray' needs Ray: pip install 'fairask[ray]'") from error
     if not ray.is_initialized():
         ray.init(**({"address": scheduler} if scheduler else {"num_cpus": jobs}), include_dashboard=False)
-    register_ray()
+    register: Any = ray.util.joblib.register_ray
+    register()
