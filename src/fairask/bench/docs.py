@@ -41,8 +41,8 @@ A run can be stopped at any time; the same command goes on where it stopped, wit
 
 Each trial splits the table at random, 75 % to learn from and 25 % to test on; all methods share the splits.
 The model is logistic regression without penalty under the fair oracle, at tolerance max(α − 1/√n, 0) with
-α = 0.1 and n the labels so far. Accuracy and violation are those of the randomised classifier, in expectation,
-on the test rows. The paper prints no label budgets; the ones used here make passive sampling match its Table 1:
+α = 0.1 and n the labels so far. Accuracy and violation are those of the randomised classifier, in
+expectation, on the test rows. The paper prints no label budgets; these were inferred from its passive row:
 """
 
 

@@ -110,7 +110,8 @@ def label_saving(
         target = method.accuracy[mine[rows], -1].mean()
         accuracy = np.interp(fine, reference.labels, reference.accuracy[theirs[rows]].mean(axis=0))
         violation = np.interp(fine, reference.labels, reference.violation[theirs[rows]].mean(axis=0))
-        enough = np.flatnonzero((accuracy >= target) & (violation <= tolerance))
+        # Rounding of the interpolation must not cost a label.
+        enough = np.flatnonzero((accuracy >= target - 1e-12) & (violation <= tolerance))
         return float(fine[enough[0]]) if len(enough) else np.inf
 
     rng = np.random.default_rng(seed)

@@ -105,8 +105,8 @@ def savings_table(results: dict[tuple[str, str], Curves], profile: Profile) -> T
         "Labels saved against passive sampling",
         ["dataset", "method", "labels", "passive needs", "90 % interval", "ratio"],
         note="Labels at which passive sampling reaches the method's final mean accuracy with a mean "
-        f"violation of at most α = {profile.tolerance:g}; interval by bootstrap over trials. Methods whose own mean "
-        "violation is above α are left out: what they save, they save by being unfair.",
+        f"violation of at most α = {profile.tolerance:g}; interval by bootstrap over trials. Methods "
+        "whose own mean violation is above α are left out: what they save, they save by being unfair.",
     )
     for problem, methods in by_problem(results).items():
         if LONG not in methods:
