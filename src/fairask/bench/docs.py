@@ -100,12 +100,13 @@ def _explained(results: dict[tuple[str, str], Curves], profile: Profile, misses:
         "Each row changes one thing that the paper leaves open and keeps the rest "
         "(`python benchmarks/misses.py`); distances are from the paper's value, in joint standard errors.\n"
     ]
-    missed = [c for c in (*passive_checks(results, profile), *fare_checks(results, profile)) if not c.holds]
-    for check in missed:
+    checks = [f(results, profile) for f in (passive_checks, fare_checks, read_claims)]
+    for check in (c for found in checks for c in found if not c.holds):
         mine = [row for row in rows if (row["problem"], row["method"]) == (check.problem, check.method)]
-        paper = PAPER[check.problem, "Passive" if check.method == "passive" else "FARE"]
-        lines.append(f"**{check.text}.** {_what_helps(mine, paper)}\n")
-        if mine:
+        paper = PAPER.get((check.problem, "Passive" if check.method == "passive" else "FARE"))
+        helps = _what_helps(mine, paper) if paper else "The paper prints no number to compare with."
+        lines.append(f"**{check.text}.** {helps}\n")
+        if mine and paper:
             lines.append(_miss_table(mine, paper))
     return "\n".join(lines)
 
