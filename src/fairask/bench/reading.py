@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from fairask.bench.methods import METHODS
 from fairask.bench.paper import PAPER
 from fairask.bench.problems import Profile
@@ -49,12 +51,14 @@ def passive_checks(results: dict[tuple[str, str], Curves], profile: Profile) -> 
     return checks
 
 
-def fare_checks(results: dict[tuple[str, str], Curves], profile: Profile) -> list[Check]:
-    """FARE's better share: at most 0.5 points below the paper's accuracy, mean violation within bounds."""
+def fare_checks(
+    results: dict[tuple[str, str], Curves], profile: Profile, shares: tuple[str, ...] = SHARES
+) -> list[Check]:
+    """FARE's better share of those given: at most 0.5 points below the paper, mean violation within bounds."""
     checks = []
     alpha, ends = profile.tolerance, _ends(results, profile)
     for problem in SIX:
-        found = [(ends[problem, name], name) for name in SHARES if (problem, name) in ends]
+        found = [(ends[problem, name], name) for name in shares if (problem, name) in ends]
         if not found:
             continue
         end, name = max(found, key=lambda pair: (pair[0].met(alpha), pair[0].accuracy))
@@ -83,7 +87,13 @@ def read_claims(results: dict[tuple[str, str], Curves], profile: Profile) -> lis
 
     def show(problem: str, name: str) -> str:
         end = ends[problem, name]
-        return f"{METHODS[name].label} {end.accuracy:.1f} / {end.violation:.3f} ± {end.violation_se:.3f}"
+        accuracy = f"{end.accuracy:.1f} ± {end.accuracy_se:.1f}"
+        return f"{METHODS[name].label} {accuracy} / {end.violation:.3f} ± {end.violation_se:.3f}"
+
+    def gains(problem: str, name: str, base: str) -> bool:
+        # A lead within the noise of the trials is no lead.
+        a, b = ends[problem, name], ends[problem, base]
+        return a.accuracy - b.accuracy > 2.0 * float(np.hypot(a.accuracy_se, b.accuracy_se))
 
     if have("synthetic", "fare", "fare-diff", "passive"):
         names = ("fare", "fare-diff", "passive")
@@ -98,16 +108,15 @@ def read_claims(results: dict[tuple[str, str], Curves], profile: Profile) -> lis
         how = f"{show('drug', 'fare')}; {show('drug', 'fare-nomargin')}"
         claim("drug", "fare-nomargin", said, a.met(alpha) and not b.met(alpha), how)
     if have("drug", "fare-tree", "passive-tree"):
-        a, b = ends["drug", "fare-tree"], ends["drug", "passive-tree"]
-        said = "On Drug, trees gain from FARE as logistic regression does, within the tolerance"
+        fair = ends["drug", "fare-tree"].met(alpha)
+        said = "On Drug, trees gain from FARE (by two joint standard errors) within the tolerance"
         how = f"{show('drug', 'fare-tree')}; {show('drug', 'passive-tree')}"
-        claim("drug", "fare-tree", said, a.met(alpha) and a.accuracy > b.accuracy, how)
+        claim("drug", "fare-tree", said, fair and gains("drug", "fare-tree", "passive-tree"), how)
     eo = [n for n in (*SHARES, "passive") if have("adult-eo", n)]
     if have("adult-eo", "passive") and len(eo) > 1:
-        base = ends["adult-eo", "passive"].accuracy
         good = [n for n in eo if n != "passive" and ends["adult-eo", n].met(alpha)]
-        said = "On Adult with equalized odds FARE is within the tolerance and more accurate than passive"
-        holds = any(ends["adult-eo", n].accuracy > base for n in good)
+        said = "On Adult with equalized odds FARE is within the tolerance and more accurate (by two joint standard errors)"
+        holds = any(gains("adult-eo", n, "passive") for n in good)
         claim("adult-eo", "fare", said, holds, _list(show("adult-eo", n) for n in eo))
     return out
 
