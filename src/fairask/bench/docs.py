@@ -121,8 +121,8 @@ def _explained(results: dict[tuple[str, str], Curves], profile: Profile, misses:
         "Each row changes one thing that the paper leaves open and keeps the rest "
         "(`python benchmarks/misses.py`); distances are from the paper's value, in joint standard errors. "
         "A dozen changes are tried on each miss, so one that lands near the paper is a candidate for its "
-        "cause and no proof. How much of a miss is chance is told by the row with four times the trials, not by "
-        "those with as many as the tables have.\n"
+        "cause and no proof. How much of a miss is chance is told by the row with four times the trials, not "
+        "by those with as many as the tables have.\n"
     ]
     checks = [f(results, profile) for f in (passive_checks, fare_checks, read_claims)]
     for check in (c for found in checks for c in found if not c.holds):
