@@ -1,0 +1,129 @@
+"""Running a task on many blocks: in this process by threads, with progress and a clean stop."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["Progress", "ProgressCallback", "Threads", "cores", "tracked"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a pass over the pool has come.
+
+    Examples
+    --------
+    >>> print(Progress("counting", 500_000, 1_000_000, 0.25))
+    counting: 500,000 of 1,000,000 rows, 2,000,000 rows/s
+    """
+
+    stage: str
+    rows: int
+    total: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows / max(self.seconds, 1e-9)
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.rows:,} of {self.total:,} rows, {self.rate:,.0f} rows/s"
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # Looking for the loaded BLAS takes longer than a small pool's round.
+    return ThreadpoolController()
+
+
+def tracked(
+    results: Iterator[tuple[int, Any]],
+    sizes: Sequence[int],
+    stage: str,
+    progress: ProgressCallback | None,
+) -> dict[int, Any]:
+    """Collect (position, result) pairs in order of position, telling ``progress`` after each."""
+    found: dict[int, Any] = {}
+    started, rows = time.perf_counter(), 0
+    for position, result in results:
+        found[position] = result
+        rows += sizes[position]
+        if progress is not None:
+            progress(Progress(stage, rows, sum(sizes), time.perf_counter() - started))
+    return {position: found[position] for position in sorted(found)}
+
+
+class Threads:
+    """Run calls in threads of this process: products, scans and most of NumPy release the lock.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Threads; by default one a core.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        if workers is not None and (not isinstance(workers, int) or workers < 1):
+            raise ValueError(f"workers={workers!r} must be a whole number, 1 or more")
+        self.workers = workers or cores()
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        shared: Any,
+        calls: Sequence[tuple[Any, ...]],
+        *,
+        threads: bool = True,
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (position, ``function(shared, *call)``) as calls finish."""
+        workers = min(self.workers, len(calls)) if threads else 1
+        if workers <= 1:
+            for position, call in enumerate(calls):
+                yield position, function(shared, *call)
+            return
+        with self._single_blas():
+            yield from _in_threads(function, shared, calls, workers)
+
+    @staticmethod
+    def _single_blas() -> AbstractContextManager[Any]:
+        # One thread a block beats all threads on one block: nothing waits within a block.
+        context: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+        return context
+
+
+def _in_threads(
+    function: Callable[..., Any], shared: Any, calls: Sequence[tuple[Any, ...]], workers: int
+) -> Iterator[tuple[int, Any]]:
+    executor = ThreadPoolExecutor(workers, thread_name_prefix="fairask-pool")
+    try:
+        waiting: dict[Future[Any], int] = {}
+        upcoming = iter(enumerate(calls))
+        while True:
+            # Few calls are under way at a time, so that stopping never waits for a long queue.
+            while len(waiting) < 2 * workers and (nxt := next(upcoming, None)) is not None:
+                waiting[executor.submit(function, shared, *nxt[1])] = nxt[0]
+            if not waiting:
+                return
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield waiting.pop(future), future.result()
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
