@@ -77,7 +77,7 @@ class Decision:
 
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""
-        return decisions([self.rule], chunk.X)[0].astype(np.uint8)
+        return np.asarray(decisions([self.rule], chunk.X)[0], dtype=np.uint8)
 
 
 @dataclass(frozen=True)
