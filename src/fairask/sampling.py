@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,7 +33,7 @@ class Proposal:
         Probability a row of each cell, by component ("diff", "fair", "uniform", ...).
     shares : dict of str to float
         Mixture weights of the components; they add up to 1.
-    ranking : ndarray of row indices, optional
+    ranking : ndarray of row indices, or a function from n to the n best, optional
         For deterministic methods: rows, best first. Components are then empty.
     info : dict
         What is worth recording, e.g. the design's gap.
@@ -41,7 +42,7 @@ class Proposal:
     cells: Cells
     components: dict[str, Float] = field(default_factory=dict)
     shares: dict[str, float] = field(default_factory=dict)
-    ranking: Int | None = None
+    ranking: Int | Callable[[int], Int] | None = None
     info: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,7 +95,9 @@ def draw(proposal: Proposal, n: int, rng: np.random.Generator) -> Draws:
         raise ValueError(f"n={n} rows were asked for, but the pool has {total} left")
     sizes = np.arange(total, total - n, -1)
     if proposal.ranking is not None:
-        return Draws(proposal.ranking[:n].copy(), np.full(n, np.nan), [RANKED] * n, sizes)
+        ranking = proposal.ranking
+        best = ranking(n) if callable(ranking) else ranking[:n].copy()
+        return Draws(best, np.full(n, np.nan), [RANKED] * n, sizes)
     names = list(proposal.components)
     densities = np.array([proposal.components[name] for name in names])
     shares = np.array([proposal.shares[name] for name in names])

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairask.design import disagreement_design, group_design
 from fairask.exceptions import NoDisagreementWarning
-from fairask.pool import Pool
+from fairask.pool import AnyPool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 
@@ -49,7 +49,7 @@ class Fare:
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise ValueError(f"{name}={value!r} must be in [0, 1]")
 
-    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Labelled, pool: AnyPool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
         flips = rng.random((self.k, len(labelled))) < self.sigma
         solutions = fit(np.where(flips, 1.0 - labelled.y, labelled.y))
