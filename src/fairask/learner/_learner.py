@@ -20,7 +20,7 @@ from fairask.metrics import Float, Int, check_metric, encode_groups
 from fairask.oracle import EmpiricalFairOracle, Solution
 from fairask.oracle._estimator import check_tolerance
 from fairask.oracle._learners import fast_ridge
-from fairask.pool import Pool
+from fairask.pool import BlockPool, Pool
 from fairask.sampling import WEIGHTS, draw
 from fairask.strategies import Labelled, Strategy, make_strategy, uniform_proposal
 
@@ -45,10 +45,10 @@ class FairActiveLearner:
 
     Parameters
     ----------
-    X : array-like of shape (rows, features), or a data frame for an ``estimator`` that takes one
-        The pool of unlabelled rows.
+    X : array-like of shape (rows, features), a data frame for an ``estimator`` that takes one, or a pool
+        The pool of unlabelled rows; :func:`fairask.pools.open_pool` makes one that need not fit in memory.
     sensitive_features : array-like of shape (rows,)
-        Protected attribute of each row, two or more groups.
+        Protected attribute of each row, two or more groups. A pool knows its own.
     strategy : str or Strategy
         ``"fare"``, ``"passive"``, ``"group_balanced"``, ``"uncertainty"``, or an object with ``propose``.
     strategy_params : dict, optional
@@ -89,7 +89,7 @@ class FairActiveLearner:
     def __init__(
         self,
         X: Any,
-        sensitive_features: ArrayLike,
+        sensitive_features: ArrayLike | None = None,
         *,
         strategy: str | Strategy = "fare",
         strategy_params: dict[str, Any] | None = None,
@@ -126,18 +126,14 @@ class FairActiveLearner:
         template = EmpiricalFairOracle(estimator) if oracle is None else oracle
         self._template = clone(template).set_params(metric=metric)
         fast = fast_ridge(self._template.get_params().get("estimator"), 1) is not None
-        self.X = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
-        self.groups_, self._codes = encode_groups(sensitive_features, "sensitive_features")
-        if len(self._codes) != len(self.X):
-            raise ValueError(
-                f"lengths disagree: X has {len(self.X)} rows, sensitive_features {len(self._codes)}"
-            )
+        self._pool, self._pool_given = _as_pool(X, sensitive_features, fast), isinstance(X, BlockPool)
+        self.X = self._pool.X if isinstance(self._pool, Pool) else self._pool
+        self.groups_ = self._pool.group_values
         if len(self.groups_) < 2:
             raise ValueError(
                 f"sensitive_features has one group only ({self.groups_[0]!r}); two or more are needed"
             )
-        self._log = DrawLog(len(self._codes))
-        self._available: NDArray[np.bool_] = np.ones(len(self._codes), dtype=bool)
+        self._log = DrawLog(len(self._pool))
         self._batches = 0
         self._history: list[dict[str, Any]] = []
         self._fitted: tuple[int, Any] | None = None
@@ -151,12 +147,11 @@ class FairActiveLearner:
         Rows asked for and not answered yet are not asked again; the strategy sees the labels so far.
         """
         n = self.batch_size if n is None else _check_count(n, "n")
-        left = int(self._available.sum())
-        if n > left:
-            raise ValueError(f"n={n} rows were asked for, but the pool has {left} left")
+        pool = self._pool.excluding(np.array(list(self._log.position), dtype=np.int64))
+        if n > len(pool):
+            raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         # One stream a batch: no generator state to keep, and any batch can be replayed.
         rng = np.random.default_rng([self.random_state, self._batches])
-        pool = Pool(self.X, self._codes, len(self.groups_), self._available)
         if self._log.labelled():
             proposal = self.strategy.propose(self._labelled(), pool, self._fit, rng)
         else:
@@ -164,7 +159,6 @@ class FairActiveLearner:
         draws = draw(proposal, n, rng)
         batch, self._batches = self._batches, self._batches + 1
         self._log.add(draws, batch)
-        self._available[draws.indices] = False
         return Query(batch, draws.indices, draws.propensities, draws.components)
 
     # -- telling --------------------------------------------------------------------------------
@@ -235,7 +229,7 @@ class FairActiveLearner:
         entry = self._log.entry(row)
         if entry is None:
             raise ValueError(
-                f"row {row} was never asked for" if 0 <= row < len(self._codes) else f"no row {row}"
+                f"row {row} was never asked for" if 0 <= row < self._pool.n_rows else f"no row {row}"
             )
         if entry.state != state:
             hint = "; use correct() to change its label" if entry.state == LABELLED else ""
@@ -252,12 +246,18 @@ class FairActiveLearner:
         margin = n**-0.5 if self.margin == "sqrt_n" else float(self.margin)
         return max(self.tolerance - margin, 0.0)
 
+    @property
+    def _codes(self) -> NDArray[Any]:
+        if not isinstance(self._pool, Pool):
+            raise TypeError("the pool is streamed: its groups are not in memory")
+        return self._pool.groups
+
     def _labelled(self) -> Labelled:
         indices, labels, _, _ = self._log.arrays()
         return Labelled(
-            X=Pool(self.X, self._codes, len(self.groups_)).take(indices),
+            X=self._pool.take(indices),
             y=labels,
-            groups=self._codes[indices],
+            groups=self._pool.groups_of(indices),
             risk_weights=self._log.weights(self.risk_weights),
             fairness_weights=self._log.weights(self.fairness_weights),
             indices=indices,
@@ -368,7 +368,7 @@ class FairActiveLearner:
     def __repr__(self) -> str:
         return (
             f"<FairActiveLearner {self.strategy.name}, {self.metric} <= {self.tolerance}: "
-            f"{len(self._log.labelled())} labels of {len(self._codes)} rows>"
+            f"{len(self._log.labelled())} labels of {len(self._pool)} rows>"
         )
 
     # -- keeping --------------------------------------------------------------------------------
@@ -385,6 +385,20 @@ class FairActiveLearner:
         from fairask.learner._store import load
 
         return load(path, **given)
+
+
+def _as_pool(X: Any, sensitive_features: ArrayLike | None, fast: bool) -> BlockPool:
+    if isinstance(X, BlockPool):
+        if sensitive_features is not None:
+            raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
+        return X
+    if sensitive_features is None:
+        raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
+    rows = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
+    groups, codes = encode_groups(sensitive_features, "sensitive_features")
+    if len(codes) != len(rows):
+        raise ValueError(f"lengths disagree: X has {len(rows)} rows, sensitive_features {len(codes)}")
+    return Pool(rows, codes, len(groups), group_values=groups)
 
 
 def _check_margin(margin: Any) -> str | float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from numpy.typing import NDArray
 from fairask.metrics import Float
 from fairask.oracle._learners import ConstantRule, LinearRule
 
-__all__ = ["MOST_RULES", "code_dtype", "decisions", "linear_scores", "pattern_codes", "thread_safe"]
+__all__ = [
+    "MOST_RULES",
+    "code_dtype",
+    "decisions",
+    "linear_scores",
+    "pattern_codes",
+    "thread_safe",
+    "to_travel",
+]
 
 Bool = NDArray[np.bool_]
 
@@ -25,6 +34,17 @@ _SLICE = 1 << 14
 def thread_safe(rules: Sequence[Any]) -> bool:
     """Whether these rules may predict from several threads; a stranger's estimator may not."""
     return all(isinstance(rule, LinearRule | ConstantRule) for rule in rules)
+
+
+def to_travel(rules: Sequence[Any]) -> list[Any]:
+    """The rules without what only a neighbouring fit needs, which grows with the features squared.
+
+    Examples
+    --------
+    >>> to_travel([LinearRule(np.zeros(2), np.eye(2))])[0].inverse is None
+    True
+    """
+    return [replace(rule, inverse=None) if isinstance(rule, LinearRule) else rule for rule in rules]
 
 
 def linear_scores(beta: Float, X: Any) -> Float:

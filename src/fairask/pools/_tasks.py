@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairask.metrics import Float, Int
 from fairask.pools._cells import BlockCounts, count_block, merge_counts
-from fairask.pools._codes import decisions, pattern_codes, thread_safe
+from fairask.pools._codes import decisions, pattern_codes, thread_safe, to_travel
 from fairask.pools._rows import tie_breakers, within
 
 __all__ = ["Chunk", "CountCells", "Decision", "Fetch", "FindRows", "Found", "Group", "Lowest", "Predictions"]
@@ -60,7 +60,7 @@ class Predictions:
     needs_features = True
 
     def __init__(self, rules: Sequence[Any]) -> None:
-        self.rules, self.k, self.threads = tuple(rules), len(rules), thread_safe(rules)
+        self.rules, self.k, self.threads = to_travel(rules), len(rules), thread_safe(rules)
 
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""
@@ -73,7 +73,7 @@ class Decision:
     needs_features, k = True, 2
 
     def __init__(self, rule: Any) -> None:
-        self.rule, self.threads = rule, thread_safe([rule])
+        self.rule, self.threads = to_travel([rule])[0], thread_safe([rule])
 
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""

@@ -11,7 +11,7 @@ from scipy.special import expit
 from fairask.metrics import Float
 from fairask.oracle._learners import LinearRule
 from fairask.pool import AnyPool
-from fairask.pools._codes import linear_scores, thread_safe
+from fairask.pools._codes import linear_scores, thread_safe, to_travel
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 
@@ -63,5 +63,6 @@ class Uncertainty:
         """See :class:`Strategy`."""
         (solution,) = fit()
         # Ties are broken at random, not by position in the table.
-        margin, seed = Margin(*solution.members), int(rng.integers(2**63))
+        rules, weights = solution.members
+        margin, seed = Margin(to_travel(rules), weights), int(rng.integers(2**63))
         return Proposal(pool.everything(), ranking=lambda n: pool.lowest(margin, n, seed))
