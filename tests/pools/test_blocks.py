@@ -159,3 +159,19 @@ def test_threads_change_nothing(rows: Any, small_blocks: None) -> None:
     assert one.counts.tolist() == four.counts.tolist()
     with pytest.raises(ValueError, match="workers=0"):
         Pool(X, groups, 3, workers=0)
+
+
+def test_rows_are_found_alike_whether_keys_were_kept_or_not(
+    pools: dict[str, Any], rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = linear_rules(5, rows[0].shape[1])
+    for name, pool in pools.items():
+        left = pool.excluding(np.arange(0, 3000, 9))
+        found = []
+        for bytes_ in (0, 1 << 28):
+            monkeypatch.setattr("fairask.pools._base.MOST_KEPT", bytes_)
+            cells = left.by_prediction(rules)
+            which = np.repeat(np.arange(len(cells.counts)), np.minimum(cells.counts, 3))
+            ranks = np.concatenate([np.arange(min(c, 3)) for c in cells.counts])
+            found.append(cells.locate(which, ranks).tolist())
+        assert found[0] == found[1], name

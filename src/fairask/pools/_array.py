@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairask.metrics import Int
 from fairask.pools._base import BlockPool
 from fairask.pools._runners import ProgressCallback, Threads, tracked
-from fairask.pools._tasks import Chunk, FindRows
+from fairask.pools._tasks import Chunk
 
 __all__ = ["Pool"]
 
@@ -40,8 +40,6 @@ class Pool(BlockPool):
         Called with a :class:`Progress` after every block of a pass.
     """
 
-    _keeps_codes = True
-
     def __init__(
         self,
         X: Any,
@@ -61,6 +59,7 @@ class Pool(BlockPool):
         )
         self.progress = progress
         self._runner = Threads(workers)
+        self._block_rows = _BLOCK
         self._sizes = [min(_BLOCK, self.n_rows - start) for start in range(0, self.n_rows, _BLOCK)]
 
     @property
@@ -102,25 +101,15 @@ class Pool(BlockPool):
         return {blocks[position]: result for position, result in found.items()}
 
     def _one(self, task: Any, block: int, job: Any) -> Any:
-        rows = slice(block * _BLOCK, block * _BLOCK + self._sizes[block])
-        X = None
-        if task.needs_features:
-            X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
-        first, last = np.searchsorted(self.excluded, [rows.start, rows.stop])
-        return task([Chunk(rows.start, X, self.groups[rows])], self.excluded[first:last], job)
+        start, stop = self._span(block)
+        table = self.X.iloc if hasattr(self.X, "iloc") else self.X
+        first, last = np.searchsorted(self.excluded, [start, stop])
+        chunk = Chunk(
+            start,
+            self.groups[start:stop],
+            lambda rows: table[start:stop] if rows is None else table[start + rows],
+        )
+        return task([chunk], self.excluded[first:last], job)
 
-    def _find(self, coder: Any, jobs: Mapping[int, Any], kept: Mapping[int, Any]) -> dict[int, Int]:
-        return {b: self._one(FindRows(_Kept(kept[b]), fetch=False), b, job).rows for b, job in jobs.items()}
-
-
-class _Kept:
-    """Codes that were kept from counting."""
-
-    needs_features, threads = False, True
-
-    def __init__(self, codes: NDArray[Any]) -> None:
-        self._codes = codes
-
-    def codes(self, chunk: Chunk) -> NDArray[Any]:
-        """See :class:`Coder`."""
-        return self._codes
+    def _span(self, block: int) -> tuple[int, int]:
+        return block * self._block_rows, block * self._block_rows + self._sizes[block]

@@ -14,10 +14,23 @@ from fairask.metrics import Float, Int
 from fairask.oracle._learners import FittedRule
 from fairask.pools._cells import CellIndex, Cells, patterns_of
 from fairask.pools._codes import code_dtype
-from fairask.pools._rows import nth_left, row_set
-from fairask.pools._tasks import CountCells, Decision, FindRows, Group, Lowest, Predictions, lowest
+from fairask.pools._rows import nth_left, row_set, within
+from fairask.pools._tasks import (
+    CountCells,
+    Decision,
+    FindRows,
+    Group,
+    Lowest,
+    Predictions,
+    find_kept,
+    lowest,
+)
 
 __all__ = ["AnyPool", "BlockPool"]
+
+
+#: Bytes that the keys of a pool's rows may take between counting and finding.
+MOST_KEPT = 1 << 28
 
 
 class AnyPool(Protocol):
@@ -88,6 +101,10 @@ class BlockPool(ABC):
     @abstractmethod
     def _run(self, task: Any, jobs: Mapping[int, Any], stage: str) -> dict[int, Any]:
         """Run a task on the blocks that have a job; results in the order of the blocks."""
+
+    @abstractmethod
+    def _span(self, block: int) -> tuple[int, int]:
+        """First row of a block, and the first one after it."""
 
     @property
     @abstractmethod
@@ -216,14 +233,14 @@ class BlockPool(ABC):
 
     def _cells(self, coder: Any, k: int) -> Cells:
         found = self._run(
-            CountCells(coder, self.n_groups, keep=self._keeps_codes),
+            CountCells(coder, self.n_groups, keep=self._keeps(k)),
             dict.fromkeys(range(self.n_blocks)),
             "counting",
         )
         if not found:
             raise ValueError("the pool has no rows")
         index = CellIndex([counts for counts, _ in found.values()])
-        kept = {block: codes for block, (_, codes) in found.items()}
+        kept = {block: keys for block, (_, keys) in found.items()}
         total = index.total
 
         def finder(cells: Int, ranks: Int) -> Int:
@@ -232,22 +249,26 @@ class BlockPool(ABC):
             for cell in np.unique(cells):
                 at = cells == cell
                 where[at], within_block[at] = index.block_of(int(cell), ranks[at])
-            jobs = {
-                int(block): (
-                    total.groups[cells[where == block]],
-                    total.codes[cells[where == block]],
-                    within_block[where == block],
-                )
-                for block in np.unique(where)
-            }
-            for block, found_rows in self._find(coder, jobs, kept).items():
+            jobs = {}
+            for block in np.unique(where).tolist():
+                at = where == block
+                groups, codes, rank = total.groups[cells[at]], total.codes[cells[at]], within_block[at]
+                if (keys := kept[block]) is None:
+                    jobs[block] = (groups, codes, rank)
+                    continue
+                start, stop = self._span(block)
+                wanted = groups.astype(np.uint64) * np.uint64(1 << (k - 1)) + codes
+                out = within(self.excluded, start, stop)
+                rows[at] = start + find_kept(keys, out, wanted.astype(keys.dtype), rank)
+            for block, found_rows in self._find(coder, jobs).items():
                 rows[where == block] = found_rows
             return rows
 
         return Cells(total.counts, total.groups, patterns_of(total.codes, k), finder)
 
-    #: Whether codes are kept from counting to finding, or computed again for the blocks that are drawn from.
-    _keeps_codes = False
+    def _keeps(self, k: int) -> bool:
+        """Whether keys are kept from counting to finding, or computed again for blocks drawn from."""
+        return bool(self.n_rows * np.min_scalar_type((self.n_groups << (k - 1)) - 1).itemsize <= MOST_KEPT)
 
-    def _find(self, coder: Any, jobs: Mapping[int, Any], kept: Mapping[int, Any]) -> dict[int, Int]:
+    def _find(self, coder: Any, jobs: Mapping[int, Any]) -> dict[int, Int]:
         return {b: f.rows for b, f in self._run(FindRows(coder), jobs, "drawing").items()}

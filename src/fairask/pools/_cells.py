@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairask.metrics import Int
 
-__all__ = ["BlockCounts", "CellIndex", "Cells", "count_block", "patterns_of"]
+__all__ = ["BlockCounts", "CellIndex", "Cells", "cell_keys", "count_block", "patterns_of"]
 
 #: Cells up to which a block is counted in a table with one entry for each possible cell.
 _LARGEST_TABLE = 1 << 18
@@ -61,20 +61,39 @@ class BlockCounts:
     counts: Int
 
 
-def count_block(codes: NDArray[Any], groups: NDArray[Any], n_groups: int, k: int) -> BlockCounts:
-    """Count the rows of each (group, code).
+def cell_keys(codes: NDArray[Any], groups: NDArray[Any], n_groups: int, k: int) -> NDArray[Any] | None:
+    """``group * 2^(k - 1) + code`` in the smallest unsigned type; None where no type holds it.
 
     Examples
     --------
-    >>> count_block(np.array([1, 0, 1]), np.array([0, 0, 0]), 1, k=2).counts.tolist()
+    >>> cell_keys(np.array([1, 0], dtype=np.uint8), np.array([0, 1]), 2, k=2)
+    array([1, 2], dtype=uint8)
+    """
+    width = 1 << (k - 1)
+    if width * n_groups > 1 << 64:
+        return None
+    dtype = np.min_scalar_type(width * n_groups - 1)
+    keys = groups.astype(dtype)
+    keys *= dtype.type(width) if width <= np.iinfo(dtype).max else dtype.type(0)
+    keys |= codes
+    return keys
+
+
+def count_block(
+    codes: NDArray[Any], groups: NDArray[Any], n_groups: int, k: int, keys: NDArray[Any] | None = None
+) -> BlockCounts:
+    """Count the rows of each (group, code); ``keys`` are those of :func:`cell_keys`, if known.
+
+    Examples
+    --------
+    >>> count_block(np.array([1, 0, 1], dtype=np.uint8), np.array([0, 0, 0]), 1, k=2).counts.tolist()
     [1, 2]
     """
-    width = 1 << max(k - 1, 0)
+    width = 1 << (k - 1)
     if width * n_groups <= _LARGEST_TABLE:
-        joint = groups.astype(np.intp)
-        joint *= width
-        joint += codes.astype(np.intp)
-        table = np.bincount(joint, minlength=width * n_groups)
+        keys = cell_keys(codes, groups, n_groups, k) if keys is None else keys
+        assert keys is not None  # a small table's keys fit a small type
+        table = np.bincount(keys, minlength=width * n_groups)
         used = np.flatnonzero(table)
         return BlockCounts(used // width, (used % width).astype(np.uint64), table[used])
     found = [np.unique(codes[groups == g], return_counts=True) for g in range(n_groups)]
@@ -116,7 +135,7 @@ class CellIndex:
 
     Examples
     --------
-    >>> blocks = [count_block(np.array(c), np.zeros(len(c), int), 1, k=2) for c in ([0, 1, 1], [1])]
+    >>> blocks = [count_block(np.array(c, np.uint8), np.zeros(len(c), int), 1, k=2) for c in ([0, 1, 1], [1])]
     >>> index = CellIndex(blocks)
     >>> index.total.counts.tolist(), index.block_of(1, np.array([2]))
     ([1, 3], (array([1]), array([0])))

@@ -22,6 +22,9 @@ class OnDask:
         By default the client of this process, if there is one.
     """
 
+    #: Whether results stay in this process.
+    local = False
+
     def __init__(self, client: Any = None) -> None:
         optional("dask", "dask")
         self.client = _current_client() if client is None else client

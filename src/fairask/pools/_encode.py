@@ -46,17 +46,20 @@ class Number:
         else:
             # Large whole numbers and doubles are centred before they lose digits.
             feature[:] = (values.astype(np.float64) - self.mean) * (1.0 / self.scale)
-        if not np.isfinite(feature.sum(dtype=np.float64)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            sound = np.isfinite(feature.sum())  # one cheap look; large numbers may also overflow it
+        if not sound:
             self._repair(feature)
 
     def _repair(self, feature: Single) -> None:
         if np.isinf(feature).any():
             raise ValueError(f"column {self.name!r} has infinite values; clip them or leave the column out")
-        if not self.fill:
+        missing = np.isnan(feature)
+        if missing.any() and not self.fill:
             raise ValueError(
                 f"column {self.name!r} has missing values; use preprocess='standardize', which fills them"
             )
-        feature[np.isnan(feature)] = 0.0
+        feature[missing] = 0.0
 
 
 @dataclass(frozen=True)

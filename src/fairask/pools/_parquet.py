@@ -15,7 +15,7 @@ __all__ = ["ParquetBlock", "ParquetFiles", "open_parquet"]
 #: Small row groups next to each other form one block of about this many rows.
 _BLOCK = 1 << 18
 #: Rows decoded at a time.
-_BATCH = 1 << 16
+_BATCH = 1 << 15
 
 
 class ParquetBlock:

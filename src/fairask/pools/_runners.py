@@ -80,6 +80,9 @@ class Threads:
         Threads; by default one a core.
     """
 
+    #: Whether results stay in this process.
+    local = True
+
     def __init__(self, workers: int | None = None) -> None:
         if workers is not None and (not isinstance(workers, int) or workers < 1):
             raise ValueError(f"workers={workers!r} must be a whole number, 1 or more")

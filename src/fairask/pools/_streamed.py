@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,10 @@ def _columns(task: Any, encoder: Encoder, protected: GroupColumns) -> list[str]:
     return list(dict.fromkeys([*protected.columns, *(encoder.columns if task.needs_features else ())]))
 
 
+def _features(encoder: Encoder, batch: Any, rows: NDArray[Any] | None) -> Any:
+    return encoder(batch if rows is None else batch.take(rows))
+
+
 def _work(shared: tuple[Any, Encoder, GroupColumns], block: Any, first: int, excluded: Int, job: Any) -> Any:
     """Run a task on a block, where the block is."""
     task, encoder, protected = shared
@@ -57,7 +62,7 @@ def _work(shared: tuple[Any, Encoder, GroupColumns], block: Any, first: int, exc
     def chunks() -> Iterator[Chunk]:
         at = first
         for batch in as_block(block).batches(columns):
-            yield Chunk(at, encoder(batch) if task.needs_features else None, protected.codes(batch))
+            yield Chunk(at, protected.codes(batch), partial(_features, encoder, batch))
             at += batch.num_rows
 
     return task(chunks(), excluded, job)
@@ -181,6 +186,13 @@ class StreamedPool(BlockPool):
         )
         return pool.excluding(self.excluded)
 
+    def _span(self, block: int) -> tuple[int, int]:
+        return int(self._starts[block]), int(self._starts[block + 1])
+
+    def _keeps(self, k: int) -> bool:
+        # A worker's keys stay on the worker, and are gone with the task.
+        return bool(self._runner.local) and super()._keeps(k)
+
     def _rows_of(self, block: int) -> Int:
         return np.arange(self._starts[block], self._starts[block + 1])
 
@@ -218,7 +230,7 @@ class StreamedPool(BlockPool):
         found = tracked(results, [self._sizes[b] for b in blocks], stage, self.progress)
         return {blocks[position]: result for position, result in found.items()}
 
-    def _find(self, coder: Any, jobs: Mapping[int, Any], kept: Mapping[int, Any]) -> dict[int, Int]:
+    def _find(self, coder: Any, jobs: Mapping[int, Any]) -> dict[int, Int]:
         found = self._run(FindRows(coder), jobs, "drawing")
         # The blocks were read to find the rows; their features need not be fetched again for the fit.
         self._remember(_by_row(found.values()))

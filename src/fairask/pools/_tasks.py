@@ -8,25 +8,59 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairask.metrics import Float, Int
-from fairask.pools._cells import BlockCounts, count_block, merge_counts
+from fairask.pools._cells import BlockCounts, cell_keys, count_block, merge_counts
 from fairask.pools._codes import decisions, pattern_codes, thread_safe, to_travel
 from fairask.pools._rows import tie_breakers, within
 
-__all__ = ["Chunk", "CountCells", "Decision", "Fetch", "FindRows", "Found", "Group", "Lowest", "Predictions"]
+__all__ = [
+    "Chunk",
+    "CountCells",
+    "Decision",
+    "Fetch",
+    "FindRows",
+    "Found",
+    "Group",
+    "Lowest",
+    "Predictions",
+    "find_kept",
+]
 
 
-class Chunk(NamedTuple):
-    """Some consecutive rows of a block; ``X`` is None for a task that needs no features."""
+class Chunk:
+    """Some consecutive rows of a block; features are made when they are asked for.
 
-    first: int
-    X: Any
-    groups: NDArray[Any]
+    Parameters
+    ----------
+    first : int
+        Number of the first row.
+    groups : ndarray
+    features : callable
+        ``features(rows)`` with positions in the chunk, or None for all of them.
+    """
+
+    def __init__(
+        self, first: int, groups: NDArray[Any], features: Callable[[NDArray[Any] | None], Any]
+    ) -> None:
+        self.first, self.groups, self._features = first, groups, features
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @cached_property
+    def X(self) -> Any:
+        """Features of all rows of the chunk."""
+        return self._features(None)
+
+    def take(self, rows: NDArray[Any]) -> Any:
+        """Features of some rows, by position, each row's values next to each other."""
+        return np.ascontiguousarray(self._features(rows))
 
 
 class Coder(Protocol):
@@ -82,7 +116,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class CountCells:
-    """Count the available rows in each cell of a block; with ``keep``, also return the rows' codes."""
+    """Count the available rows in each cell of a block; with ``keep``, also return the rows' keys."""
 
     coder: Any
     n_groups: int
@@ -102,22 +136,23 @@ class CountCells:
         self, chunks: Iterable[Chunk], excluded: Int, job: Any
     ) -> tuple[BlockCounts, NDArray[Any] | None]:
         """Work on one block; ``excluded`` are row numbers."""
-        parts, kept = [], []
+        parts, kept, k = [], [], self.coder.k
         for chunk in chunks:
             codes = self.coder.codes(chunk)
+            keys = cell_keys(codes, chunk.groups, self.n_groups, k)
             # All rows are counted where they lie, then the few that are out are taken off again.
-            parts.append(count_block(codes, chunk.groups, self.n_groups, self.coder.k))
+            parts.append(count_block(codes, chunk.groups, self.n_groups, k, keys))
             out = within(excluded, chunk.first, chunk.first + len(codes))
             if len(out):
-                less = count_block(codes[out], chunk.groups[out], self.n_groups, self.coder.k)
+                less = count_block(codes[out], chunk.groups[out], self.n_groups, k)
                 parts.append(BlockCounts(less.groups, less.codes, -less.counts))
-            if self.keep:
-                kept.append(codes)
+            if self.keep and keys is not None:
+                kept.append(keys)
         if not parts:
             none = np.zeros(0, dtype=np.int64)
             return BlockCounts(none, none.astype(np.uint64), none), None
         total = parts[0] if len(parts) == 1 else merge_counts(parts)[0]
-        return total, (kept[0] if len(kept) == 1 else np.concatenate(kept)) if self.keep else None
+        return total, np.concatenate(kept) if kept else None
 
 
 class Found(NamedTuple):
@@ -130,15 +165,10 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class FindRows:
-    """Find rows of a block by group, code and rank; features come along where ``fetch`` is set."""
+    """Find rows of a block by group, code and rank, and bring their features along."""
 
     coder: Any
-    fetch: bool = True
-
-    @property
-    def needs_features(self) -> bool:
-        """Whether chunks must hold features."""
-        return bool(self.fetch or self.coder.needs_features)
+    needs_features: bool = True
 
     @property
     def threads(self) -> bool:
@@ -162,12 +192,29 @@ class FindRows:
                 which = np.flatnonzero((groups == group) & (codes == np.uint64(code)) & (rows < 0))
                 inside = which[left[which] < len(members)]
                 rows[inside] = chunk.first + members[left[inside]]
-                for i in inside if self.fetch else ():
-                    features[i] = np.array(chunk.X[rows[i] - chunk.first])
+                for i, x in zip(inside, chunk.take(members[left[inside]]), strict=True):
+                    features[i] = x
                 left[which] -= len(members)
             if (rows >= 0).all():
                 break
-        return Found(rows, np.array(features) if self.fetch else None, groups)
+        return Found(rows, np.array(features), groups)
+
+
+def find_kept(keys: NDArray[Any], excluded: Int, wanted: NDArray[Any], ranks: Int) -> Int:
+    """Positions in a block of the ``ranks``-th rows with the ``wanted`` keys; ``excluded`` are positions.
+
+    Examples
+    --------
+    >>> keys = np.array([3, 1, 3, 3], dtype=np.uint8)
+    >>> find_kept(keys, np.array([0]), np.array([3, 1]), np.array([1, 0])).tolist()
+    [3, 1]
+    """
+    found = np.empty(len(ranks), dtype=np.int64)
+    for key in np.unique(wanted):
+        hit = keys == key
+        hit[excluded] = False
+        found[wanted == key] = np.flatnonzero(hit)[ranks[wanted == key]]
+    return found
 
 
 @dataclass(frozen=True)
@@ -181,10 +228,11 @@ class Fetch:
         """Work on one block; the job is sorted row numbers."""
         parts, groups = [], []
         for chunk in chunks:
-            at = within(job, chunk.first, chunk.first + len(chunk.groups))
-            parts.append(np.ascontiguousarray(chunk.X[at]))
-            groups.append(chunk.groups[at].astype(np.int64))
-            if chunk.first + len(chunk.groups) > job[-1]:
+            at = within(job, chunk.first, chunk.first + len(chunk))
+            if len(at):
+                parts.append(chunk.take(at))
+                groups.append(chunk.groups[at].astype(np.int64))
+            if chunk.first + len(chunk) > job[-1]:
                 break
         return Found(job, np.concatenate(parts), np.concatenate(groups))
 

@@ -1,0 +1,278 @@
+"""One FARE round on pools from a million rows up: seconds, peak memory, and what the machine itself takes.
+
+    python benchmarks/scale.py                      # everything, 1 to 30 million rows
+    python benchmarks/scale.py --rows 1e6 3e6 --parts memory parquet
+
+A round is everything between "these rows are labelled" and "label these next": fitting k = 10 perturbed
+fair classifiers, their predictions on every row, the design, the draw. The bare times next to it are one
+matrix product of those k classifiers with the pool, one read of the array, and one pyarrow scan of the same
+columns, in the same process. Every figure is the least of several repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairask import FairActiveLearner
+from fairask.design import disagreement_design
+from fairask.oracle._learners import LinearRule
+from fairask.pools import Pool, open_pool
+from fairask.pools._runners import cores
+
+FEATURES, K, LABELS, BATCH = 20, 10, 100, 25
+NAMES = [f"x{j}" for j in range(FEATURES)]
+ROW_GROUP, FILE_ROWS = 1 << 18, 1 << 22
+_TRUTH = np.random.default_rng(7).standard_normal(FEATURES).astype(np.float32)
+
+
+def make_block(block: int, rows: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng([1, block])
+    return rng.standard_normal((rows, FEATURES), dtype=np.float32), rng.integers(0, 2, rows, dtype=np.int8)
+
+
+def make_arrays(n: int) -> tuple[Any, Any]:
+    X, groups = np.empty((n, FEATURES), dtype=np.float32), np.empty(n, dtype=np.int8)
+    for b, start in enumerate(range(0, n, FILE_ROWS)):
+        stop = min(start + FILE_ROWS, n)
+        X[start:stop], groups[start:stop] = make_block(b, stop - start)
+    return X, groups
+
+
+def write_parquet(folder: Path, n: int) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir()
+    for b, start in enumerate(range(0, n, FILE_ROWS)):
+        X, groups = make_block(b, min(start + FILE_ROWS, n) - start)
+        table = pa.table({**{name: X[:, j] for j, name in enumerate(NAMES)}, "group": groups})
+        pq.write_table(table, folder / f"part-{b:03}.parquet", row_group_size=ROW_GROUP)
+    return folder
+
+
+def least(function: Callable[[], Any], repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def labelled_learner(pool: Any) -> FairActiveLearner:
+    """A learner with its first labels, so that the next batch is a FARE round."""
+    learner = FairActiveLearner(pool, strategy_params={"k": K}, batch_size=BATCH, random_state=0)
+    query = learner.ask(LABELS)
+    rng = np.random.default_rng(0)
+    score = pool.take(query.indices) @ _TRUTH + 2.0 * rng.standard_normal(LABELS)
+    learner.tell(query.indices, (score > 0).astype(int))
+    return learner
+
+
+def ask_again(learner: FairActiveLearner) -> None:
+    """The same batch as before, with its features: a round's cost must not drift with the labels."""
+    state = learner._batches, list(learner._log.entries), dict(learner._log.position)
+    query = learner.ask()
+    learner._pool.take(query.indices)
+    learner._batches, learner._log.entries, learner._log.position = state
+    for row in query.indices.tolist():
+        getattr(learner._pool, "_known", {}).pop(row, None)
+
+
+def rules_of(learner: FairActiveLearner) -> list[LinearRule]:
+    rng = np.random.default_rng(0)
+    y = learner._labelled().y
+    solutions = learner._fit(np.where(rng.random((K, len(y))) < 0.1, 1.0 - y, y))
+    return [solution.sample(rng) for solution in solutions]
+
+
+def bare_product(X: Any, rules: list[LinearRule], repeats: int) -> float:
+    beta = np.array([rule.beta[:-1] for rule in rules], dtype=np.float32)
+    rows, columns = np.ascontiguousarray(beta.T), beta
+    return min(least(lambda: X @ rows, repeats), least(lambda: columns @ X.T, repeats))
+
+
+def in_memory(n: int, repeats: int) -> dict[str, float]:
+    X, groups = make_arrays(n)
+    pool = Pool(X, groups, 2)
+    learner = labelled_learner(pool)
+    rules = rules_of(learner)
+    product, read = bare_product(X, rules, repeats), least(lambda: X.max(), repeats)
+    cells = pool.by_prediction(rules)
+    every = np.arange(BATCH) % len(cells.counts)
+    found = {
+        "rows": n,
+        "product": product,
+        "read": read,
+        "fit": least(lambda: rules_of(learner), repeats),
+        "count": least(lambda: pool.by_prediction(rules), repeats),
+        "design": least(lambda: disagreement_design(cells.patterns, cells.counts), repeats),
+        "find": least(lambda: cells.locate(every, np.zeros(BATCH, dtype=np.int64)), repeats),
+        "round": least(lambda: ask_again(learner), repeats),
+    }
+    # Fit and design do not depend on the rows: they are apart, so that what grows can be seen.
+    found["pool ratio"] = (found["count"] + found["find"]) / (product + read)
+    found["round ratio"] = found["round"] / (product + read)
+    return found
+
+
+def scan(folder: Path) -> int:
+    import pyarrow.dataset as ds
+
+    columns = [*NAMES, "group"]
+    return sum(batch.num_rows for batch in ds.dataset(folder).to_batches(columns=columns))
+
+
+def from_parquet(folder: Path, n: int, repeats: int) -> dict[str, float]:
+    """Times of a round on a folder; run in a process of its own, whose peak memory is the pool's."""
+    pool = open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1])
+    learner = labelled_learner(pool)
+    rules = rules_of(learner)
+    count = least(lambda: pool.by_prediction(rules), repeats)
+    drawn = labelled_learner(open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1]))
+    whole = least(lambda: ask_again(drawn), repeats)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    bare = least(lambda: scan(folder), repeats)
+    X, _ = make_block(0, FILE_ROWS)
+    product = bare_product(X, rules, repeats) * n / FILE_ROWS
+    return {
+        "rows": n,
+        "scan": bare,
+        "product": product,
+        "count": count,
+        "round": whole,
+        "round ratio": whole / (bare + product),
+        "peak GB": peak,
+    }
+
+
+def against_skactiveml(repeats: int, n: int = 100_000) -> dict[str, float]:
+    """The same round by query-by-committee: k classifiers on the same labels, the batch where they differ."""
+    from skactiveml.classifier import SklearnClassifier
+    from skactiveml.pool import QueryByCommittee
+    from sklearn.ensemble import BaggingClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    X, groups = make_arrays(n)
+    learner = labelled_learner(Pool(X, groups, 2))
+    y = np.full(n, np.nan)
+    y[learner.labelled_indices_] = learner.labels_
+    committee = SklearnClassifier(
+        BaggingClassifier(LogisticRegression(), n_estimators=K, random_state=0), classes=[0, 1]
+    )
+    query = QueryByCommittee(method="vote_entropy", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = least(lambda: query.query(X, y, ensemble=committee, batch_size=BATCH), repeats)
+    ours = least(lambda: ask_again(learner), repeats)
+    return {"rows": n, "scikit-activeml": theirs, "fairask": ours, "ratio": theirs / ours}
+
+
+def on_dask(folder: Path, n: int, repeats: int) -> dict[str, float]:
+    from distributed import Client, LocalCluster
+
+    found: dict[str, float] = {"rows": n}
+    local = open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1])
+    rules = rules_of(labelled_learner(local))
+    for workers in (1, 2):
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            pool = open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1], client=client)
+            pool.by_prediction(rules)  # workers import on their first task
+            found[f"{workers} worker(s)"] = least(lambda: pool.by_prediction(rules), repeats)  # noqa: B023
+    found["speed-up"] = found["1 worker(s)"] / found["2 worker(s)"]
+    return found
+
+
+def exponent(table: list[dict[str, float]], column: str) -> float:
+    """Slope of log time in log rows, by least squares."""
+    rows, seconds = np.log([r["rows"] for r in table]), np.log([r[column] for r in table])
+    return float(np.polyfit(rows, seconds, 1)[0])
+
+
+def show(title: str, table: list[dict[str, float]]) -> None:
+    print(f"\n{title}")
+    names = list(table[0])
+    print("  ".join(f"{name:>14}" for name in names))
+    for row in table:
+        print(
+            "  ".join(f"{row[name]:>14,.0f}" if name == "rows" else f"{row[name]:>14.4g}" for name in names)
+        )
+    if len(table) > 1:
+        for name in ("round", "count"):
+            print(f"exponent of {name}: {exponent(table, name):.3f}")
+
+
+def machine() -> str:
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        model = next(
+            (t.split(":")[1].strip() for t in info.read_text().splitlines() if "model name" in t), model
+        )
+    return f"{model}, {cores()} cores; Python {platform.python_version()}, NumPy {np.__version__}"
+
+
+def in_own_process(part: str, folder: Path, n: int, repeats: int) -> dict[str, float]:
+    command = [sys.executable, __file__, "--one", part, str(folder), str(n), str(repeats)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 3e6, 1e7, 3e7])
+    parser.add_argument("--parts", nargs="+", default=["memory", "parquet", "skactiveml", "dask"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="also write the tables here")
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore", category=UserWarning)
+    if args.one:
+        part, folder, n, repeats = args.one
+        function = {"parquet": from_parquet, "dask": on_dask}[part]
+        print(json.dumps(function(Path(folder), int(n), int(repeats))))
+        return
+    sizes = [int(n) for n in args.rows]
+    print(machine())
+    tables: dict[str, list[dict[str, float]]] = {}
+    if "memory" in args.parts:
+        tables["in memory"] = [in_memory(n, args.repeats) for n in sizes]
+        show("in memory (seconds)", tables["in memory"])
+    if "parquet" in args.parts or "dask" in args.parts:
+        with tempfile.TemporaryDirectory() as scratch:
+            for n in sizes:
+                folder = write_parquet(Path(scratch) / str(n), n)
+                for part in ("parquet", "dask"):
+                    if part in args.parts and (part == "parquet" or n == sizes[-1]):
+                        tables.setdefault(part, []).append(in_own_process(part, folder, n, args.repeats))
+        for part in ("parquet", "dask"):
+            if part in tables:
+                show(f"{part} (seconds)", tables[part])
+    if "skactiveml" in args.parts:
+        tables["skactiveml"] = [against_skactiveml(args.repeats)]
+        show("against query-by-committee of scikit-activeml (seconds)", tables["skactiveml"])
+    if args.json:
+        args.json.write_text(json.dumps({"machine": machine(), **tables}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
