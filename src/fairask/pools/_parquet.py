@@ -14,8 +14,9 @@ __all__ = ["ParquetBlock", "ParquetFiles", "open_parquet"]
 
 #: Small row groups next to each other form one block of about this many rows.
 _BLOCK = 1 << 18
-#: Rows decoded at a time.
-_BATCH = 1 << 15
+#: Most rows, and about how many values, decoded at a time: enough to decode fast, few enough to hold.
+_BATCH = 1 << 18
+_VALUES = 1 << 23
 
 
 class ParquetBlock:
@@ -43,8 +44,9 @@ class ParquetBlock:
             pre_buffer=remote,
             memory_map=not remote,
         ) as file:
+            rows = max(1, min(_BATCH, _VALUES // max(len(stored), 1)))
             for batch in file.iter_batches(
-                _BATCH, row_groups=self.row_groups, columns=stored, use_threads=False
+                rows, row_groups=self.row_groups, columns=stored, use_threads=False
             ):
                 if len(stored) == len(columns):
                     yield batch
