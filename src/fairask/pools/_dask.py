@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from fairask.pools._extras import optional
@@ -36,7 +36,7 @@ class OnDask:
         calls: Sequence[tuple[Any, ...]],
         *,
         threads: bool = True,
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Generator[tuple[int, Any]]:
         """Yield (position, ``function(shared, *call)``) as calls finish."""
         dask = optional("dask", "dask")
         # The classifiers travel once a graph, not once a partition.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -55,7 +55,7 @@ def _blas() -> ThreadpoolController:
 
 
 def tracked(
-    results: Iterator[tuple[int, Any]],
+    results: Generator[tuple[int, Any]],
     sizes: Sequence[int],
     stage: str,
     progress: ProgressCallback | None,
@@ -63,11 +63,12 @@ def tracked(
     """Collect (position, result) pairs in order of position, telling ``progress`` after each."""
     found: dict[int, Any] = {}
     started, rows = time.perf_counter(), 0
-    for position, result in results:
-        found[position] = result
-        rows += sizes[position]
-        if progress is not None:
-            progress(Progress(stage, rows, sum(sizes), time.perf_counter() - started))
+    with closing(results):  # an interruption stops what is still under way before it goes on
+        for position, result in results:
+            found[position] = result
+            rows += sizes[position]
+            if progress is not None:
+                progress(Progress(stage, rows, sum(sizes), time.perf_counter() - started))
     return {position: found[position] for position in sorted(found)}
 
 
@@ -95,7 +96,7 @@ class Threads:
         calls: Sequence[tuple[Any, ...]],
         *,
         threads: bool = True,
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Generator[tuple[int, Any]]:
         """Yield (position, ``function(shared, *call)``) as calls finish."""
         workers = min(self.workers, len(calls)) if threads else 1
         if workers <= 1:
@@ -114,7 +115,7 @@ class Threads:
 
 def _in_threads(
     function: Callable[..., Any], shared: Any, calls: Sequence[tuple[Any, ...]], workers: int
-) -> Iterator[tuple[int, Any]]:
+) -> Generator[tuple[int, Any]]:
     executor = ThreadPoolExecutor(workers, thread_name_prefix="fairask-pool")
     try:
         waiting: dict[Future[Any], int] = {}
