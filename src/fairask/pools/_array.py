@@ -73,7 +73,7 @@ class Pool(BlockPool):
 
     def groups_of(self, rows: Int) -> Int:
         """Group codes of these rows."""
-        return np.asarray(self.groups[rows])
+        return np.asarray(self.groups[rows], dtype=np.int64)
 
     def fingerprint(self) -> str:
         """Digest of shape and values.

@@ -129,7 +129,9 @@ class BlockPool(ABC):
     @property
     def rows(self) -> Int:
         """Numbers of the available rows: eight bytes for each, made when asked for."""
-        return np.setdiff1d(np.arange(self.n_rows), self.excluded, assume_unique=True)
+        left = np.ones(self.n_rows, dtype=bool)
+        left[self.excluded] = False
+        return np.flatnonzero(left)
 
     def excluding(self, rows: ArrayLike) -> Self:
         """The same pool without these rows (and without those it had excluded); nothing is copied.

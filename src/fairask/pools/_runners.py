@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -48,10 +48,30 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    # Looking for the loaded BLAS takes longer than a small pool's round.
-    return ThreadpoolController()
+class _SingleBlas:
+    """Keeps BLAS to one thread while any pass is under way; passes may overlap, in a server say."""
+
+    def __init__(self) -> None:
+        self._lock, self._depth = threading.Lock(), 0
+        self._controller: Any = None
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                # Looking for the loaded BLAS takes longer than a small pool's round: once is enough.
+                self._controller = self._controller or ThreadpoolController()
+                self._limit = self._controller.limit(limits=1, user_api="blas")
+            self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._limit.restore_original_limits()
+
+
+_single_blas = _SingleBlas()
 
 
 def tracked(
@@ -99,18 +119,14 @@ class Threads:
     ) -> Generator[tuple[int, Any]]:
         """Yield (position, ``function(shared, *call)``) as calls finish."""
         workers = min(self.workers, len(calls)) if threads else 1
-        if workers <= 1:
+        # One thread a block beats all threads on one block: nothing waits within a block. A stranger's
+        # estimator, which is not run in threads, may use all of them.
+        with _single_blas if threads else nullcontext():
+            if workers > 1:
+                yield from _in_threads(function, shared, calls, workers)
+                return
             for position, call in enumerate(calls):
                 yield position, function(shared, *call)
-            return
-        with self._single_blas():
-            yield from _in_threads(function, shared, calls, workers)
-
-    @staticmethod
-    def _single_blas() -> AbstractContextManager[Any]:
-        # One thread a block beats all threads on one block: nothing waits within a block.
-        context: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
-        return context
 
 
 def _in_threads(
