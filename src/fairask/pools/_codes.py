@@ -59,8 +59,10 @@ def linear_scores(beta: Float, X: Any) -> Float:
     array([2., 3.])
     """
     total = np.full(len(X), beta[-1], dtype=np.float64)
-    for column, weight in zip(X.T, beta[:-1], strict=True):
-        total += weight * column.astype(np.float64)
+    for start in range(0, len(X), _SLICE):
+        out = total[start : start + _SLICE]
+        for column, weight in zip(X[start : start + _SLICE].T, beta[:-1], strict=True):
+            out += weight * column.astype(np.float64)
     return total
 
 

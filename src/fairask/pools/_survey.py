@@ -110,8 +110,8 @@ def survey(batches: Iterable[Any], features: Sequence[str], protected: Sequence[
         for name in features:
             column = batch.column(name)
             if is_text(column.type):
-                texts = column.dictionary if hasattr(column, "dictionary") else column.unique()
-                part.levels[name] = {v for v in texts.to_pylist() if v is not None}
+                # Not the dictionary: it may hold levels that do not occur.
+                part.levels[name] = {v for v in column.unique().to_pylist() if v is not None}
                 part.missing[name] = column.null_count
                 continue
             values = column.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
