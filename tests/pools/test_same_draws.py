@@ -53,6 +53,7 @@ def test_an_audit_s_queues_hold_rows_of_their_stratum(rows: Any) -> None:
     for s, queue in enumerate(order.queues):
         assert sorted(queue.tolist()) == np.flatnonzero(stratum == s).tolist()
         assert queue.tolist() != sorted(queue.tolist())
+        assert set(order.stratum_of(queue).tolist()) == {s}
 
 
 def test_a_learner_of_arrays_and_one_of_a_pool_agree(rows: Any) -> None:

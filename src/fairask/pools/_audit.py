@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fairask.metrics import Int
 from fairask.pools._base import AnyPool
@@ -27,6 +28,17 @@ class AuditOrder:
 
     sizes: Int
     queues: list[Int]
+
+    def stratum_of(self, rows: ArrayLike) -> Int:
+        """Stratum of each of these rows, which must be queued.
+
+        Examples
+        --------
+        >>> AuditOrder(np.array([1, 2]), [np.array([7]), np.array([4, 2])]).stratum_of([2, 7])
+        array([1, 0])
+        """
+        stratum = {row: s for s, queue in enumerate(self.queues) for row in queue.tolist()}
+        return np.array([stratum[row] for row in np.asarray(rows).tolist()], dtype=np.int64)
 
 
 def audit_order(pool: AnyPool, model: Any, budget: int, seed: int) -> AuditOrder:
