@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import platform
 import resource
 import subprocess
@@ -35,7 +36,7 @@ from fairask.pools._runners import cores
 
 FEATURES, K, LABELS, BATCH = 20, 10, 100, 25
 NAMES = [f"x{j}" for j in range(FEATURES)]
-ROW_GROUP, FILE_ROWS = 1 << 18, 1 << 22
+ROW_GROUP, FILE_ROWS = 1 << 18, 1 << 21
 _TRUTH = np.random.default_rng(7).standard_normal(FEATURES).astype(np.float32)
 
 
@@ -149,6 +150,15 @@ def scan(folder: Path) -> int:
     return sum(batch.num_rows for batch in ds.dataset(folder).to_batches(columns=columns))
 
 
+def peak_gb() -> float:
+    """Peak resident memory of this process; getrusage would count the parent's from before the start."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(text for text in status.read_text().splitlines() if text.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024**2
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+
+
 def from_parquet(folder: Path, n: int, repeats: int) -> dict[str, float]:
     """Times of a round on a folder; run in a process of its own, whose peak memory is the pool's."""
     pool = open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1])
@@ -157,7 +167,7 @@ def from_parquet(folder: Path, n: int, repeats: int) -> dict[str, float]:
     count = least(lambda: pool.by_prediction(rules), repeats)
     drawn = labelled_learner(open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1]))
     whole = least(lambda: ask_again(drawn), repeats)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    peak = peak_gb()
     bare = least(lambda: scan(folder), repeats)
     X, _ = make_block(0, FILE_ROWS)
     product = bare_product(X, rules, repeats) * n / FILE_ROWS
@@ -191,6 +201,28 @@ def _cpu() -> float:
     return time.process_time()
 
 
+def scan_files(files: list[str]) -> None:
+    import pyarrow.parquet as pq
+
+    beta = np.random.default_rng(0).standard_normal((FEATURES, K)).astype(np.float32)
+    for file in files:
+        for batch in pq.ParquetFile(file).iter_batches(ROW_GROUP, columns=NAMES, use_threads=False):
+            np.stack([column.to_numpy() for column in batch.columns], axis=1) @ beta
+
+
+def bare_speed_up(folder: Path, repeats: int) -> float:
+    """How much faster two processes scan and multiply than one: what this machine has to give."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    files = sorted(str(file) for file in folder.iterdir())
+    halves = [files[0::2], files[1::2]]
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        list(executor.map(scan_files, [files[:1]] * 4))
+        one = least(lambda: executor.submit(scan_files, files).result(), repeats)[0]
+        two = least(lambda: list(executor.map(scan_files, halves)), repeats)[0]
+    return float(one / two)
+
+
 def on_dask(folder: Path, n: int, repeats: int) -> dict[str, float]:
     """A counting pass on one worker and on two.
 
@@ -219,6 +251,7 @@ def on_dask(folder: Path, n: int, repeats: int) -> dict[str, float]:
         found[f"{workers} worker(s)"], found[f"{workers} worker(s) cpu"] = np.min(times, axis=0).tolist()
     for kind in ("", " cpu"):
         found[f"speed-up{kind}"] = found[f"1 worker(s){kind}"] / found[f"2 worker(s){kind}"]
+    found["machine's speed-up"] = bare_speed_up(folder, repeats)
     return found
 
 
@@ -229,7 +262,7 @@ def exponent(table: list[dict[str, float]], column: str) -> float:
 
 
 def show(title: str, table: list[dict[str, float]]) -> None:
-    print(f"\n{title}")
+    print(f"\n{title}", flush=True)
     for name in table[0]:
         digits = ",.0f" if name == "rows" else ".4g"
         print(f"{name:>22}" + "".join(f"{row[name]:>14{digits}}" for row in table))
@@ -272,26 +305,28 @@ def main() -> None:
         print(json.dumps(function(Path(folder), int(n), int(repeats))))
         return
     sizes = [int(n) for n in args.rows]
-    print(machine())
+    print(machine(), flush=True)
     tables: dict[str, list[dict[str, float]]] = {}
+
+    def book(title: str, part: str, rows: list[dict[str, float]]) -> None:
+        tables[part] = rows
+        show(f"{title} (seconds)", rows)
+        if args.json:
+            args.json.write_text(json.dumps({"machine": machine(), **tables}, indent=1))
+
     if "memory" in args.parts:
-        tables["in memory"] = [in_memory(n, args.repeats) for n in sizes]
-        show("in memory (seconds)", tables["in memory"])
+        book("in memory", "in memory", [in_memory(n, args.repeats) for n in sizes])
+    if "skactiveml" in args.parts:
+        book("query-by-committee of scikit-activeml", "skactiveml", [against_skactiveml(args.repeats)])
     if "parquet" in args.parts or "dask" in args.parts:
         with tempfile.TemporaryDirectory() as scratch:
-            for n in sizes:
-                folder = write_parquet(Path(scratch) / str(n), n)
-                for part in ("parquet", "dask"):
-                    if part in args.parts and (part == "parquet" or n == sizes[-1]):
-                        tables.setdefault(part, []).append(in_own_process(part, folder, n, args.repeats))
-        for part in ("parquet", "dask"):
-            if part in tables:
-                show(f"{part} (seconds)", tables[part])
-    if "skactiveml" in args.parts:
-        tables["skactiveml"] = [against_skactiveml(args.repeats)]
-        show("against query-by-committee of scikit-activeml (seconds)", tables["skactiveml"])
-    if args.json:
-        args.json.write_text(json.dumps({"machine": machine(), **tables}, indent=1))
+            folders = {n: write_parquet(Path(scratch) / str(n), n) for n in sizes}
+            if "parquet" in args.parts:
+                measured = [in_own_process("parquet", folders[n], n, args.repeats) for n in sizes]
+                book("from Parquet", "parquet", measured)
+            if "dask" in args.parts:
+                n = sizes[-1]
+                book("on Dask", "dask", [in_own_process("dask", folders[n], n, args.repeats)])
 
 
 if __name__ == "__main__":
