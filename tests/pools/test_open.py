@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -181,10 +184,9 @@ def test_stopping_in_the_middle_leaves_pool_and_learner_as_they_were(
         each.tell(query.indices, rows[2][query.indices])
 
     def stop(progress: Progress) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     pool.progress = stop
-    learner._pool.progress = stop
     with pytest.raises(KeyboardInterrupt):
         learner.ask()
     pool.progress = None
@@ -284,3 +286,12 @@ def test_the_columns_of_a_dask_frame_that_are_not_needed_are_not_computed(rows: 
     frame = dd.from_pandas(as_table(*rows).to_pandas(), npartitions=3)
     table = open_pool(frame, "group", ["x0"], preprocess="none")._table
     assert set(table._selected) == {("group",)}
+
+
+def test_nothing_optional_is_imported_before_it_is_needed() -> None:
+    code = (
+        "import sys, fairask.pools, fairask.learner\n"
+        "found = {'pyarrow', 'dask', 'distributed', 'fsspec', 'pandas'} & set(sys.modules)\n"
+        "sys.exit(f'imported: {found}' if found else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
