@@ -288,10 +288,20 @@ def test_the_columns_of_a_dask_frame_that_are_not_needed_are_not_computed(rows: 
     assert set(table._selected) == {("group",)}
 
 
-def test_nothing_optional_is_imported_before_it_is_needed() -> None:
-    code = (
-        "import sys, fairask.pools, fairask.learner\n"
-        "found = {'pyarrow', 'dask', 'distributed', 'fsspec', 'pandas'} & set(sys.modules)\n"
-        "sys.exit(f'imported: {found}' if found else 0)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_arrays_need_no_extra_and_files_name_theirs(stored: Path) -> None:
+    code = """
+import sys
+for name in ("pyarrow", "dask", "distributed", "fsspec", "pandas"):
+    sys.modules[name] = None
+import numpy as np
+from fairask.learner import FairActiveLearner
+from fairask.pools import Pool, open_pool
+FairActiveLearner(Pool(np.eye(4), np.array([0, 1, 0, 1]), 2), random_state=0).ask(2)
+try:
+    open_pool(sys.argv[1], "group")
+except ImportError as error:
+    assert "fairask[parquet]" in str(error), error
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", code, str(stored / "one.parquet")], check=True)
