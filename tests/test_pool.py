@@ -19,20 +19,12 @@ def test_cells_hold_rows_of_one_group_and_one_pattern(k):
     predictions = np.array([rule.decide(X[available]) for rule in chosen])
     folded = predictions ^ predictions[0]
     assert cells.counts.sum() == available.sum()
-    np.testing.assert_array_equal(cells.patterns[:, cells.code_of_row], folded)
-    np.testing.assert_array_equal(cells.groups[cells.code_of_row], groups[available])
+    rows, of_row = cells.unfold()
+    np.testing.assert_array_equal(rows, np.flatnonzero(available))
+    np.testing.assert_array_equal(cells.patterns[:, of_row], folded)
+    np.testing.assert_array_equal(cells.groups[of_row], groups[available])
     keys = {(int(g), *map(bool, p)) for g, p in zip(cells.groups, cells.patterns.T, strict=True)}
     assert len(keys) == len(cells.counts)
-
-
-def test_single_precision_and_blocks_change_nothing(monkeypatch):
-    rng = np.random.default_rng(1)
-    X, groups = rng.normal(size=(1000, 3)), rng.integers(2, size=1000)
-    whole = Pool(X, groups, 2).by_prediction(rules(6))
-    monkeypatch.setattr("fairask.pool._BLOCK", 64)
-    blocks = Pool(X.astype(np.float32), groups, 2).by_prediction(rules(6))
-    np.testing.assert_array_equal(whole.counts, blocks.counts)
-    np.testing.assert_array_equal(whole.code_of_row, blocks.code_of_row)
 
 
 def test_locate_counts_ranks_in_row_order():

@@ -42,7 +42,7 @@ def sampling_figure(plt: Any) -> Any:
         (r"$\lambda_{\mathrm{fair}}$: both groups alike", group_design(cells.groups, cells.counts)),
     )
     for axis, (title, per_row) in zip(axes, panels, strict=True):
-        mass = per_row[cells.code_of_row]
+        mass = per_row[cells.unfold()[1]]
         for group, marker in ((0, "o"), (1, "^")):
             rows = groups == group
             axis.scatter(

@@ -22,7 +22,7 @@ from fairask.metrics import Float, Int, check_metric, encode_groups
 from fairask.oracle import EmpiricalFairOracle, Solution
 from fairask.oracle._estimator import check_tolerance
 from fairask.oracle._learners import fast_ridge
-from fairask.pool import Pool
+from fairask.pool import BlockPool, Pool
 from fairask.sampling import WEIGHTS, draw
 from fairask.stopping import AnyOf, Budget, StoppingRule
 from fairask.strategies import Labelled, Strategy, make_strategy, uniform_proposal
@@ -48,10 +48,10 @@ class FairActiveLearner:
 
     Parameters
     ----------
-    X : array-like of shape (rows, features), or a data frame for an ``estimator`` that takes one
-        The pool of unlabelled rows.
+    X : array-like of shape (rows, features), a data frame for an ``estimator`` that takes one, or a pool
+        The pool of unlabelled rows; :func:`fairask.pools.open_pool` makes one that need not fit in memory.
     sensitive_features : array-like of shape (rows,)
-        Protected attribute of each row, two or more groups.
+        Protected attribute of each row, two or more groups. A pool knows its own.
     strategy : str or Strategy
         ``"fare"``, ``"passive"``, ``"group_balanced"``, ``"uncertainty"``, or an object with ``propose``.
     strategy_params : dict, optional
@@ -98,7 +98,7 @@ class FairActiveLearner:
     def __init__(
         self,
         X: Any,
-        sensitive_features: ArrayLike,
+        sensitive_features: ArrayLike | None = None,
         *,
         strategy: str | Strategy = "fare",
         strategy_params: dict[str, Any] | None = None,
@@ -142,23 +142,20 @@ class FairActiveLearner:
         template = EmpiricalFairOracle(estimator) if oracle is None else oracle
         self._template = clone(template).set_params(metric=metric)
         fast = fast_ridge(self._template.get_params().get("estimator"), 1) is not None
-        self.X = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
-        self.groups_, self._codes = encode_groups(sensitive_features, "sensitive_features")
-        if len(self._codes) != len(self.X):
-            raise ValueError(
-                f"lengths disagree: X has {len(self.X)} rows, sensitive_features {len(self._codes)}"
-            )
+        self._pool, self._pool_given = _as_pool(X, sensitive_features, fast), isinstance(X, BlockPool)
+        self.X = self._pool.X if isinstance(self._pool, Pool) else self._pool
+        self.groups_ = self._pool.group_values
         if len(self.groups_) < 2:
             raise ValueError(
                 f"sensitive_features has one group only ({self.groups_[0]!r}); two or more are needed"
             )
-        self._log = DrawLog(len(self._codes))
-        self._available: NDArray[np.bool_] = np.ones(len(self._codes), dtype=bool)
+        self._log = DrawLog(len(self._pool))
         self._batches = 0
         self._history: list[dict[str, Any]] = []
         self._fitted: tuple[int, Any] | None = None
         self._caught: list[warnings.WarningMessage] = []
         self._audit: ModelAudit | None = None
+        self._sample: tuple[Any, NDArray[Any]] | None = None
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -168,12 +165,11 @@ class FairActiveLearner:
         Rows asked for and not answered yet are not asked again; the strategy sees the labels so far.
         """
         n = self.batch_size if n is None else _check_count(n, "n")
-        left = int(self._available.sum())
-        if n > left:
-            raise ValueError(f"n={n} rows were asked for, but the pool has {left} left")
+        pool = self._pool.excluding(np.array(list(self._log.position), dtype=np.int64))
+        if n > len(pool):
+            raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         # One stream a batch: no generator state to keep, and any batch can be replayed.
         rng = np.random.default_rng([self.random_state, self._batches])
-        pool = Pool(self.X, self._codes, len(self.groups_), self._available)
         if self._log.labelled():
             proposal = self.strategy.propose(self._labelled(), pool, _Fit(self), rng)
         else:
@@ -181,7 +177,6 @@ class FairActiveLearner:
         draws = draw(proposal, n, rng)
         batch, self._batches = self._batches, self._batches + 1
         self._log.add(draws, batch)
-        self._available[draws.indices] = False
         return Query(batch, draws.indices, draws.propensities, draws.components)
 
     # -- telling --------------------------------------------------------------------------------
@@ -252,7 +247,7 @@ class FairActiveLearner:
         entry = self._log.entry(row)
         if entry is None:
             raise ValueError(
-                f"row {row} was never asked for" if 0 <= row < len(self._codes) else f"no row {row}"
+                f"row {row} was never asked for" if 0 <= row < self._pool.n_rows else f"no row {row}"
             )
         if entry.state != state:
             hint = "; use correct() to change its label" if entry.state == LABELLED else ""
@@ -269,16 +264,32 @@ class FairActiveLearner:
         margin = n**-0.5 if self.margin == "sqrt_n" else float(self.margin)
         return max(self.tolerance - margin, 0.0)
 
+    @property
+    def _codes(self) -> NDArray[Any]:
+        if not isinstance(self._pool, Pool):
+            raise TypeError("the pool is streamed: its groups are not in memory")
+        return self._pool.groups
+
     def _labelled(self) -> Labelled:
         indices, labels, _, _ = self._log.arrays()
         return Labelled(
-            X=Pool(self.X, self._codes, len(self.groups_)).take(indices),
+            X=self._pool.take(indices),
             y=labels,
-            groups=self._codes[indices],
+            groups=self._pool.groups_of(indices),
             risk_weights=self._log.weights(self.risk_weights),
             fairness_weights=self._log.weights(self.fairness_weights),
             indices=indices,
         )
+
+    def _background(self) -> tuple[Any, NDArray[Any]] | None:
+        """Rows of the pool for an oracle that looks at it: all, or a sample that is drawn once."""
+        most = getattr(self._template, "pool_rows", 0)
+        if most and self._sample is None:
+            n = self._pool.n_rows
+            rng = np.random.default_rng([self.random_state, 2**32 - 2])
+            rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+            self._sample = (self._pool.take(rows), self._pool.groups_of(rows))
+        return self._sample
 
     def _oracle(self) -> Any:
         seed = int(np.random.default_rng([self.random_state, 2**32 - 1]).integers(2**31))
@@ -300,7 +311,7 @@ class FairActiveLearner:
                     self.groups_,
                     rows.risk_weights,
                     rows.fairness_weights,
-                    pool=(self.X, self._codes),
+                    pool=self._background(),
                 )
             self._fitted = (self._log.version, oracle)
             self._caught = list(caught)
@@ -451,7 +462,7 @@ class FairActiveLearner:
     def __repr__(self) -> str:
         return (
             f"<FairActiveLearner {self.strategy.name}, {self.metric} <= {self.tolerance}: "
-            f"{len(self._log.labelled())} labels of {len(self._codes)} rows>"
+            f"{len(self._log.labelled())} labels of {len(self._pool)} rows>"
         )
 
     # -- keeping --------------------------------------------------------------------------------
@@ -490,9 +501,23 @@ class _Fit:
             len(learner.groups_),
             factor * rows.risk_weights,
             factor * rows.fairness_weights,
-            pool=(learner.X, learner._codes),
+            pool=learner._background(),
         )
         return solutions
+
+
+def _as_pool(X: Any, sensitive_features: ArrayLike | None, fast: bool) -> BlockPool:
+    if isinstance(X, BlockPool):
+        if sensitive_features is not None:
+            raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
+        return X
+    if sensitive_features is None:
+        raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
+    rows = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
+    groups, codes = encode_groups(sensitive_features, "sensitive_features")
+    if len(codes) != len(rows):
+        raise ValueError(f"lengths disagree: X has {len(rows)} rows, sensitive_features {len(codes)}")
+    return Pool(rows, codes, len(groups), group_values=groups)
 
 
 def _check_margin(margin: Any) -> str | float | None:

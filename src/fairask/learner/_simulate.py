@@ -69,7 +69,7 @@ def simulate(
     ([100, 200], True)
     """
     truth = np.asarray(labels)
-    n_rows = len(learner._codes)
+    n_rows = learner._pool.n_rows
     if truth.shape != (n_rows,):
         raise ValueError(f"labels has shape {truth.shape}, expected ({n_rows},): one label a row of the pool")
     if not 1 <= budget <= n_rows:

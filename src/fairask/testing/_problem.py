@@ -80,7 +80,9 @@ def make_problem(
     )
     query = learner.ask(n_labels)  # the first batch is uniform, whatever the strategy
     learner.tell(query.indices, truth[query.indices])
-    pool = Pool(learner.X, learner._codes, len(learner.groups_), learner._available)
+    left = np.ones(n, dtype=bool)
+    left[query.indices] = False
+    pool = Pool(learner.X, learner._codes, len(learner.groups_), left)
     return Problem(learner, learner._labelled(), pool, truth)
 
 
@@ -94,4 +96,4 @@ def row_probabilities(proposal: Proposal) -> Float:
     [0.25, 0.25, 0.25, 0.25]
     """
     per_cell = sum(proposal.shares[name] * density for name, density in proposal.components.items())
-    return np.asarray(np.asarray(per_cell, dtype=np.float64)[proposal.cells.code_of_row])
+    return np.asarray(np.asarray(per_cell, dtype=np.float64)[proposal.cells.unfold()[1]])

@@ -34,16 +34,18 @@ def _require(condition: object, reason: str) -> None:
 def _same(a: Proposal, b: Proposal, tolerance: float = 0.0) -> bool:
     if (a.ranking is None) != (b.ranking is None):
         return False
-    if a.ranking is not None and b.ranking is not None:
-        return np.array_equal(a.ranking, b.ranking)
+    if a.ranking is not None:
+        return np.array_equal(a.ranked(int(a.cells.counts.sum())), b.ranked(int(b.cells.counts.sum())))
     return bool(np.allclose(row_probabilities(a), row_probabilities(b), rtol=tolerance, atol=tolerance))
 
 
 def _valid(proposal: Proposal, rows: Any) -> None:
-    _require(np.array_equal(proposal.cells.rows, rows), "the cells must hold the pool's available rows")
+    _require(
+        np.array_equal(proposal.cells.unfold()[0], rows), "the cells must hold the pool's available rows"
+    )
     if proposal.ranking is not None:
         _require(
-            np.array_equal(np.sort(proposal.ranking), rows),
+            np.array_equal(np.sort(proposal.ranked(len(rows))), rows),
             "the ranking must name every available row once and no other",
         )
         return

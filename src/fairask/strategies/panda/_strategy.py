@@ -111,14 +111,7 @@ class Panda:
         logits = self._logits(policy, numeric(pool.take(pool.rows), self.name), rng)
         chance = np.exp(logits - logits.max())
         # Every row has a score of its own: one cell a row.
-        n = len(pool)
-        cells = Cells(
-            np.ones(n, dtype=np.int64),
-            pool.groups[pool.rows],
-            np.zeros((0, n), dtype=bool),
-            pool.rows,
-            np.arange(n),
-        )
+        cells = Cells.one_a_row(pool.rows, pool.groups[pool.rows])
         info = {
             "panda_loss": policy.loss,
             "panda_uniform_loss": policy.uniform_loss,
