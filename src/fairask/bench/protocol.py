@@ -6,7 +6,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -66,6 +66,21 @@ def trial_data(problem: Problem, trial: int) -> Dataset:
     return _table(problem.dataset, json.dumps(problem.options, sort_keys=True))
 
 
+def without_group(data: Dataset) -> Dataset:
+    """Return the rows without the columns that are a function of the group.
+
+    Examples
+    --------
+    >>> full = load("german")
+    >>> full.X.shape[1] - without_group(full).X.shape[1]
+    2
+    """
+    constant = [np.ptp(data.X[data.groups == group], axis=0) < 1e-9 for group in np.unique(data.groups)]
+    keep = ~np.logical_and.reduce(constant)
+    names = [name for name, kept in zip(data.feature_names, keep, strict=True) if kept]
+    return replace(data, X=data.X[:, keep], feature_names=names)
+
+
 def split(n: int, test_share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows to learn from and the rows to test on.
 
@@ -103,6 +118,8 @@ def run_trial(
     data = trial_data(problem, trial)
     if transform is not None:
         data = transform(data)
+    if method.blind:
+        data = without_group(data)
     # Methods share the splits of a trial, so that they are compared on the same people.
     train, test = split(len(data.y), profile.test_share, seed_of("split", problem.dataset, trial))
     batch = method.batch or problem.batch
@@ -120,7 +137,7 @@ def run_trial(
         tolerance=profile.tolerance if method.tolerance is None else method.tolerance,
         margin=method.margin,
         oracle=method.oracle(),
-        risk_weights=method.weights,
+        risk_weights=method.risk_weights or method.weights,
         fairness_weights=method.weights,
         batch_size=batch,
         random_state=seed_of("learner", problem.name, method.name, method.settings, trial),

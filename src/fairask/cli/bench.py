@@ -14,7 +14,7 @@ from rich.progress import TimeRemainingColumn as TimeLeft
 from fairask.bench.methods import METHODS
 from fairask.bench.problems import get_profile
 
-__all__ = ["bench_app"]
+__all__ = ["bench_app", "register"]
 
 bench_app = typer.Typer(
     help="The paper's benchmark: tables and figures by one command.", no_args_is_help=True
@@ -173,3 +173,8 @@ def docs_command(
     except (ValueError, ImportError, OSError) as error:
         raise _fail(error) from None
     typer.echo(f"written: {page}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(bench_app, name="bench")

@@ -5,14 +5,16 @@ To add one, write a file with a list ``METHODS`` and name it below.
 
 from __future__ import annotations
 
-from fairask.bench.methods import fare, passive, trees
+from fairask.bench.methods import calibrated, fare, passive, rivals, trees
 from fairask.bench.methods._method import MODELS, Method
 from fairask.exceptions import suggest
 
 __all__ = ["METHODS", "MODELS", "Method", "get_method"]
 
 #: Methods by name, in the order of tables.
-METHODS: dict[str, Method] = {m.name: m for file in (fare, passive, trees) for m in file.METHODS}
+METHODS: dict[str, Method] = {
+    m.name: m for file in (fare, rivals, passive, calibrated, trees) for m in file.METHODS
+}
 
 
 def get_method(name: str) -> Method:

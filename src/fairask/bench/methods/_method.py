@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask.exceptions import suggest
-from fairask.oracle import EmpiricalFairOracle
+from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 
 __all__ = ["MODELS", "Method"]
 
@@ -22,8 +23,12 @@ MODELS: dict[str, Callable[[], Any]] = {
     "logistic": lambda: None,  # the oracle's own: no penalty
     "ridge": lambda: LogisticRegression(C=1.0),
     "tree": lambda: DecisionTreeClassifier(max_depth=5, random_state=0),
+    "boosting": lambda: HistGradientBoostingClassifier(
+        max_iter=40, max_leaf_nodes=8, min_samples_leaf=10, random_state=0
+    ),
 }
 
+_LATER = ("risk_weights", "calibrated", "blind")
 _LOOK = ("name", "label", "colour", "paper", "family")
 
 
@@ -47,6 +52,13 @@ class Method:
         None is the profile's; 1.0 is no constraint at all.
     margin : "sqrt_n", float or None
     weights : {"ips", "lure", "none"}
+        Importance weights in the rates, and in the error unless
+    risk_weights : str, optional
+        says otherwise.
+    calibrated : dict, optional
+        Settings of the calibrated oracle; None is the paper's oracle.
+    blind : bool
+        Leave out every column that is a function of the group.
     model : str
         A key of ``MODELS``.
     batch : int, optional
@@ -79,6 +91,9 @@ class Method:
     pretrain: float = 0.0
     pretrain_param: str | None = None
     budget_factor: float = 1.0
+    risk_weights: str | None = None
+    calibrated: dict[str, Any] | None = None
+    blind: bool = False
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
@@ -88,8 +103,9 @@ class Method:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What determines the method's results."""
-        return {key: value for key, value in asdict(self).items() if key not in _LOOK}
+        """What determines the method's results; what was added later only counts when it is used."""
+        given = {key: value for key, value in asdict(self).items() if key not in _LOOK}
+        return {key: value for key, value in given.items() if key not in _LATER or value}
 
     @property
     def digest(self) -> str:
@@ -97,6 +113,8 @@ class Method:
         text = json.dumps(self.settings, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
-    def oracle(self) -> EmpiricalFairOracle:
-        """The fair oracle as in the paper: the plain reduction, thresholds where the fit puts them."""
+    def oracle(self) -> EmpiricalFairOracle | CalibratedFairOracle:
+        """The calibrated oracle, or the paper's: the plain reduction, thresholds where the fit puts them."""
+        if self.calibrated is not None:
+            return CalibratedFairOracle(MODELS[self.model](), **self.calibrated)
         return EmpiricalFairOracle(MODELS[self.model](), shift_threshold=False)
