@@ -53,7 +53,8 @@ class FairActiveLearner:
     sensitive_features : array-like of shape (rows,)
         Protected attribute of each row, two or more groups. A pool knows its own.
     strategy : str or Strategy
-        ``"fare"``, ``"passive"``, ``"group_balanced"``, ``"uncertainty"``, or an object with ``propose``.
+        A name of ``fairask.strategies.STRATEGIES`` (``"fare"``, ``"passive"``, ``"group_balanced"``,
+        ``"uncertainty"``, ``"fal"``, ...), or an object with ``propose``.
     strategy_params : dict, optional
         Settings for a strategy given by name, e.g. ``{"k": 10, "diff_share": 1.0}``.
     metric : {"tprp", "fprp", "eo", "dp"}
