@@ -27,7 +27,9 @@ __all__ = [
 RIDGES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 _CLIP = 20.0
 #: Prior standard deviation, in log odds, of a group's shift and scale from the common ones.
-GROUP_DEVIATION = 0.25
+GROUP_DEVIATION = 0.5
+#: Likelihood ratio, in expectations under chance, from which groups are scaled by themselves.
+EVIDENCE = 4.0
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,9 @@ def calibrate(
 ) -> Calibration:
     """Fit probabilities on all rows, with ridge and scaling from the rows held out.
 
-    Scaling by group is what makes rates on the pool right: probabilities that are calibrated within a
-    group, given the score, give that group's rates at any threshold without bias, even where the model is
-    wrong. Group deviations are shrunk by a prior, because labels are few.
+    Probabilities that are calibrated within a group, given the score, give that group's rates at any
+    threshold without bias, even where the model is wrong; so groups are scaled by themselves where the
+    labels show that one scale does not fit them all.
 
     Parameters
     ----------
@@ -139,7 +141,9 @@ def calibrate(
     temperature = _temperatures(margins, y, calibration_weight)
     losses = np.logaddexp(0.0, -(2.0 * y - 1.0) * temperature[:, None] * margins) @ weight / weight.sum()
     best = int(np.argmin(losses))
-    scaling = _scale_by_group(margins[best], y, calibration_weight, groups, n_groups)
+    scaling = _scale_by_group(
+        margins[best], y, calibration_weight, groups, n_groups, float(temperature[best])
+    )
     out_of_fold = margins[best]
     model: LinearProbability | FittedProbability
     if estimator is not None:
@@ -152,17 +156,32 @@ def calibrate(
     return Calibration(model, out_of_fold, ridges[best], float(losses[best]))
 
 
-def _scale_by_group(margin: Float, y: Float, weight: Float, groups: Int, n_groups: int) -> Scaling:
-    """Common scale plus a shift and a scale for each group, with a normal prior on the latter two."""
+def _scale_by_group(
+    margin: Float, y: Float, weight: Float, groups: Int, n_groups: int, temperature: float
+) -> Scaling:
+    """One scale for all; or, where the labels plainly ask for it, a shift and a scale for each group.
+
+    Two numbers a group cost more noise than they remove bias when one scale fits, so they are used only
+    when the likelihood gains four times what chance would give them.
+    """
+    w = weight / weight.sum()
+    effective = weight.sum() ** 2 / (weight**2).sum()
     spread = max(float(np.std(margin)), 1e-6)
     member = (groups[:, None] == np.arange(n_groups)).astype(np.float64)
     # The last column is left unpenalised: it carries the common scale.
     columns = np.hstack([member, member * margin[:, None] / spread, margin[:, None] / spread])
-    effective = weight.sum() ** 2 / (weight**2).sum()
     ridge = 1.0 / (GROUP_DEVIATION**2 * effective)
     fit = solve_logistic(columns, y[None, :], weight[None, :] + 1e-12, ridge=ridge, tol=1e-8)
     shift, own, common = np.split(fit.beta[0], [n_groups, 2 * n_groups])
-    return Scaling(scale=np.maximum(common[0] + own, 0.05) / spread, shift=shift)
+    own_scale = Scaling(scale=np.maximum(common[0] + own, 0.05) / spread, shift=shift)
+    one_scale = Scaling(scale=np.full(n_groups, temperature), shift=np.zeros(n_groups))
+
+    def loss(scaling: Scaling) -> float:
+        odds = margin * scaling.scale[groups] + scaling.shift[groups]
+        return float(w @ np.logaddexp(0.0, -(2.0 * y - 1.0) * odds))
+
+    gain = 2.0 * effective * (loss(one_scale) - loss(own_scale))
+    return own_scale if gain > EVIDENCE * 2 * (n_groups - 1) else one_scale
 
 
 def perturb(
