@@ -54,18 +54,13 @@ def render(
 ) -> str:
     """Return the page of a certificate; ``also`` are shown in short, ``facts`` say how it was made."""
     colour = _COLOURS[certificate.verdict]
-    others = "".join(
-        f'<section style="--c:{_COLOURS[c.verdict]}"><h2>{escape(c.headline())}</h2>{_scale(c)}'
-        f"<p>About: {escape(c.target)}. {escape(c.advice())}</p></section>"
-        for c in also
-    )
+    others = "".join(_short(c, certificate) for c in also)
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
         for name, value in (facts or {}).items()
     )
     made = f"<h2>How it was made</h2><table>{rows}</table>" if rows else ""
-    said = list(dict.fromkeys(text for c in (certificate, *also) for text in c.assumptions))
-    rests = "".join(f"<li>{escape(text)}</li>" for text in said)
+    rests = "".join(f"<li>{escape(text)}</li>" for text in certificate.assumptions)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Fairness certificate</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -75,6 +70,17 @@ def render(
         f"{others}<h2>What it rests on</h2><ul>{rests}</ul>{made}"
         f"<p><small>metric {escape(certificate.metric)}, method {escape(certificate.method)} "
         f"({escape(certificate.valid)}), delta {certificate.delta:g}</small></p></body></html>"
+    )
+
+
+def _short(certificate: Certificate, first: Certificate) -> str:
+    """A certificate from the same labels, and what it rests on besides."""
+    more = " ".join(text for text in certificate.assumptions if text not in first.assumptions)
+    besides = f" It also rests on this: {escape(more)}" if more else ""
+    return (
+        f'<section style="--c:{_COLOURS[certificate.verdict]}"><h2>About {escape(certificate.target)}</h2>'
+        f"<p>{escape(certificate.headline())}</p>{_scale(certificate)}"
+        f"<p>{escape(certificate.advice())}{besides}</p></section>"
     )
 
 

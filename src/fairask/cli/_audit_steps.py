@@ -139,7 +139,7 @@ def _tell(audit: Audit, pool: AuditPool, file: Path, encoding: str) -> int:
             if before[row] != value:
                 raise WrongUse(
                     f"{file.name}: row {number} has another label than the one it was told with before",
-                    "To correct it, begin again with another --out and the same --seed: it asks for the same rows",
+                    "To correct it, begin again with another --out and this seed: the same rows come first",
                 )
         elif row is not None and row in awaited:
             new[row] = value
