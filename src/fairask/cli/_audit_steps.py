@@ -42,9 +42,10 @@ def step(
         pool, audit = _resume(path, columns, given, state, folder)
     new = 0 if labels is None else _tell(audit, pool, labels, encoding or "utf-8")
     # The state goes first: rows and certificate follow from it, and are made again if they are missing.
-    folder.mkdir(exist_ok=True)
-    state["audit"] = audit.to_dict()
-    files.write_state(folder, state)
+    if new or "audit" not in state:
+        state["audit"] = audit.to_dict()
+        folder.mkdir(exist_ok=True)
+        files.write_state(folder, state)
     screen.say(_about(path, pool, state), style="bold")
     for note in pool.notes:
         screen.say(f"note: {note}")
