@@ -333,6 +333,18 @@ def test_parquet_files_and_folders_ask_for_the_same_rows_as_csv(
     assert one == two == three
     assert fairask("audit", tmp_path / "parts", *SHORT).exit_code == 0
     assert Path("parts.audit/rows-1.csv").exists()
+    parquet.write_table(table.slice(2000, 999), tmp_path / "parts" / "part-2.parquet")
+    refused(fairask("audit", tmp_path / "parts"), "has changed since the audit")
+
+
+def test_the_folder_one_is_in_can_be_the_pool(
+    fairask: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "parts").mkdir()
+    parquet.write_table(pa.Table.from_pylist(applications()), tmp_path / "parts" / "one.parquet")
+    monkeypatch.chdir(tmp_path / "parts")
+    assert fairask("audit", ".", *SHORT).exit_code == 0
+    assert (tmp_path / "parts.audit" / "rows-1.csv").exists()
 
 
 def test_parquet_that_is_none_is_refused(fairask: Run, pool: Path, tmp_path: Path) -> None:

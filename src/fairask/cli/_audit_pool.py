@@ -134,12 +134,12 @@ def key(text: str) -> str:
 
 
 def digest_of(path: Path) -> str:
-    """The sha256 of a file, or of all Parquet files of a folder with their names."""
+    """The sha256 of a file, or of all files of a folder that a reader of Parquet opens, with their names."""
     if path.is_file():
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     total = hashlib.sha256()
-    for file in sorted(p for p in path.rglob("*") if p.suffix.lower() in PARQUET_SUFFIXES):
+    for file in sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] not in "._"):
         total.update(f"{file.relative_to(path).as_posix()}\0{digest_of(file)}\0".encode())
     return total.hexdigest()
 

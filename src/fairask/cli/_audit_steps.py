@@ -30,7 +30,9 @@ def step(
     screen: Any,
 ) -> None:
     """Do what can be done now with what was given."""
-    folder = out or path.with_name(f"{path.stem if path.is_file() else path.resolve().name}.audit")
+    # "." and ".." have no name of their own to put something beside.
+    named = path.resolve() if path.name in ("", "..") else path
+    folder = out or named.with_name(f"{named.stem if named.is_file() else named.name}.audit")
     state = files.read_state(folder)
     if state is None:
         if labels is not None:
