@@ -102,6 +102,8 @@ def test_an_unknown_encoding_is_refused(fairask: Run, table: Path) -> None:
         ((*COLUMNS, "--strategy", "far"), ("unknown strategy 'far'", "'fare'?")),
         ((*COLUMNS, "--budget", "181"), ("larger than the pool of 180", "at most 180")),
         ((*COLUMNS, "--budget", "20", "--batch", "30"), ("--batch 30 is larger than the budget",)),
+        ((*COLUMNS, "--audit-share", "1"), ("--audit-share 1 is outside [0, 1)",)),
+        ((*COLUMNS, "--audit-share", "nan"), ("outside [0, 1)",)),
         ((*COLUMNS, "--trials", "0"), ("--trials 0 is too small",)),
         ((*COLUMNS, "--jobs", "0"), ("--jobs 0 is too small",)),
         ((*COLUMNS, "--seed", "-1"), ("--seed -1 is too small",)),
@@ -158,6 +160,10 @@ def test_an_unknown_command_and_dataset_are_refused(fairask: Run) -> None:
     assert_refused(fairask("simulat"), "simulat")
     assert_refused(fairask("demo", "--dataset", "adlt"), "unknown dataset 'adlt'", "'adult'")
     assert_refused(fairask("datasets", "info", "adlt"), "'adult'")
+    assert_refused(fairask("demo", "--audit-labels", "-1"), "--audit-labels -1 is too small")
+    assert_refused(
+        fairask("demo", "--audit-labels", "99999"), "more than the pool of 36,631", "at most 35,931"
+    )
     assert_refused(fairask("demo", "--dataset", "drug"), "not on this machine", "fairask datasets pull drug")
 
 

@@ -28,7 +28,7 @@ def test_version_and_help_are_short(fairask: Run) -> None:
     shown = fairask("--help")
     assert shown.exit_code == 0
     assert len(shown.stdout.splitlines()) < 25
-    for command in ("demo", "simulate", "datasets"):
+    for command in ("demo", "simulate", "audit", "datasets"):
         assert command in shown.stdout
         assert fairask(command, "--help").exit_code == 0
 
@@ -40,6 +40,29 @@ def test_the_demo_ends_with_a_verdict_and_a_report(fairask: Run) -> None:
     assert result.stdout.rstrip().endswith("report: report.html")
     assert "\x1b" not in result.stdout
     assert "<svg" in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_the_demo_audits_its_first_model(fairask: Run) -> None:
+    result = fairask(*SMALL, "--jobs", 1)
+    (line,) = [x for x in result.stdout.splitlines() if x.startswith("Audit of FARE's first model with ")]
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert line.partition("more labels: ")[2] in page
+    assert "labels besides the 100 that trained it" in page
+    none = fairask(*SMALL, "--jobs", 1, "--audit-labels", 0)
+    assert "Audit of" not in none.stdout
+    assert "None: this is a simulation" in Path("report.html").read_text(encoding="utf-8")
+    same = [x for x in result.stdout.splitlines() if x != line]
+    assert same == none.stdout.splitlines()  # the audit changes nothing else
+
+
+def test_simulate_keeps_a_share_of_the_budget_for_an_audit(fairask: Run, table: Path) -> None:
+    found = json.loads(fairask("simulate", table, *COLUMNS, "--audit-share", 0.5, "--json").stdout)
+    assert found["budget"] == 40
+    assert found["audit"]["method"] == "FARE"
+    assert 0 < found["audit"]["certificate"]["n_labels"] <= 40
+    again = json.loads(fairask(*shlex.split(found["command"])[1:], "--jobs", 1, "--json").stdout)
+    assert again["audit"] == found["audit"]
+    assert json.loads(fairask("simulate", table, *COLUMNS, "--json").stdout)["audit"] is None
 
 
 def test_quiet_prints_the_verdict_only(fairask: Run) -> None:

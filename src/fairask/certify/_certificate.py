@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,8 +170,15 @@ class Certificate:
         lines += ["  It rests on:"] + [f"  - {text}" for text in self.assumptions]
         return "\n".join(lines)
 
-    def to_html(self) -> str:
+    def to_html(self, also: Sequence[Certificate] = (), facts: Mapping[str, str] | None = None) -> str:
         """Return a self-contained page.
+
+        Parameters
+        ----------
+        also : sequence of Certificate
+            Other certificates to show in short below, such as the population's below the pool's.
+        facts : mapping of str to str, optional
+            How it was made, for a table at the end.
 
         Examples
         --------
@@ -178,4 +186,4 @@ class Certificate:
         >>> certify([1] * 8, [1] * 8, [0, 1] * 4).to_html().startswith("<!doctype html>")
         True
         """
-        return render(self)
+        return render(self, also, facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding
 h1{font-size:1.35rem;border-left:.4rem solid var(--c);padding-left:.8rem}
 table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{text-align:left;padding:.3rem .6rem;
 border-bottom:1px solid #ddd}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-svg{width:100%;height:auto}small{color:#555}
+svg{width:100%;height:auto}h2{font-size:1.1rem}td{overflow-wrap:anywhere}th{vertical-align:top}small{color:#555}
 @media(prefers-color-scheme:dark){body{background:#161618;color:#ececee}td,th{border-color:#444}small{color:#aaa}}
 """
 
@@ -48,8 +49,42 @@ def _scale(certificate: Certificate) -> str:
     )
 
 
-def render(certificate: Certificate) -> str:
-    """Return the page of a certificate."""
+def render(
+    certificate: Certificate, also: Sequence[Certificate] = (), facts: Mapping[str, str] | None = None
+) -> str:
+    """Return the page of a certificate; ``also`` are shown in short, ``facts`` say how it was made."""
+    colour = _COLOURS[certificate.verdict]
+    others = "".join(_short(c, certificate) for c in also)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        for name, value in (facts or {}).items()
+    )
+    made = f"<h2>How it was made</h2><table>{rows}</table>" if rows else ""
+    rests = "".join(f"<li>{escape(text)}</li>" for text in certificate.assumptions)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Fairness certificate</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<style>:root{{--c:{colour}}}{_STYLE}</style></head><body><h1>{escape(certificate.headline())}</h1>"
+        f"{_scale(certificate)}<p>{escape(certificate.advice())}</p>{_groups(certificate)}"
+        f"<p>About: {escape(certificate.target)}. Labels used: {certificate.n_labels:,}.</p>"
+        f"{others}<h2>What it rests on</h2><ul>{rests}</ul>{made}"
+        f"<p><small>metric {escape(certificate.metric)}, method {escape(certificate.method)} "
+        f"({escape(certificate.valid)}), delta {certificate.delta:g}</small></p></body></html>"
+    )
+
+
+def _short(certificate: Certificate, first: Certificate) -> str:
+    """A certificate from the same labels, and what it rests on besides."""
+    more = " ".join(text for text in certificate.assumptions if text not in first.assumptions)
+    besides = f" It also rests on this: {escape(more)}" if more else ""
+    return (
+        f'<section style="--c:{_COLOURS[certificate.verdict]}"><h2>About {escape(certificate.target)}</h2>'
+        f"<p>{escape(certificate.headline())}</p>{_scale(certificate)}"
+        f"<p>{escape(certificate.advice())}{besides}</p></section>"
+    )
+
+
+def _groups(certificate: Certificate) -> str:
     head = "".join(f'<th class="n">{escape(name)}</th>' for name in certificate.rates)
     rows = "".join(
         f"<tr><td>{escape(str(group))}</td>"
@@ -58,17 +93,7 @@ def render(certificate: Certificate) -> str:
         + "</tr>"
         for g, group in enumerate(certificate.groups)
     )
-    facts = "".join(f"<li>{escape(text)}</li>" for text in certificate.assumptions)
-    colour = _COLOURS[certificate.verdict]
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Fairness certificate</title>'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<style>:root{{--c:{colour}}}{_STYLE}</style></head><body><h1>{escape(certificate.headline())}</h1>"
-        f"{_scale(certificate)}<p>{escape(certificate.advice())}</p>"
         '<table><tr><th>group</th><th class="n">positives</th><th class="n">negatives</th>'
         f"{head}</tr>{rows}</table>"
-        f"<p>About: {escape(certificate.target)}. Labels used: {certificate.n_labels:,}.</p>"
-        f"<h2>What it rests on</h2><ul>{facts}</ul>"
-        f"<p><small>metric {escape(certificate.metric)}, method {escape(certificate.method)} "
-        f"({escape(certificate.valid)}), delta {certificate.delta:g}</small></p></body></html>"
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.certify import Certificate
 from fairask.exceptions import FairaskWarning, NoDisagreementWarning
 from fairask.learner import FairActiveLearner, evaluate, simulate
 from fairask.metrics import group_rates
@@ -37,6 +38,8 @@ class Setup:
         As in the learner.
     baseline_budget : int
         Labels for passive sampling, to see how many more it needs.
+    audited, audit : str, int
+        The method whose model of the first run is audited, and the labels for that, besides the budget.
     stratify : bool
         Split each (group, label) cell alike, for small tables; the paper splits all rows at random.
     """
@@ -51,6 +54,8 @@ class Setup:
     baseline_budget: int
     seed: int
     stratify: bool = False
+    audited: str = ""
+    audit: int = 0
 
     def reach(self, method: Method) -> int:
         """Labels of a run: the baseline may go past the budget."""
@@ -153,6 +158,9 @@ def _run(setup: Setup, method: Method, trial: int, board: Any) -> Run:
         held_out[1], learner.current_model().predict_proba(held_out[0])[:, 1], held_out[2]
     ).to_dict()
     snapshot = _snapshot(learner, strategy) if record else None
+    certificate = None
+    if setup.audit and trial == 0 and method.key == setup.audited:
+        certificate = _audit(learner, y, setup.audit)
     if setup.reach(method) > setup.budget:
         simulate(learner, y, setup.reach(method), callback=score)
     history = learner.history_
@@ -171,7 +179,17 @@ def _run(setup: Setup, method: Method, trial: int, board: Any) -> Run:
         rates={name: rates[name] for name in ("tpr", "fpr", "selection_rate")},
         warnings={name: n for name, n in noted.items() if n},
         snapshot=snapshot,
+        certificate=certificate,
     )
+
+
+def _audit(learner: FairActiveLearner, y: NDArray[np.int64], labels: int) -> Certificate:
+    """Audit the final model with fresh labels from the rest of the pool, as its owner would."""
+    audit = learner.audit(labels)
+    while not audit.done:
+        rows = audit.ask().indices
+        audit.tell(rows, y[rows])
+    return audit.certificate()
 
 
 def _snapshot(learner: FairActiveLearner, recorder: _Recorder) -> Snapshot | None:

@@ -44,7 +44,9 @@ class Output:
                 raise WrongUse(f"there is no folder {path.parent}", f"Make it first: mkdir -p {path.parent}")
 
 
-def check_counts(*, trials: int, jobs: int | None, seed: int, budget: int, batch: int, rows: int) -> None:
+def check_counts(
+    *, trials: int, jobs: int | None, seed: int, budget: int, batch: int, rows: int, audit: int = 0
+) -> None:
     """Raise what is wrong with the numbers of a comparison."""
     for name, value, least in (
         ("trials", trials, 1),
@@ -56,10 +58,17 @@ def check_counts(*, trials: int, jobs: int | None, seed: int, budget: int, batch
         if value < least:
             raise WrongUse(f"--{name} {value} is too small", f"Give a whole number, {least} or more")
     pool = pool_size(rows)
+    if audit < 0:
+        raise WrongUse(f"--audit-labels {audit} is too small", "Give a whole number; 0 for no audit")
     if budget > pool:
         raise WrongUse(
             f"--budget {budget:,} is larger than the pool of {pool:,} ({rows:,} rows less those for testing)",
             f"Give a budget of at most {pool:,}",
+        )
+    if audit and budget + audit > pool:
+        raise WrongUse(
+            f"{audit:,} labels to audit and {budget:,} to learn are more than the pool of {pool:,}",
+            f"Audit with at most {pool - budget:,}, or not at all",
         )
     if batch > budget:
         raise WrongUse(
@@ -143,6 +152,8 @@ def play(
         screen.print()
     screen.print(comparison.verdict(), style="bold", markup=False)
     if talk:
+        if (line := comparison.audit_line()) is not None:
+            screen.print(line, markup=False)
         if savings:
             for line in comparison.savings():
                 screen.print(line, markup=False)
@@ -155,6 +166,7 @@ def play(
 def _settings(setup: Setup, trials: int, digest: str) -> dict[str, str]:
     rows, features = setup.X.shape
     pool = pool_size(rows)
+    audit = f"at most {setup.audit:,} labels besides, first run of {setup.audited}" if setup.audit else "none"
     how = "within each group and label" if setup.stratify else "at random"
     return {
         "table": f"{rows:,} rows, {features:,} features, {100 * setup.y.mean():.1f} % positive",
@@ -162,6 +174,7 @@ def _settings(setup: Setup, trials: int, digest: str) -> dict[str, str]:
         "fairness": f"{setup.metric} ≤ {setup.tolerance:g}, fitted at that less 1/√labels (margin sqrt_n)",
         "model": "logistic regression without penalty in the empirical fair oracle, randomised",
         "labels": f"{setup.budget:,} in batches of {setup.batch:,}; passive up to {setup.baseline_budget:,}",
+        "audit": audit,
         "runs and seed": f"{trials:,} runs, seed {setup.seed}",
         "versions": ", ".join(
             [

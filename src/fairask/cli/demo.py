@@ -12,6 +12,8 @@ from fairask.cli import _options as opt
 __all__ = ["demo", "register"]
 
 DATASET, TRIALS, BUDGET, BATCH, TOLERANCE = "adult", 20, 700, 100, 0.1
+#: Labels of the audit; no more than a pool has left.
+AUDIT = 1000
 
 
 def register(app: typer.Typer) -> None:
@@ -24,6 +26,10 @@ def demo(
     trials: opt.Trials = TRIALS,
     budget: opt.Budget = BUDGET,
     batch: Annotated[int, typer.Option(help="Labels a batch.")] = BATCH,
+    audit_labels: Annotated[
+        int | None,
+        typer.Option(help="Labels, besides the budget, to audit FARE's first model; default 1000, 0: none."),
+    ] = None,
     jobs: opt.Jobs = None,
     seed: opt.Seed = 0,
     out: opt.Out = None,
@@ -42,7 +48,9 @@ def demo(
     output.check()
     data = loaded(dataset)
     rows = len(data.y)
-    check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows)
+    audit = max(min(AUDIT, pool_size(rows) - budget), 0) if audit_labels is None else audit_labels
+    check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows, audit=audit)
+    methods = chosen(None)
     setup = Setup(
         data.X,
         data.y,
@@ -53,10 +61,12 @@ def demo(
         batch=batch,
         baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
         seed=seed,
+        audited=methods[0].key,
+        audit=audit,
     )
     play(
         setup,
-        chosen(None),
+        methods,
         trials=trials,
         jobs=jobs,
         output=output,
@@ -64,6 +74,6 @@ def demo(
         target=data.target,
         protected=data.protected,
         command=f"fairask demo --dataset {dataset} --trials {trials} "
-        f"--budget {budget} --batch {batch} --seed {seed}",
+        f"--budget {budget} --batch {batch} --audit-labels {audit} --seed {seed}",
         digest=data_hash(data.X, data.y, data.groups),
     )

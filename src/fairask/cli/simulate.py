@@ -36,6 +36,10 @@ def simulate(
     batch: Annotated[
         int | None, typer.Option(help="Labels a batch; default a seventh of the budget.")
     ] = None,
+    audit_share: Annotated[
+        float,
+        typer.Option(help="Share of the budget kept to audit the first method's model of the first run."),
+    ] = 0.0,
     trials: opt.Trials = 10,
     jobs: opt.Jobs = None,
     seed: opt.Seed = 0,
@@ -70,8 +74,14 @@ def simulate(
     )
     rows = len(data.y)
     budget = min(700, pool_size(rows) // 2) if budget is None else budget
+    if not 0 <= audit_share < 1:
+        raise WrongUse(
+            f"--audit-share {audit_share:g} is outside [0, 1)", "Give a share of the budget, e.g. 0.5"
+        )
+    kept, whole = round(audit_share * budget), budget
+    budget -= kept
     batch = max(1, round(budget / 7)) if batch is None else batch
-    check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows)
+    check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows, audit=kept)
     setup = Setup(
         data.X,
         data.y,
@@ -83,6 +93,8 @@ def simulate(
         baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
         seed=seed,
         stratify=True,
+        audited=methods[0].key,
+        audit=kept,
     )
     again = [
         "fairask",
@@ -103,10 +115,11 @@ def simulate(
         "--tolerance",
         f"{tolerance:g}",
         "--budget",
-        str(budget),
+        str(whole),
         "--batch",
         str(batch),
     ]
+    again += ["--audit-share", f"{audit_share:g}"] if audit_share else []
     again += ["--trials", str(trials), "--seed", str(seed)]
     again += ["--encoding", encoding] if encoding != "utf-8" else []
     again += ["--exclude-protected"] if exclude_protected else []

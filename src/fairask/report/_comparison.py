@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.certify import Certificate
+
 __all__ = ["BASELINE", "Comparison", "Method", "Run", "Snapshot"]
 
 Float = NDArray[np.float64]
@@ -73,6 +75,8 @@ class Run:
     warnings : dict of str to int
         Rounds in which a warning of this category was given.
     snapshot : Snapshot or None
+    certificate : Certificate or None
+        Of the model at the budget, from labels drawn after it was fitted.
     """
 
     method: str
@@ -84,6 +88,7 @@ class Run:
     rates: dict[str, list[float]]
     warnings: dict[str, int] = field(default_factory=dict)
     snapshot: Snapshot | None = None
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +218,32 @@ class Comparison:
                 )
         return out
 
+    @property
+    def audited(self) -> tuple[str, Certificate] | None:
+        """The method of which one model was audited, by name, and the certificate."""
+        return next(
+            ((self.names[r.method], r.certificate) for r in self.runs if r.certificate is not None), None
+        )
+
+    def audit_line(self) -> str | None:
+        """What the audit found, in one line; None if there was none.
+
+        Examples
+        --------
+        >>> from fairask.certify import certify
+        >>> proof = certify([1] * 400, [1] * 400, [0, 1] * 200)
+        >>> values = np.array([50]), np.array([0.8]), np.array([0.05])
+        >>> runs = [Run("fare", 0, *values, {}, {}, certificate=proof)]
+        >>> methods = [Method("fare", "FARE", "fare")]
+        >>> print(Comparison("t", "y", "sex", methods, runs, 50, 50, 1, 0, "tprp", 0.1, {}).audit_line())
+        Audit of FARE's first model with 400 more labels: Certified: the difference in true positive
+        rates is at most 0.1 (95% confidence: 0.0149 or less).
+        """
+        if self.audited is None:
+            return None
+        name, proof = self.audited
+        return f"Audit of {name}'s first model with {proof.n_labels:,} more labels: {proof.headline()}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; NaN becomes null."""
         methods = []
@@ -244,6 +275,9 @@ class Comparison:
             "tolerance": self.tolerance,
             "baseline_budget": self.baseline_reach(),
             "methods": methods,
+            "audit": None
+            if self.audited is None
+            else {"method": self.audited[0], "trial": 0, "certificate": self.audited[1].to_dict()},
             "settings": self.settings,
             "notes": self.notes,
             "command": self.command,

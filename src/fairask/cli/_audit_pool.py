@@ -1,0 +1,276 @@
+"""The pool of an audit: its predictions and groups, and the rows that are to be labelled."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairask.tables import TableProblem, read_file
+from fairask.tables._columns import texts
+from fairask.tables._prepare import _check_groups, _columns_hint, _listed, _positive
+from fairask.tables._read import PARQUET_SUFFIXES
+
+__all__ = ["AuditPool", "key", "open_audit_pool"]
+
+
+@dataclass(frozen=True, eq=False)
+class AuditPool:
+    """What an audit reads of a table.
+
+    Attributes
+    ----------
+    names : list of str
+        The table's columns.
+    kept : ndarray of int
+        Rows of the table (from 0) that have a group: the pool. The other arrays have one entry for each.
+    scores : ndarray
+        Predictions in [0, 1].
+    groups : ndarray of str
+    classes : list of str
+        Names of the classes, the positive one last; empty where predictions are numbers.
+    labels : ndarray or None
+        1 where the label is positive, if a column of labels was named.
+    notes : list of str
+    take : callable
+        Rows of the table, by number, as a pyarrow table.
+    """
+
+    names: list[str]
+    kept: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    groups: NDArray[np.str_]
+    classes: list[str]
+    labels: NDArray[np.int64] | None
+    notes: list[str]
+    take: Callable[[NDArray[np.int64]], Any]
+
+
+def open_audit_pool(
+    path: Path,
+    *,
+    predictions: str,
+    protected: str,
+    positive: str | None = None,
+    label: str | None = None,
+    encoding: str = "utf-8",
+) -> AuditPool:
+    """Read the columns an audit needs of a CSV file, a Parquet file or a folder of Parquet files.
+
+    Of Parquet, only these columns are held in memory, and later the rows that are asked for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "t.csv")
+    ...     _ = file.write_text("sex,said\\nm,yes\\nf,no\\n")
+    ...     pool = open_audit_pool(file, predictions="said", protected="sex", positive="yes")
+    >>> pool.scores.tolist(), pool.classes
+    ([1.0, 0.0], ['no', 'yes'])
+    """
+    table: Any
+    if path.is_dir() or (path.suffix.lower() in PARQUET_SUFFIXES and path.exists()):
+        table = _Parquet(path)
+    else:
+        table = _Whole(read_file(path, encoding=encoding))
+    wanted = {"predictions": predictions, "protected": protected} | (
+        {} if label is None else {"label": label}
+    )
+    for option, name in wanted.items():
+        if name not in table.names:
+            raise TableProblem(f"--{option}: no column {name!r}", _columns_hint(name, table.names))
+    if len(set(wanted.values())) < len(wanted):
+        raise TableProblem(
+            " and ".join(f"--{o} {n}" for o, n in wanted.items()) + " name a column twice",
+            "Name different columns",
+        )
+    columns = table.columns(list(wanted.values()))
+    notes: list[str] = []
+    groups = _words(columns.column(protected))
+    known: NDArray[np.bool_] = groups != None  # noqa: E711 - element by element
+    _check_groups(protected, {str(g) for g in np.unique(groups[known].astype(str))})
+    labels: NDArray[Any] | None = None
+    if label is not None:
+        answers = _words(columns.column(label))
+        value = _positive(label, answers.tolist(), positive, notes)
+        labels = (answers == value).astype(np.int64)
+        if n := int((answers == None).sum()):  # noqa: E711
+            notes.append(f"{n:,} rows have no value in {label!r} and were left out")
+            known = known & (answers != None)  # noqa: E711
+    if n := int((groups == None).sum()):  # noqa: E711
+        notes.append(f"{n:,} rows have no value in {protected!r} and were left out")
+    scores, classes = _predictions(columns.column(predictions), predictions, positive, labels is not None)
+    return AuditPool(
+        names=table.names,
+        kept=np.flatnonzero(known),
+        scores=scores[known],
+        groups=groups[known].astype(np.str_),
+        classes=classes,
+        labels=None if labels is None else labels[known],
+        notes=notes,
+        take=table.rows,
+    )
+
+
+def key(text: str) -> str:
+    """How values are compared: by number if they are numbers, else without regard to case.
+
+    Examples
+    --------
+    >>> key("1.0") == key("1"), key("Yes") == key("yes ")
+    (True, True)
+    """
+    try:
+        return repr(float(text))
+    except ValueError:
+        return " ".join(text.split()).lower()
+
+
+def digest_of(path: Path) -> str:
+    """The sha256 of a file, or of all files of a folder that a reader of Parquet opens, with their names."""
+    if path.is_file():
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    total = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] not in "._"):
+        total.update(f"{file.relative_to(path).as_posix()}\0{digest_of(file)}\0".encode())
+    return total.hexdigest()
+
+
+class _Whole:
+    """A table in memory."""
+
+    def __init__(self, table: Any) -> None:
+        self._table, self.names = table, list(table.column_names)
+
+    def columns(self, names: Sequence[str]) -> Any:
+        return self._table.select(list(names))
+
+    def rows(self, rows: NDArray[np.int64]) -> Any:
+        return self._table.take(rows)
+
+
+class _Parquet:
+    """Parquet on disk: columns are read when they are needed, rows block by block."""
+
+    def __init__(self, path: Path) -> None:
+        from fairask.pools._parquet import open_parquet
+
+        try:
+            self._files = open_parquet(path)
+        except ValueError as error:
+            if path.is_file():
+                read_file(path)  # says in its own words what kind of file it is
+            raise TableProblem(
+                f"{path} cannot be read as Parquet",
+                "Give a CSV or Parquet file, or a folder of Parquet files",
+            ) from error
+        self.path, self.names = path, list(self._files.schema.names)
+        if not sum(self._files.sizes):
+            raise TableProblem(f"{path} has no rows", "Give a table with rows")
+
+    def columns(self, names: Sequence[str]) -> Any:
+        import pyarrow as pa
+
+        parts = [pa.Table.from_batches([b]) for _, b in self._batches(list(names))]
+        return pa.concat_tables(parts, promote_options="permissive")
+
+    def rows(self, rows: NDArray[np.int64]) -> Any:
+        import pyarrow as pa
+
+        parts = []
+        for start, batch in self._batches(self.names, rows):
+            low, high = np.searchsorted(rows, [start, start + batch.num_rows])
+            if high > low:
+                parts.append(pa.Table.from_batches([batch]).take(rows[low:high] - start))
+        return pa.concat_tables(parts, promote_options="permissive")
+
+    def _batches(self, names: list[str], rows: NDArray[np.int64] | None = None) -> Iterator[tuple[int, Any]]:
+        """Batches with their first row's number; with ``rows``, ascending, only of blocks that hold some."""
+        import pyarrow as pa
+
+        start = 0
+        for block, size in zip(self._files.blocks, self._files.sizes, strict=True):
+            at, start = start, start + size
+            if rows is not None and not np.diff(np.searchsorted(rows, [at, start]))[0]:
+                continue
+            try:
+                for batch in block.batches(names):
+                    yield at, batch
+                    at += batch.num_rows
+            except (pa.ArrowException, OSError) as error:
+                raise TableProblem(
+                    f"{Path(block.path).name} is a damaged or truncated Parquet file",
+                    "Copy or export it again",
+                ) from error
+
+
+def _words(column: Any) -> NDArray[np.object_]:
+    """Values as text, None where missing; each different value is turned into text once."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_nested(column.type):
+        raise TableProblem(f"a column has nested values ({column.type})", "Name a column of plain values")
+    coded = column.combine_chunks().dictionary_encode()
+    levels = np.array([*texts(coded.dictionary), None], dtype=object)
+    return np.asarray(levels[coded.indices.fill_null(len(levels) - 1).to_numpy(zero_copy_only=False)])
+
+
+def _predictions(
+    column: Any, name: str, positive: str | None, labelled: bool
+) -> tuple[NDArray[np.float64], list[str]]:
+    import pyarrow as pa
+
+    if (missing := column.null_count) or (missing := int(column.is_null(nan_is_null=True).to_numpy().sum())):
+        row = int(np.argmax(column.is_null(nan_is_null=True).to_numpy())) + 1
+        raise TableProblem(
+            f"{missing:,} rows have no prediction in {name!r}, the first is data row {row}",
+            "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
+        )
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        column, kind = column.cast(pa.int8()), pa.int8()
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+        if ((values >= 0) & (values <= 1)).all():
+            if positive is None or key(positive) == key("1"):
+                return values, []
+            if key(positive) == key("0"):
+                if ((values > 0) & (values < 1)).any():
+                    raise TableProblem(
+                        f"--positive 0: {name!r} has probabilities, which are those of 1",
+                        "Give a column with the probabilities of the positive class",
+                    )
+                return 1 - values, ["1", "0"]
+            # Where labels are known and have names, --positive is about those.
+            if not labelled:
+                raise TableProblem(
+                    f"--positive {positive!r}: predictions in {name!r} are numbers from 0 to 1, not classes",
+                    "Leave --positive out, and label the rows with 1 and 0",
+                )
+            return values, []
+        if positive is None and len(np.unique(values[:10_000])) > 2:
+            raise TableProblem(
+                f"predictions in {name!r} go from {values.min():g} to {values.max():g}",
+                "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
+            )
+    words = _words(column)
+    found = sorted({str(w) for w in words})
+    if positive is None:
+        raise TableProblem(
+            f"predictions in {name!r} are classes: {_listed(found)}",
+            f"Say which one counts as 1, e.g. --positive {shlex.quote(found[-1][:40])}",
+        )
+    chosen = next((value for value in found if key(value) == key(positive)), None)
+    if chosen is None:
+        raise TableProblem(f"--positive {positive!r} is no value of {name!r}", f"Values: {_listed(found)}")
+    return (words == chosen).astype(np.float64), [value for value in found if value != chosen] + [chosen]

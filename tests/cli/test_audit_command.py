@@ -1,0 +1,419 @@
+"""``fairask audit``: begin, label, go on, certificate; and the simulation beforehand."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from typer.testing import Result
+
+Run = Callable[..., Result]
+Rows = list[dict[str, Any]]
+COLUMNS = ("--predictions", "said", "--protected", "sex")
+SHORT = (*COLUMNS, "--positive", "yes", "--budget", 300, "--looks", 2)
+
+
+def applications(n: int = 3000, gap: float = 0.0) -> Rows:
+    rng = np.random.default_rng(0)
+    out = []
+    for i in range(n):
+        sex = "m" if i % 3 else "f"
+        truth = bool(rng.random() < 0.5)
+        right = rng.random() < (0.95 - gap * (sex == "f"))
+        out.append(
+            {
+                "name": f"=cmd|{i}" if i % 2 else f"né{i}",
+                "sex": sex,
+                "said": "yes" if truth == right else "no",
+                "truth": "yes" if truth else "no",
+            }
+        )
+    return out
+
+
+@pytest.fixture
+def pool(write: Callable[..., Path]) -> Path:
+    return write(applications(), "pool.csv")
+
+
+def read(path: Path | str) -> Rows:
+    with Path(path).open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def label(path: Path | str, truth: Rows, to: str, part: slice = slice(None)) -> Path:
+    """Write row numbers and true labels of the rows in a batch file."""
+    rows = read(path)[part]
+    with Path(to).open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["label", "row"])
+        writer.writerows([truth[int(r["row"]) - 1]["truth"], r["row"]] for r in reversed(rows))
+    return Path(to)
+
+
+def to_the_end(fairask: Run, pool: Path, truth: Rows, *words: Any) -> Result:
+    for look in range(1, 10):
+        file = Path("pool.audit", f"rows-{look}.csv")
+        result = fairask("audit", pool, "--labels", label(file, truth, "told.csv"), *words)
+        assert result.exit_code == 0, result.output
+        if Path("pool.audit/certificate.json").exists():
+            return result
+    raise AssertionError("the audit never ends")
+
+
+def refused(result: Result, *words: str) -> None:
+    assert result.exit_code == 2, result.output
+    assert len(result.stderr.strip().splitlines()) == 2, result.stderr
+    for word in words:
+        assert word in result.stderr
+    assert not result.stdout
+
+
+def contents(folder: str = "pool.audit") -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in Path(folder).iterdir()}
+
+
+def test_it_begins_with_rows_to_label_that_hide_the_prediction(fairask: Run, pool: Path) -> None:
+    result = fairask("audit", pool, *SHORT)
+    assert result.exit_code == 0, result.output
+    assert "Label 150 rows of" in result.stdout
+    assert "--labels" in result.stdout
+    assert sorted(contents()) == ["audit.json", "rows-1.csv"]
+    rows = read("pool.audit/rows-1.csv")
+    assert list(rows[0]) == ["row", "name", "sex", "truth", "label"]
+    assert {r["label"] for r in rows} == {""}
+    everything = read(pool)
+    for row in rows:
+        source = everything[int(row["row"]) - 1]
+        assert row["name"] == (f"'{source['name']}" if source["name"][0] == "=" else source["name"])
+
+
+@pytest.mark.parametrize(("gap", "verdict"), [(0.0, "certified"), (0.5, "refuted")])
+def test_labels_lead_to_the_certificate(
+    fairask: Run, write: Callable[..., Path], gap: float, verdict: str
+) -> None:
+    truth = applications(gap=gap)
+    pool = write(truth, "pool.csv")
+    fairask("audit", pool, *SHORT)
+    result = to_the_end(fairask, pool, truth)
+    assert verdict.capitalize() in result.stdout
+    found = json.loads(Path("pool.audit/certificate.json").read_text())
+    assert found["verdict"] == verdict
+    assert list(found["certificates"]) == ["pool", "population"]
+    assert found["certificates"]["pool"]["groups"] == ["f", "m"]
+    told = json.loads(Path("pool.audit/audit.json").read_text())["audit"]
+    assert found["certificates"]["pool"]["n_labels"] == len(told["rows"])
+    text = Path("pool.audit/certificate.txt").read_text()
+    page = Path("pool.audit/certificate.html").read_text()
+    for words in (verdict.capitalize(), "sha256", "population", "The pool is a random sample"):
+        assert words in text
+        assert words in page
+    assert not list(Path("pool.audit").glob("*.part"))
+
+
+def test_labels_may_come_in_parts_in_any_order_and_again(fairask: Run, pool: Path) -> None:
+    truth = applications()
+    fairask("audit", pool, *SHORT)
+    batch = "pool.audit/rows-1.csv"
+    first = label(batch, truth, "first.csv", slice(0, 60))
+    assert "60 new labels" in fairask("audit", pool, "--labels", first).stdout
+    before = contents()
+    again = fairask("audit", pool, "--labels", first)
+    assert "0 new labels; 60 in all." in again.stdout
+    assert "Label 90 rows" in again.stdout
+    assert contents() == before
+    fairask("audit", pool, "--labels", label(batch, truth, "all.csv"))
+    parts = json.loads(Path("pool.audit/audit.json").read_text())["audit"]
+    fairask("audit", pool, *SHORT, "--out", "whole")
+    fairask("audit", pool, "--out", "whole", "--labels", label(batch, truth, "all.csv"))
+    whole = json.loads(Path("whole/audit.json").read_text())["audit"]
+    assert dict(zip(parts["rows"], parts["labels"], strict=True)) == dict(
+        zip(whole["rows"], whole["labels"], strict=True)
+    )
+
+
+def test_a_file_that_somebody_fills_in_is_not_written_again(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    file = Path("pool.audit/rows-1.csv")
+    file.write_text("row,label\n", encoding="utf-8")
+    assert fairask("audit", pool).exit_code == 0
+    assert file.read_text(encoding="utf-8") == "row,label\n"
+    file.unlink()
+    fairask("audit", pool)
+    assert len(read(file)) == 150
+
+
+def test_an_interrupt_is_130_and_the_next_call_goes_on(
+    fairask: Run, pool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fairask.cli._audit_files.write_batch", stop)
+        assert fairask("audit", pool, *SHORT).exit_code == 130
+    assert list(contents()) == ["audit.json"]
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", stop)
+        assert fairask("audit", pool).exit_code == 130
+    assert list(contents()) == ["audit.json"]
+    assert fairask("audit", pool).exit_code == 0
+    assert len(read("pool.audit/rows-1.csv")) == 150
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("row,label\n{unasked},yes\n", "was never asked for"),
+        ("row,label\n99999,yes\n", "row 99999 was never asked for"),
+        ("row,label\n{asked},maybe\n", "unknown label 'maybe'"),
+        ("row,label\n{asked},1\n", "Labels are 'no', 'yes'"),
+        ("row,label\n{asked},yes\n{asked},no\n", "two different labels"),
+        ("row,label\n{asked},\n", "has no labels yet"),
+        ("row,label\nseven,yes\n", "the row number 'seven'"),
+        ("row,answer\n{asked},yes\n", "has no column 'label'"),
+        ("number,label\n{asked},yes\n", "has no column 'row'"),
+    ],
+)
+def test_labels_that_cannot_be_are_refused_and_change_nothing(
+    fairask: Run, pool: Path, content: str, words: str
+) -> None:
+    fairask("audit", pool, *SHORT)
+    asked = [int(r["row"]) for r in read("pool.audit/rows-1.csv")]
+    unasked = next(i for i in range(1, 999) if i not in asked)
+    before = contents()
+    Path("bad.csv").write_text(content.format(asked=asked[0], unasked=unasked), encoding="utf-8")
+    refused(fairask("audit", pool, "--labels", "bad.csv"), words)
+    assert contents() == before
+
+
+def test_a_label_does_not_change_once_it_is_told(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    asked = read("pool.audit/rows-1.csv")[0]["row"]
+    for answer in ("yes", "no"):
+        Path("one.csv").write_text(f"row,label\n{asked},{answer}\n")
+        result = fairask("audit", pool, "--labels", "one.csv")
+    refused(result, f"row {asked} has another label", "--out")
+
+
+def test_a_changed_pool_or_goal_is_refused(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    refused(fairask("audit", pool, "--alpha", 0.2), "--alpha 0.2", "begun with 0.1")
+    refused(fairask("audit", pool, "--protected", "name"), "begun with sex")
+    refused(
+        fairask("audit", pool.with_name("pol.csv"), "--out", "pool.audit"), "there is no file", "pool.csv?"
+    )
+    pool.write_text(pool.read_text(encoding="utf-8").replace("né0", "né00"), encoding="utf-8")
+    refused(fairask("audit", pool, *SHORT), "has changed since the audit")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": 1}', '{"format": 9}'])
+def test_a_damaged_state_is_refused(fairask: Run, pool: Path, content: str) -> None:
+    fairask("audit", pool, *SHORT)
+    Path("pool.audit/audit.json").write_text(content)
+    refused(fairask("audit", pool), "audit.json", "--out")
+
+
+def test_rows_without_a_state_are_not_written_over(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    Path("pool.audit/audit.json").unlink()
+    refused(fairask("audit", pool, *SHORT), "rows-1.csv", "no audit.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (COLUMNS, ("are classes: 'no', 'yes'", "--positive yes")),
+        ((*COLUMNS, "--positive", "yess"), ("--positive 'yess' is no value",)),
+        (("--predictions", "sayd", "--protected", "sex"), ("--predictions: no column 'sayd'", "'said'")),
+        (("--predictions", "said", "--protected", "said"), ("a column twice",)),
+        (("--predictions", "said", "--protected", "name"), ("values:", "at most 10 groups")),
+        (("--protected", "sex"), ("are needed to begin",)),
+        ((*SHORT, "--metric", "tpr"), ("unknown metric 'tpr'", "'tprp'")),
+        ((*SHORT, "--target", "everyone"), ("unknown target 'everyone'",)),
+        ((*SHORT, "--alpha", "1.5"), ("--alpha 1.5 is not between",)),
+        ((*SHORT, "--delta", "nan"), ("--delta nan is not between",)),
+        ((*COLUMNS, "--budget", "0"), ("--budget 0 is too small",)),
+        ((*COLUMNS, "--seed", "-1"), ("--seed -1 is too small",)),
+        ((*SHORT, "--out", "no/where"), ("there is no folder no",)),
+        ((*SHORT, "--out", "pool.csv"), ("pool.csv is a file",)),
+        (("--labels", "x.csv"), ("there is no audit in",)),
+        ((*SHORT, "--label", "truth", "--out", "x"), ("--out has no place",)),
+        ((*SHORT, "--label", "truth", "--metric", "dp"), ("nothing to simulate",)),
+        ((*SHORT, "--label", "truht"), ("--label: no column 'truht'",)),
+        ((*SHORT, "--label", "truth", "--runs", "0"), ("--runs 0 is too small",)),
+    ],
+)
+def test_a_wrong_option_is_refused_and_nothing_is_written(
+    fairask: Run, pool: Path, options: tuple[Any, ...], words: tuple[str, ...]
+) -> None:
+    refused(fairask("audit", pool, *options), *words)
+    assert not Path("pool.audit").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([0.2, 1.3, 0.1, 0.0], "go from 0 to 1.3"),
+        ([1, None, 0, 1], "1 rows have no prediction in 'said', the first is data row 2"),
+        ([1, 2, 1, 2], "are classes: '1', '2'"),
+    ],
+)
+def test_predictions_that_cannot_be_are_refused(
+    fairask: Run, write: Callable[..., Path], values: list[Any], words: str
+) -> None:
+    rows = [{"said": "" if v is None else v, "sex": s} for v, s in zip(values, "mfmf", strict=True)]
+    refused(fairask("audit", write(rows, "pool.csv"), *COLUMNS), words)
+
+
+def strata(fairask: Run, write: Callable[..., Path], rows: Rows, said: list[Any], *words: Any) -> Any:
+    pool = write([{**row, "said": s} for row, s in zip(rows, said, strict=True)], "pool.csv")
+    found = fairask("audit", pool, *COLUMNS, "--label", "truth", "--json", "--runs", 5, *words)
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)["violation"]
+
+
+def test_every_form_of_prediction_means_the_same(fairask: Run, write: Callable[..., Path]) -> None:
+    rows = applications(600, gap=0.3)
+    yes = [row["said"] == "yes" for row in rows]
+    expected = strata(fairask, write, rows, ["yes" if y else "no" for y in yes], "--positive", "yes")
+    assert expected > 0.2
+    assert strata(fairask, write, rows, [int(y) for y in yes]) == expected
+    assert strata(fairask, write, rows, [float(y) for y in yes], "--positive", "yes") == expected
+    assert strata(fairask, write, rows, [str(y).lower() for y in yes]) == expected
+    soft = strata(fairask, write, rows, [0.999 if y else 0.001 for y in yes])
+    assert soft == pytest.approx(expected, abs=0.03)
+
+
+def test_zero_may_be_the_positive_class(fairask: Run, write: Callable[..., Path]) -> None:
+    rows = applications(600, gap=0.3)
+    flipped = [{**row, "truth": int(row["truth"] == "no")} for row in rows]
+    said = [int(row["said"] == "no") for row in rows]
+    expected = strata(fairask, write, rows, [1 - s for s in said])
+    assert strata(fairask, write, flipped, said, "--positive", "0") == expected
+    pool = write([{**row, "said": s} for row, s in zip(rows, said, strict=True)], "pool.csv")
+    fairask("audit", pool, *COLUMNS, "--positive", "0")
+    assert json.loads(Path("pool.audit/audit.json").read_text())["columns"]["positive"] == "0"
+    asked = read("pool.audit/rows-1.csv")[0]["row"]
+    Path("one.csv").write_text(f"row,label\n{asked},0\n")
+    fairask("audit", pool, "--labels", "one.csv")
+    assert json.loads(Path("pool.audit/audit.json").read_text())["audit"]["labels"] == [1]
+
+
+def test_labels_are_0_and_1_where_predictions_are_numbers(fairask: Run, write: Callable[..., Path]) -> None:
+    rows = [{**row, "said": 0.9 if row["said"] == "yes" else 0.2} for row in applications(600)]
+    pool = write(rows, "pool.csv")
+    refused(fairask("audit", pool, *COLUMNS, "--positive", "yes"), "not classes", "1 and 0")
+    begun = fairask("audit", pool, *COLUMNS, "--budget", 40)
+    assert "1 or 0" in begun.stdout
+    asked = [r["row"] for r in read("pool.audit/rows-1.csv")]
+    Path("told.csv").write_text("row;label\n" + "".join(f"{r};{i % 2}\n" for i, r in enumerate(asked)))
+    assert "8 new labels" in fairask("audit", pool, "--labels", "told.csv").stdout
+
+
+def test_parquet_files_and_folders_ask_for_the_same_rows_as_csv(
+    fairask: Run, pool: Path, tmp_path: Path
+) -> None:
+    table = pa.Table.from_pylist(applications())
+    parquet.write_table(table, tmp_path / "pool.parquet", row_group_size=700)
+    (tmp_path / "parts").mkdir()
+    for i in range(3):
+        parquet.write_table(table.slice(1000 * i, 1000), tmp_path / "parts" / f"part-{i}.parquet")
+    for name in ("pool.csv", "pool.parquet", "parts"):
+        result = fairask("audit", tmp_path / name, *SHORT, "--out", f"of-{name}")
+        assert result.exit_code == 0, result.output
+    one, two, three = (contents(f"of-{name}")["rows-1.csv"] for name in ("pool.csv", "pool.parquet", "parts"))
+    assert one == two == three
+    assert fairask("audit", tmp_path / "parts", *SHORT).exit_code == 0
+    assert Path("parts.audit/rows-1.csv").exists()
+    parquet.write_table(table.slice(2000, 999), tmp_path / "parts" / "part-2.parquet")
+    refused(fairask("audit", tmp_path / "parts"), "has changed since the audit")
+
+
+def test_the_folder_one_is_in_can_be_the_pool(
+    fairask: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "parts").mkdir()
+    parquet.write_table(pa.Table.from_pylist(applications()), tmp_path / "parts" / "one.parquet")
+    monkeypatch.chdir(tmp_path / "parts")
+    assert fairask("audit", ".", *SHORT).exit_code == 0
+    assert (tmp_path / "parts.audit" / "rows-1.csv").exists()
+
+
+def test_parquet_that_is_none_is_refused(fairask: Run, pool: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    refused(fairask("audit", tmp_path / "empty", *COLUMNS), "cannot be read as Parquet")
+    text = pool.rename(tmp_path / "text.parquet")
+    refused(fairask("audit", text, *COLUMNS), "though its name says Parquet")
+    whole = tmp_path / "cut.parquet"
+    parquet.write_table(pa.Table.from_pylist(applications()), whole)
+    whole.write_bytes(whole.read_bytes()[:-100])
+    refused(fairask("audit", whole, *COLUMNS), "truncated")
+
+
+def test_rows_without_a_group_are_left_out_and_keep_their_numbers(
+    fairask: Run, write: Callable[..., Path]
+) -> None:
+    truth = applications()
+    for row in truth[::7]:
+        row["sex"] = ""
+    pool = write(truth, "pool.csv")
+    begun = fairask("audit", pool, *SHORT)
+    assert "429 rows have no value in 'sex' and were left out" in begun.stdout
+    for row in read("pool.audit/rows-1.csv"):
+        assert row["sex"] == truth[int(row["row"]) - 1]["sex"] != ""
+    to_the_end(fairask, pool, truth)
+    assert "429 rows" in Path("pool.audit/certificate.html").read_text()
+
+
+def test_columns_called_row_and_label_make_room(fairask: Run, write: Callable[..., Path]) -> None:
+    rows = [{"row": i, "label": "x", **row} for i, row in enumerate(applications(400))]
+    fairask("audit", write(rows, "pool.csv"), *SHORT)
+    head = Path("pool.audit/rows-1.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert head == "row,row (table),label (table),name,sex,truth,label"
+
+
+def test_demographic_parity_needs_no_labels(fairask: Run, pool: Path) -> None:
+    result = fairask("audit", pool, *SHORT, "--metric", "dp", "--json")
+    found = json.loads(result.stdout)
+    assert found["status"] == "done"
+    assert found["labels"] == 0
+    assert found["verdict"] == "certified"
+    assert sorted(contents()) == ["audit.json", "certificate.html", "certificate.json", "certificate.txt"]
+
+
+def test_json_and_quiet_say_what_is_next(fairask: Run, pool: Path) -> None:
+    found = json.loads(fairask("audit", pool, *SHORT, "--json").stdout)
+    assert (found["status"], found["awaited"], found["certificate"]) == ("labels awaited", 150, None)
+    assert len(fairask("audit", pool, "-q").stdout.splitlines()) == 1
+    assert to_the_end(fairask, pool, applications(), "-q").stdout.startswith("Certified: ")
+
+
+def test_the_simulation_shows_power_and_cost_and_writes_nothing(fairask: Run, pool: Path) -> None:
+    words = ("audit", pool, *SHORT, "--label", "truth", "--runs", 50)
+    shown = fairask(*words)
+    assert "decided by then" in shown.stdout
+    assert "Of 50 simulated audits" in shown.stdout
+    found = json.loads(fairask(*words, "--json").stdout)
+    assert found["n_audits"] == 50
+    assert list(found["decided_by"]) == ["150", "300"]
+    assert found["certified"] > 0.9
+    assert not Path("pool.audit").exists()
+
+
+def test_hostile_names_are_only_text_on_the_page(fairask: Run, write: Callable[..., Path]) -> None:
+    evil = "<script>alert(1)</script>"
+    truth = [{**row, "sex": row["sex"] + evil} for row in applications()]
+    pool = write(truth, "pool.csv")
+    fairask("audit", pool, *SHORT)
+    to_the_end(fairask, pool, truth)
+    page = Path("pool.audit/certificate.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
