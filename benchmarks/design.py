@@ -26,6 +26,7 @@ def by_clarabel(X, rules):
     import cvxpy
 
     predictions = np.array([rule.decide(X) for rule in rules])
+    start = time.perf_counter()  # every round is a new problem, so building it counts, as it does for us
     differ = np.flatnonzero((predictions != predictions[0]).any(axis=0))
     n = len(differ)
     rate = cvxpy.Variable(n, pos=True)  # times n, for the solver's scaling
@@ -35,12 +36,20 @@ def by_clarabel(X, rules):
     ]
     costs = np.array([p for p in pairs if p.any()]) / n
     problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.max(costs @ inverse)), [cvxpy.sum(rate) <= n])
-    start = time.perf_counter()
     problem.solve(solver="CLARABEL")
     seconds = time.perf_counter() - start
     found = np.maximum(rate.value, 1e-12)
     found /= found.sum()
     return seconds, float((costs * n @ (1.0 / found)).max())
+
+
+def from_predictions(X, rules):
+    """As the rival: from the rows' predictions to a probability for each row."""
+    predictions = np.array([rule.decide(X) for rule in rules])
+    ones = np.ones(len(X))
+    start = time.perf_counter()
+    design = disagreement_design(predictions, ones)
+    return time.perf_counter() - start, design
 
 
 def ours(X, groups, rules):
@@ -53,10 +62,10 @@ def ours(X, groups, rules):
 def main():
     print("| problem | Clarabel | fairask | times faster | value, Clarabel / ours | gap |")
     print("|---|---|---|---|---|---|")
-    for seed in range(3):
+    for seed in range(5):
         X, groups, rules = rows_and_rules(2_000, 20, 10, seed)
-        theirs, value = by_clarabel(X, rules)
-        t, design, _ = min((ours(X, groups, rules) for _ in range(5)), key=lambda r: r[0])
+        theirs, value = min((by_clarabel(X, rules) for _ in range(3)), key=lambda r: r[0])
+        t, design = min((from_predictions(X, rules) for _ in range(9)), key=lambda r: r[0])
         print(
             f"| 2,000 rows, k = 10, seed {seed} | {theirs:.2f} s | {t * 1e3:.1f} ms | {theirs / t:.0f} "
             f"| {value / design.value:.4f} | {design.gap:.1e} |",
