@@ -1,0 +1,125 @@
+"""The state of a study, replayed from its events.
+
+Nothing is derived again: the rows of a batch, their propensities and components are in its ``proposed``
+event, so a replay gives the same draws on any machine and with any later version of the strategies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fairask.learner._log import ASKED, LABELLED, SKIPPED, DrawLog
+from fairask.sampling import Draws
+from fairask.study._config import Config
+from fairask.study._events import Event
+
+__all__ = ["SKIP", "Answer", "State", "verdict"]
+
+#: Code of the answer "cannot be labelled".
+SKIP = -1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one person said about one row."""
+
+    code: int
+    at: str
+    note: str = ""
+
+
+def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str, int | None]:
+    """State and label of a row from its answers, oldest first.
+
+    A decision stands above answers. Otherwise the most frequent label counts, the earliest of those
+    at a tie; a row is skipped when everyone who was to answer it skipped it.
+
+    Examples
+    --------
+    >>> verdict([1, 0, 0], None, 3), verdict([1, 0], None, 2), verdict([SKIP], None, 1), verdict([], 1, 1)
+    (('labelled', 0), ('labelled', 1), ('skipped', None), ('labelled', 1))
+    """
+    if decided is not None:
+        return LABELLED, decided
+    labels = Counter(code for code in answers if code != SKIP)
+    if labels:
+        return LABELLED, labels.most_common(1)[0][0]
+    return (SKIPPED, None) if len(answers) >= overlap else (ASKED, None)
+
+
+@dataclass
+class State:
+    """Everything known about a study after event number ``last``."""
+
+    config: Config
+    log: DrawLog
+    created: str = ""
+    last: int = 0
+    batches: int = 0
+    answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
+    decided: dict[int, int] = field(default_factory=dict)
+    decided_by: dict[int, str] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    certificates: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, event: Event) -> State:
+        """The state after the first event."""
+        config = Config.from_dict(event.data["config"])
+        return cls(config, DrawLog(config.rows), created=event.at, last=event.id)
+
+    def apply(self, event: Event) -> None:
+        """Take one event into account."""
+        data = event.data
+        match event.kind:
+            case "configured":
+                self.config = self.config.reworded(data["question"], data["columns"])
+            case "proposed":
+                self._proposed(data)
+            case "labelled":
+                self._answered(event, Answer(data["label"], event.at, data.get("note", "")))
+            case "skipped":
+                self._answered(event, Answer(SKIP, event.at, data.get("note", "")))
+            case "withdrawn":
+                self.answers[data["row"]].pop(event.who)
+                self._settle(data["row"])
+            case "corrected" if data["decides"]:
+                self.decided[data["row"]], self.decided_by[data["row"]] = data["label"], event.who
+                self._settle(data["row"])
+            case "corrected":
+                before = self.answers[data["row"]][event.who]
+                self.answers[data["row"]][event.who] = Answer(data["label"], before.at, before.note)
+                self._settle(data["row"])
+            case "fitted":
+                self.history.append({**data, "event": event.id, "at": event.at})
+            case "certified":
+                self.certificates.append({**data, "event": event.id, "at": event.at})
+            case kind:
+                raise ValueError(f"event {event.id} is of kind {kind!r}, which this version does not know")
+        self.last = event.id
+
+    def _proposed(self, data: dict[str, Any]) -> None:
+        q = np.array([np.nan if p is None else p for p in data["propensities"]])
+        draws = Draws(np.array(data["rows"]), q, list(data["components"]), np.array(data["pool_sizes"]))
+        self.log.add(draws, data["batch"])
+        self.batches = data["batch"] + 1
+
+    def _answered(self, event: Event, answer: Answer) -> None:
+        self.answers.setdefault(event.data["row"], {})[event.who] = answer
+        self._settle(event.data["row"])
+
+    def _settle(self, row: int) -> None:
+        entry = self.log.entries[self.log.position[row]]
+        codes = [answer.code for answer in self.answers.get(row, {}).values()]
+        state, label = verdict(codes, self.decided.get(row), self.config.overlap)
+        if (state, label) != (entry.state, entry.label):
+            entry.state, entry.label = state, label
+            self.log.version += 1
+
+    def count(self, state: str) -> int:
+        """Drawn rows in a state ("asked", "labelled", "skipped")."""
+        return sum(entry.state == state for entry in self.log.entries)
