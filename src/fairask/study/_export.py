@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
+import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,33 +77,64 @@ def label_table(study: Study) -> list[dict[str, Any]]:
     return table
 
 
-def export(study: Study, folder: str | Path) -> list[Path]:
+def export(study: Study, folder: str | Path, *, only: str | None = None) -> list[Path]:
     """Write labels (CSV, Parquet, Label Studio's JSON), events and, once there are labels, the model.
 
-    Returns the files written. Same study, same files.
+    Parameters
+    ----------
+    study : Study
+    folder : path
+        Made if it is not there.
+    only : str, optional
+        One file's name, to write just that.
+
+    Returns
+    -------
+    list of Path
+        The files written. Same study, same files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask.study import Study
+    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+    >>> folder = tempfile.mkdtemp()
+    >>> with Study.create(f"{folder}/loans", pool, protected="sex") as study:
+    ...     [path.name for path in export(study, f"{folder}/out", only="labels.csv")]
+    ['labels.csv']
     """
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     rows = label_table(study)
     flat = [{**row, "answers": json.dumps(row["answers"], ensure_ascii=False)} for row in rows]
-    written = {
-        "labels.csv": csv_text(_COLUMNS, [[row[name] for name in _COLUMNS] for row in flat]),
-        "labels-label-studio.json": json.dumps(_label_studio(study, rows), ensure_ascii=False, indent=1),
-        "events.jsonl": "".join(
+    writers: dict[str, Callable[[], str | bytes]] = {
+        "labels.csv": lambda: csv_text(_COLUMNS, [[row[name] for name in _COLUMNS] for row in flat]),
+        "labels.parquet": lambda: _parquet({name: [row[name] for row in flat] for name in _COLUMNS}),
+        "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
+        "events.jsonl": lambda: "".join(
             json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.events()
         ),
-        "study.json": json.dumps(
-            {"config": study.config.to_dict(), "status": study.status()}, ensure_ascii=False, indent=1
-        ),
+        "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
     }
-    for name, text in written.items():
-        (out / name).write_text(text, "utf-8", newline="")
-    pq.write_table(pa.table({name: [row[name] for row in flat] for name in _COLUMNS}), out / "labels.parquet")
-    paths = [*(out / name for name in written), out / "labels.parquet"]
     if any(row["state"] == "labelled" for row in rows):
-        (out / "model.skops").write_bytes(model_bytes(study))
-        paths.append(out / "model.skops")
-    return paths
+        writers["model.skops"] = lambda: model_bytes(study)
+    written = []
+    for name, content in writers.items():
+        if only in (None, name):
+            data = content()
+            (out / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+            written.append(out / name)
+    return written
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=1)
+
+
+def _parquet(columns: dict[str, list[Any]]) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
 
 
 def _label_studio(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -60,7 +60,11 @@ class State:
     created: str = ""
     last: int = 0
     batches: int = 0
+    answered: int = 0  #: drawn rows that are labelled or skipped
+    skipped: int = 0
     answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
+    by: Counter[str] = field(default_factory=Counter)  #: answers of each person
+    recent: dict[str, dict[int, None]] = field(default_factory=dict)  #: their rows, latest last
     decided: dict[int, int] = field(default_factory=dict)
     decided_by: dict[int, str] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -86,6 +90,8 @@ class State:
                 self._answered(event, Answer(SKIP, event.at, data.get("note", "")))
             case "withdrawn":
                 self.answers[data["row"]].pop(event.who)
+                self.recent[event.who].pop(data["row"])
+                self.by[event.who] -= 1
                 self._settle(data["row"])
             case "corrected" if data["decides"]:
                 self.decided[data["row"]], self.decided_by[data["row"]] = data["label"], event.who
@@ -110,6 +116,8 @@ class State:
 
     def _answered(self, event: Event, answer: Answer) -> None:
         self.answers.setdefault(event.data["row"], {})[event.who] = answer
+        self.recent.setdefault(event.who, {})[event.data["row"]] = None
+        self.by[event.who] += 1
         self._settle(event.data["row"])
 
     def _settle(self, row: int) -> None:
@@ -117,6 +125,8 @@ class State:
         codes = [answer.code for answer in self.answers.get(row, {}).values()]
         state, label = verdict(codes, self.decided.get(row), self.config.overlap)
         if (state, label) != (entry.state, entry.label):
+            self.answered += (state != ASKED) - (entry.state != ASKED)
+            self.skipped += (state == SKIPPED) - (entry.state == SKIPPED)
             entry.state, entry.label = state, label
             self.log.version += 1
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairask.exceptions import FairaskWarning, suggest
 from fairask.learner import FairActiveLearner, Query
-from fairask.learner._log import LABELLED, DrawLog
+from fairask.learner._log import ASKED, LABELLED, DrawLog
 from fairask.study import _events, _queue
 from fairask.study._config import Config, check_config, check_person, new_seed
 from fairask.study._database import Database, is_url
@@ -237,11 +237,10 @@ class Study:
 
         Returns None when the budget is drawn, or when another process drew first.
         """
-        learner = self.learner()
-        spent = sum(entry.state != "skipped" for entry in learner._log.entries)
-        left = min(self.config.budget - spent, int(learner._available.sum()))
+        left = self.undrawn()
         if left < 1:
             return None
+        learner = self.learner()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", FairaskWarning)
             query = learner.ask(min(n or self.config.batch_size, left))
@@ -267,6 +266,13 @@ class Study:
             )
             _events.append(connection, "fairask", [("proposed", data)])
         return query
+
+    def undrawn(self) -> int:
+        """Rows that may still be drawn within the budget and the pool."""
+        with self._lock:
+            state = self.state()
+            drawn = len(state.log.entries)
+            return min(self.config.budget - drawn + state.skipped, self.config.rows - drawn)
 
     def lease(self, who: str, count: int = 1, seconds: float | None = None) -> list[int]:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
@@ -417,23 +423,34 @@ class Study:
 
     # -- fitting --------------------------------------------------------------------------------
 
+    def answered(self) -> int:
+        """Rows that are labelled or skipped."""
+        return self.state().answered
+
+    def due(self) -> bool:
+        """Whether a batch's worth of rows, or all that are out, was answered since the last fit."""
+        with self._lock:
+            state = self.state()
+            news = state.answered - (state.history[-1]["answered"] if state.history else 0)
+            every = state.answered == len(state.log.entries)
+            enough = news >= state.config.batch_size or (news > 0 and every)
+            return enough and state.answered > state.skipped
+
     def refit(self, force: bool = False) -> dict[str, Any] | None:
         """Fit and record a model when a batch's worth of rows was answered since the last one.
 
         Returns the new entry of the history, or None when none is due; ``force`` fits on any labels.
         """
+        if not (self.due() or force):
+            return None
         learner, seen = self._snapshot()
-        entries = learner._log.entries
-        answered = sum(entry.state != "asked" for entry in entries)
-        news = answered - (learner._history[-1]["answered"] if learner._history else 0)
-        due = news >= self.config.batch_size or (news > 0 and answered == len(entries))
-        if not learner._log.labelled() or not (due or force):
+        if not learner._log.labelled():
             return None
         learner._record()
         entry = {name: _plain(value) for name, value in learner._history[-1].items()}
         entry |= {
             "round": len(learner._history) - 1,
-            "answered": answered,
+            "answered": sum(entry.state != ASKED for entry in learner._log.entries),
             "seen": seen,
             "digest": model_digest(learner),
             "rates": _rates(learner.current_model()),
@@ -444,6 +461,11 @@ class Study:
                 return None  # another process was faster
             _events.append(connection, "fairask", [("fitted", entry)])
         return entry
+
+    def record_certificate(self, certificate: dict[str, Any], who: str = "owner") -> None:
+        """Write a certificate (as ``Certificate.to_dict()`` gives it) into the log."""
+        with self._db.write() as connection:
+            _events.append(connection, check_person(who), [("certified", certificate)])
 
     # -- telling what is ------------------------------------------------------------------------
 
