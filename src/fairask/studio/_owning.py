@@ -123,14 +123,16 @@ def model(request: Request, me: Owner) -> Document:
 
 
 def _feature_names(study: Study) -> list[str]:
-    columns = [column.title or column.name for column in feature_columns(study.config)]
-    names = study.encoder.get_feature_names_out()
+    """The encoder's features in the study's own words."""
+    columns = feature_columns(study.config)
     pretty = []
-    for name in names:
+    for name in study.encoder.get_feature_names_out():
         _, _, rest = str(name).partition("__")
         number, _, level = rest.removeprefix("missingindicator_").lstrip("x").partition("_")
-        title = columns[int(number)] if number.isdigit() and int(number) < len(columns) else rest
-        pretty.append(f"{title} = {level}" if level else title)
+        column = columns[int(number)]
+        level = "missing" if rest.startswith("missingindicator_") else column.values.get(level, level)
+        title = column.title or column.name
+        pretty.append(f"{title}: {level}" if level else title)
     return pretty
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -12,6 +13,7 @@ __all__ = ["LARGEST_BODY", "Guard"]
 
 #: Nothing the page sends is larger: a note has 2,000 characters, a column dictionary some kilobytes.
 LARGEST_BODY = 1 << 20
+_TOO_LARGE = f"the body is larger than {LARGEST_BODY} bytes"
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src {style}; style-src-attr 'unsafe-inline'; "
@@ -29,10 +31,6 @@ _HEADERS = {
 }
 
 
-class TooLargeError(Exception):
-    """The body is larger than allowed."""
-
-
 class Guard:
     """Refuse foreign hosts and large bodies; add security headers to everything."""
 
@@ -46,12 +44,8 @@ class Guard:
             await self.app(scope, receive, send)
             return
 
-        started = False
-
         async def guarded_send(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
@@ -75,18 +69,13 @@ class Guard:
             message = await receive()
             size += len(message.get("body", b""))
             if size > LARGEST_BODY:
-                raise TooLargeError
+                raise HTTPException(413, _TOO_LARGE)
             return message
 
-        too_large = JSONResponse({"detail": f"the body is larger than {LARGEST_BODY} bytes"}, 413)
         if not length.isdigit() or int(length) > LARGEST_BODY:
-            await too_large(scope, receive, guarded_send)
+            await JSONResponse({"detail": _TOO_LARGE}, 413)(scope, receive, guarded_send)
             return
-        try:
-            await self.app(scope, counted, guarded_send)
-        except TooLargeError:
-            if not started:
-                await too_large(scope, receive, guarded_send)
+        await self.app(scope, counted, guarded_send)
 
 
 def _host(header: str) -> str:

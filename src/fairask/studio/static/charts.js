@@ -39,10 +39,10 @@ export function curves(node, history, tolerance, budget) {
   const span = [0, Math.max(budget, ...x) * 1.02];
   const layout = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: FONT, size: 13, color: css("--muted") },
-    margin: { l: 52, r: 12, t: 8, b: 42 }, hovermode: "closest", showlegend: false,
+    margin: { l: 64, r: 12, t: 8, b: 46 }, hovermode: "closest", showlegend: false,
     xaxis: { ...axis, range: span, anchor: "y2", title: { text: "labels" } },
-    yaxis: { ...axis, domain: [0.56, 1], range: [floor, 1], title: { text: "accuracy" }, tickformat: ".0%" },
-    yaxis2: { ...axis, domain: [0, 0.44], range: [0, top], title: { text: "violation" } },
+    yaxis: { ...axis, domain: [0.56, 1], range: [floor, 1], title: { text: "accuracy", standoff: 10 }, tickformat: ".0%" },
+    yaxis2: { ...axis, domain: [0, 0.44], range: [0, top], title: { text: "violation", standoff: 10 } },
     shapes: [
       { type: "rect", xref: "paper", x0: 0, x1: 1, yref: "y2", y0: tolerance, y1: top, fillcolor: css("--forbidden"), line: { width: 0 }, layer: "below" },
       { type: "line", xref: "paper", x0: 0, x1: 1, yref: "y2", y0: tolerance, y1: tolerance, line: { color: css("--red"), width: 1.5, dash: "dash" } },

@@ -8,6 +8,7 @@ let cards = []; // rows held, the one shown first
 let recent = []; // last answers, newest first: {row, label}
 let again = null; // the earlier row being looked at, if any
 let saving = Promise.resolve();
+const unsaved = new Set(); // answered here, not yet there: the server still thinks I hold them
 let timer = null;
 
 const current = () => again ?? cards[0] ?? null;
@@ -46,10 +47,10 @@ async function refill() {
   clearTimeout(timer);
   const answer = await post("/next", { count: 2 });
   const before = current()?.row;
-  cards = answer.cards;
+  cards = answer.cards.filter((card) => !unsaved.has(card.row));
   showProgress(answer.progress);
   if (current()?.row !== before || !cards.length) show();
-  if (!cards.length && !again) {
+  if (!cards.length && !again && !unsaved.size) {
     if (answer.training) {
       showState("Choosing the next rows…", "Training on the labels so far; this takes a moment.");
       timer = setTimeout(() => guard(refill), 400);
@@ -62,19 +63,19 @@ async function refill() {
 }
 
 // Run a request; when it fails say so, and when the server is away try again by itself.
-async function guard(action) {
+async function guard(action, quiet = false) {
   try {
     const result = await action();
-    alertUser(null);
+    if (!quiet) alertUser(null);
     return result;
   } catch (error) {
     if (error.status === 0) {
       alertUser("The server cannot be reached. Trying again…");
       await new Promise((resolve) => setTimeout(resolve, 2000));
-      return guard(action);
+      return guard(action, false);
     }
     alertUser(error.message);
-    if (error.status === 409) recent = await get("/answers").catch(() => recent);
+    recent = await get("/answers").catch(() => recent);
     again = null;
     show();
     return undefined;
@@ -88,11 +89,15 @@ function answer(label) {
   const note = $("note-text").value.trim();
   closeNote();
   cards = cards.slice(1);
+  unsaved.add(card.row);
   recent = [{ row: card.row, label }, ...recent].slice(0, 5);
   if (cards.length) show();
   else { fill($("card"), el("div", { class: "state" }, el("p", {}, "Fetching a row…"))); show(); }
   say(`Saved ${label ?? "as skipped"}. Next row.`);
-  saving = saving.then(() => guard(() => post("/answers", { row: card.row, label, note }))).then(() => guard(refill));
+  saving = saving.then(() => guard(() => post("/answers", { row: card.row, label, note }))).then(() => {
+    unsaved.delete(card.row);
+    return guard(refill, true); // a refusal stays on screen until the next answer
+  });
 }
 
 function correct(label) {

@@ -48,7 +48,7 @@ function people(status) {
   const rows = status.people.map((p) => [p.who, p.labels, p.skips, { number: p.seconds === null ? "–" : `${p.seconds.toFixed(1)} s` }]);
   const agreed = status.agreement;
   const words = agreed.rows ? `${percent(agreed.share, 0)} of pairs of answers agree on ${agreed.rows} rows answered by several` + (agreed.alpha === null ? "." : ` (Krippendorff's alpha ${agreed.alpha.toFixed(2)}).`) : status.overlap > 1 ? "No row has two answers yet." : "Each row is answered once, so agreement is not measured.";
-  return el("div", {}, table(["Person", "Labels", "Skips", { number: "Pace" }], rows, "People"), el("p", { class: "hint" }, words));
+  return el("div", {}, table(["Person", { number: "Labels" }, { number: "Skips" }, { number: "Pace" }], rows, "People"), el("p", { class: "hint" }, words));
 }
 
 const STORIES = {

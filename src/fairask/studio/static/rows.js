@@ -26,7 +26,7 @@ async function load() {
     const { total, rows } = await get(`/rows?${query()}`);
     fill(document.querySelector("#rows tbody"), ...rows.map(line));
     $("empty").hidden = total > 0;
-    $("empty").textContent = [...new FormData($("filter"))].some(([, v]) => v) ? "No row fits this filter." : "No rows yet: they appear when the first batch is drawn.";
+    $("empty").textContent = [...new FormData($("filter"))].some(([name, v]) => v && name !== "state") ? "No row fits this filter." : "No such rows yet. Rows appear when they are drawn, and are labelled one by one.";
     $("page").textContent = total ? `${number(offset + 1)} to ${number(Math.min(offset + PAGE, total))} of ${number(total)}` : "";
     $("newer").disabled = offset === 0;
     $("older").disabled = offset + PAGE >= total;
