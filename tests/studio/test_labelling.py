@@ -117,16 +117,22 @@ def test_the_trainer_keeps_the_queue_filled_and_the_model_fresh(study: Study) ->
 
 def test_a_trainer_that_fails_says_so_and_goes_on(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(study, pause=0.01)
-    asked: list[int] = []
+    steps = 0
 
-    def broken() -> bool:
-        asked.append(1)
-        if len(asked) == 1:
+    def step() -> bool:
+        nonlocal steps
+        steps += 1
+        if steps == 1:
             raise RuntimeError("no memory")
-        trainer._stop.set()
         return False
 
-    monkeypatch.setattr(trainer, "step", broken)
-    monkeypatch.setattr(trainer._stop, "wait", lambda seconds: trainer.error and asked.append(0))
-    trainer._run()
-    assert len(asked) >= 2
+    said: list[str | None] = []
+
+    def ended() -> bool:
+        said.append(trainer.error)
+        return steps == 2
+
+    monkeypatch.setattr(trainer, "step", step)
+    monkeypatch.setattr(trainer._stop, "wait", lambda seconds: False)
+    trainer.run(ended)
+    assert said == [None, "RuntimeError: no memory", None]

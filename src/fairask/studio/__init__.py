@@ -6,8 +6,9 @@ try:
     from fairask.studio._robot import Robot
     from fairask.studio._serve import serve
     from fairask.studio._trainer import Trainer
+    from fairask.studio._trainer_process import TrainerProcess
 except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
     message = f"the studio needs {error.name}: pip install 'fairask[studio]'"
     raise ModuleNotFoundError(message, name=error.name) from error
 
-__all__ = ["Robot", "Trainer", "create_app", "demo_study", "serve"]
+__all__ = ["Robot", "Trainer", "TrainerProcess", "create_app", "demo_study", "serve"]

@@ -57,7 +57,7 @@ class Access:
     @property
     def open(self) -> bool:
         """Whether nobody needs to sign in."""
-        return self.local_name is not None and not self.study.people.all()
+        return self.local_name is not None and not self.study.people.any()
 
     def person(self, name: str) -> Person | None:
         """The person of a session's name."""
@@ -90,7 +90,7 @@ def access_of(request: Request) -> Access:
     return access
 
 
-def _me(
+async def _me(  # not in a thread: it is remembered most of the time, and a hop costs more than a look
     request: Request,
     bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
     _: Annotated[str | None, Security(_COOKIE)],
@@ -114,7 +114,7 @@ def _me(
 Me = Annotated[Person, Depends(_me)]
 
 
-def _owner(me: Me) -> Person:
+async def _owner(me: Me) -> Person:
     if me.role != "owner":
         raise HTTPException(403, "only an owner of the study may do this")
     return me

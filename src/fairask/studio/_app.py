@@ -22,6 +22,7 @@ from fairask.study import NotYoursError, Study, StudyError
 
 if TYPE_CHECKING:
     from fairask.studio._robot import Robot
+    from fairask.studio._trainer_process import TrainerProcess
 
 __all__ = ["create_app"]
 
@@ -96,7 +97,12 @@ def _robot(request: Request) -> Robot:
 
 
 def create_app(
-    study: Study, *, local: bool = True, train: bool = True, robot: Robot | None = None
+    study: Study,
+    *,
+    local: bool = True,
+    train: bool = True,
+    trainer: Trainer | TrainerProcess | None = None,
+    robot: Robot | None = None,
 ) -> FastAPI:
     """Make the studio of a study.
 
@@ -107,7 +113,9 @@ def create_app(
         Whether it is served to this machine only: then requests must name it, and nobody needs to sign
         in while the study has no people. Otherwise everybody signs in.
     train : bool
-        Draw rows and fit models in a background thread while the app runs.
+        Draw rows and fit models in a background thread while the app runs, unless
+    trainer : Trainer or TrainerProcess, optional
+        is to do it.
     robot : Robot, optional
         A scripted annotator, for the demo.
 
@@ -121,11 +129,12 @@ def create_app(
     'fairask studio'
     >>> study.close()
     """
-    trainer = Trainer(study) if train else None
+    if trainer is None and train:
+        trainer = Trainer(study)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        workers = [worker for worker in (trainer, robot) if worker is not None]
+        workers: list[Any] = [worker for worker in (trainer, robot) if worker is not None]
         for worker in workers:
             worker.start()
         yield

@@ -57,7 +57,7 @@ def card(study: Study, row: int) -> Card:
 
 
 def _progress(study: Study, who: str) -> Progress:
-    people = study.waiting().people
+    people = study.people_now()
     with study._lock:
         state = study.state()
         labels = state.answered - state.skipped

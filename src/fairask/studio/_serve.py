@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from fairask.studio._app import create_app
 from fairask.studio._demo import demo_study
 from fairask.studio._robot import Robot
+from fairask.studio._trainer_process import TrainerProcess
 from fairask.study import Study, StudyError
 
 __all__ = ["app_from_environment", "check_host", "is_local", "serve"]
@@ -56,13 +57,18 @@ def serve(target: str, *, host: str = "127.0.0.1", port: int = 8080, processes: 
     processes : int
         More than one, for a study in PostgreSQL with very many people.
     """
+    local = is_local(host)
     with Study.open(target) as study:
         check_host(study, host)
+        if not study.state().batches:
+            study.draw()  # uniform, so quick: the first person need not wait for the trainer to start
+        trainer = TrainerProcess(target)
         if processes == 1:
-            app = create_app(study, local=is_local(host))
+            app = create_app(study, local=local, trainer=trainer)
             uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
             return
-    os.environ[_STUDY], os.environ[_LOCAL] = target, "1" if is_local(host) else ""
+    os.environ[_STUDY], os.environ[_LOCAL] = target, "1" if local else ""
+    trainer.start()  # one for all processes
     uvicorn.run(
         "fairask.studio._serve:app_from_environment",
         factory=True,
@@ -72,6 +78,7 @@ def serve(target: str, *, host: str = "127.0.0.1", port: int = 8080, processes: 
         log_level="warning",
         access_log=False,
     )
+    trainer.stop()
 
 
 def serve_demo(*, host: str = "127.0.0.1", port: int = 8080, seconds: float = 0.4) -> None:
@@ -87,4 +94,4 @@ def serve_demo(*, host: str = "127.0.0.1", port: int = 8080, seconds: float = 0.
 
 def app_from_environment() -> FastAPI:
     """The app of one of several processes."""
-    return create_app(Study.open(os.environ[_STUDY]), local=bool(os.environ[_LOCAL]))
+    return create_app(Study.open(os.environ[_STUDY]), local=bool(os.environ[_LOCAL]), train=False)

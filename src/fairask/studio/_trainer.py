@@ -6,6 +6,7 @@ import logging
 import math
 import threading
 import time
+from collections.abc import Callable
 
 from fairask.study import Study
 
@@ -25,6 +26,7 @@ class Trainer:
         self.study, self.pause = study, pause
         self.busy: str | None = None  #: what is being done, for the page
         self.error: str | None = None
+        self.on_change: Callable[[], object] = lambda: None  #: called when ``busy`` has changed
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._draw_seconds = 0.2
@@ -32,7 +34,7 @@ class Trainer:
         self._rate = 0.0
 
     def low(self, people: int) -> int:
-        """Free rows below which more are drawn."""
+        """Free rows below which more are drawn, with so many people labelling."""
         lasting = self._rate * 2.0 * (self._draw_seconds + self.pause)
         return max(2, 2 * people, math.ceil(lasting))
 
@@ -48,21 +50,28 @@ class Trainer:
         answered = self.study.answered()
         self._measure(answered)
         waiting = self.study.waiting()
-        low = self.low(waiting.people)
+        # Who waits for a row holds none, so those who answered lately count as well.
+        low = self.low(max(waiting.people, self.study.active()))
         worked = False
         if waiting.free < low and self.study.undrawn() > 0:
-            self.busy = "choosing the next rows"
+            self._say("choosing the next rows")
             began = time.monotonic()
             worked = self.study.draw(max(self.study.config.batch_size, 2 * low - waiting.free)) is not None
             self._draw_seconds = 0.5 * self._draw_seconds + 0.5 * (time.monotonic() - began)
         elif self.study.due():
-            self.busy = "training"
+            self._say("training")
             worked = self.study.refit() is not None
-        self.busy = None
+        self._say(None)
         return worked
 
-    def _run(self) -> None:
-        while not self._stop.is_set():
+    def _say(self, busy: str | None) -> None:
+        if busy != self.busy:
+            self.busy = busy
+            self.on_change()
+
+    def run(self, ended: Callable[[], bool]) -> None:
+        """Work until ``ended()``, which is asked after every step."""
+        while not ended():
             try:
                 worked = self.step()
                 self.error = None
@@ -75,7 +84,9 @@ class Trainer:
 
     def start(self) -> None:
         """Work in a thread of its own."""
-        self._thread = threading.Thread(target=self._run, name="fairask-trainer", daemon=True)
+        self._thread = threading.Thread(
+            target=self.run, args=(self._stop.is_set,), name="fairask-trainer", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
@@ -39,15 +39,16 @@ class Event:
     data: dict[str, Any]
 
 
-def now() -> str:
-    """The time in UTC, as the log writes it.
+def now(shift: float = 0.0) -> str:
+    """The time in UTC, as the log writes it, ``shift`` seconds from now.
 
     Examples
     --------
     >>> now().endswith("Z")
     True
     """
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    moment = datetime.now(UTC) + timedelta(seconds=shift)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def append(connection: Connection, who: str, happened: Sequence[tuple[str, dict[str, Any]]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ __all__ = ["ROLES", "People", "Person", "Session"]
 #: An annotator labels; an owner sees and does everything.
 ROLES = ("annotator", "owner")
 SESSION_SECONDS = 12 * 3600.0
+MEMORY_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,26 @@ def _hash(secret: str) -> str:
 
 
 class People:
-    """Who is who in a study."""
+    """Who is who in a study.
+
+    Every request asks, so answers are remembered for some seconds. What this process changes counts at
+    once; a person removed by another process is out after ``MEMORY_SECONDS``.
+    """
 
     def __init__(self, database: Database) -> None:
         self._db = database
+        self._known: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    def _remembered(self, kind: str, key: str, find: Callable[[], Any]) -> Any:
+        until, value = self._known.get((kind, key), (0.0, None))
+        if until > time.monotonic():
+            return value
+        value = find()
+        if len(self._known) > 5000:  # guesses must not fill the memory
+            self._known.clear()
+        if value is not None:
+            self._known[kind, key] = (time.monotonic() + MEMORY_SECONDS, value)
+        return value
 
     def add(self, name: str, role: str = "annotator") -> str:
         """Add a person, or give one a new token and role; return the token, which is not kept."""
@@ -68,6 +86,7 @@ class People:
             else:
                 connection.execute(update(people).where(people.c.name == name).values(row))
                 connection.execute(delete(sessions).where(sessions.c.name == name))
+        self._known.clear()
         return token
 
     def remove(self, name: str) -> None:
@@ -79,6 +98,7 @@ class People:
             if not connection.execute(delete(people).where(people.c.name == name)).rowcount:
                 raise StudyError(f"nobody is named {name!r}")
             connection.execute(delete(sessions).where(sessions.c.name == name))
+        self._known.clear()
 
     def all(self) -> list[Person]:
         """Everybody, by name."""
@@ -88,11 +108,20 @@ class People:
 
     def by_token(self, token: str) -> Person | None:
         """Whose token this is."""
-        return self._find(people.c.token == _hash(token))
+        found: Person | None = self._remembered(
+            "token", _hash(token), lambda: self._find(people.c.token == _hash(token))
+        )
+        return found
 
     def by_name(self, name: str) -> Person | None:
         """The person of a name."""
-        return self._find(people.c.name == name)
+        found: Person | None = self._remembered("name", name, lambda: self._find(people.c.name == name))
+        return found
+
+    def any(self) -> bool:
+        """Whether anybody is known, so that everybody must sign in."""
+        known: bool | None = self._remembered("any", "", lambda: True if self.all() else None)
+        return bool(known)
 
     def _find(self, where: Any) -> Person | None:
         with self._db.read() as connection:
@@ -114,6 +143,10 @@ class People:
 
     def session(self, cookie: str) -> Session | None:
         """The session of a cookie, while it lasts."""
+        found: Session | None = self._remembered("session", _hash(cookie), lambda: self._session(cookie))
+        return found
+
+    def _session(self, cookie: str) -> Session | None:
         query = select(sessions.c.name, sessions.c.csrf).where(
             sessions.c.id == _hash(cookie), sessions.c.until > time.time()
         )
@@ -125,3 +158,4 @@ class People:
         """End a session."""
         with self._db.write() as connection:
             connection.execute(delete(sessions).where(sessions.c.id == _hash(cookie)))
+        self._known.clear()

@@ -8,8 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, and_, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Float,
+    Integer,
+    String,
+    and_,
+    bindparam,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
 from fairask.study._errors import NotYoursError
@@ -39,47 +53,63 @@ def add(connection: Connection, rows: Sequence[int], batch: int, start: int, ove
     )
 
 
-def _free(now: float) -> ColumnElement[bool]:
+def _free(now: Any) -> ColumnElement[bool]:
     return or_(tasks.c.who.is_(None), tasks.c.until <= now)
+
+
+# Built once: these run for every row that anybody is given.
+_WHO, _NOW, _COUNT = (
+    bindparam("me", type_=String),
+    bindparam("now", type_=Float),
+    bindparam("count", type_=Integer),
+)
+_HELD = (
+    select(tasks.c.row, tasks.c.until)
+    .where(tasks.c.answer.is_(None), tasks.c.who == _WHO, tasks.c.until > _NOW)
+    .order_by(tasks.c.position)
+)
+_OTHER = tasks.alias("other")
+_SEEN = exists().where(_OTHER.c.row == tasks.c.row, _OTHER.c.who == _WHO)
+_NEXT = (
+    select(tasks.c.row, func.min(tasks.c.slot).label("slot"))
+    # A lapsed lease of one's own is seen too: take that slot back rather than a second one.
+    .where(tasks.c.answer.is_(None), _free(_NOW), or_(~_SEEN, tasks.c.who == _WHO))
+    .group_by(tasks.c.row, tasks.c.position)
+    .order_by(tasks.c.position)
+    .limit(_COUNT)
+)
+_CLAIM = (
+    update(tasks)
+    .where(tasks.c.row == bindparam("the_row"), tasks.c.slot == bindparam("the_slot"))
+    .values(who=bindparam("new_who"), until=bindparam("new_until"))
+)
 
 
 def held(connection: Connection, who: str, now: float) -> list[int]:
     """Rows this person holds and has not answered, in draw order."""
-    mine = and_(tasks.c.answer.is_(None), tasks.c.who == who, tasks.c.until > now)
-    return list(connection.scalars(select(tasks.c.row).where(mine).order_by(tasks.c.position)))
+    return [row.row for row in connection.execute(_HELD, {"me": who, "now": now})]
 
 
 def lease(connection: Connection, who: str, count: int, now: float, seconds: float) -> list[int]:
     """Hold up to ``count`` rows for a person: those already held (renewed), then the next free ones."""
-    rows = held(connection, who, now)[:count]
-    if len(rows) < count:
-        rows += _claim(connection, who, count - len(rows), now)
-    if rows:
+    mine = connection.execute(_HELD, {"me": who, "now": now}).all()[:count]
+    rows = [row.row for row in mine]
+    if any(row.until < now + 0.9 * seconds for row in mine):
         connection.execute(
             update(tasks)
             .where(tasks.c.who == who, tasks.c.answer.is_(None), tasks.c.row.in_(rows))
             .values(until=now + seconds)
         )
+    if len(rows) < count:
+        found = connection.execute(_NEXT, {"me": who, "now": now, "count": count - len(rows)}).all()
+        rows += [row.row for row in found]
+        claims = [
+            {"the_row": row.row, "the_slot": row.slot, "new_who": who, "new_until": now + seconds}
+            for row in found
+        ]
+        if claims:
+            connection.execute(_CLAIM, claims)
     return rows
-
-
-def _claim(connection: Connection, who: str, count: int, now: float) -> list[int]:
-    other = tasks.alias("other")
-    seen = exists().where(other.c.row == tasks.c.row, other.c.who == who)
-    # A lapsed lease of one's own is seen too: take that slot back rather than a second one.
-    usable = or_(~seen, tasks.c.who == who)
-    found = connection.execute(
-        select(tasks.c.row, func.min(tasks.c.slot).label("slot"))
-        .where(tasks.c.answer.is_(None), _free(now), usable)
-        .group_by(tasks.c.row, tasks.c.position)
-        .order_by(tasks.c.position)
-        .limit(count)
-    ).all()
-    for row, slot in found:
-        connection.execute(
-            update(tasks).where(tasks.c.row == row, tasks.c.slot == slot).values(who=who, until=now)
-        )
-    return [row for row, _ in found]
 
 
 def answers_of(connection: Connection, rows: Iterable[int], who: str) -> dict[int, int]:

@@ -64,6 +64,7 @@ class State:
     skipped: int = 0
     answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
     by: Counter[str] = field(default_factory=Counter)  #: answers of each person
+    seen: dict[str, str] = field(default_factory=dict)  #: when each person answered last
     recent: dict[str, dict[int, None]] = field(default_factory=dict)  #: their rows, latest last
     decided: dict[int, int] = field(default_factory=dict)
     decided_by: dict[int, str] = field(default_factory=dict)
@@ -118,6 +119,7 @@ class State:
         self.answers.setdefault(event.data["row"], {})[event.who] = answer
         self.recent.setdefault(event.who, {})[event.data["row"]] = None
         self.by[event.who] += 1
+        self.seen[event.who] = event.at
         self._settle(event.data["row"])
 
     def _settle(self, row: int) -> None:

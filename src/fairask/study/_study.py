@@ -66,6 +66,7 @@ class Study:
         self._db, self._state = database, state
         self._lock = threading.RLock()
         self.people = People(database)
+        self._people_now = (float("-inf"), 0)
         X, self.encoder = encode(table, state.config)
         config = state.config
         self._template = FairActiveLearner(
@@ -311,6 +312,20 @@ class Study:
         """How the queue stands."""
         with self._db.read() as connection:
             return _queue.waiting(connection, time.time())
+
+    def people_now(self) -> int:
+        """How many people hold a row; counted once a second at most."""
+        counted, people = self._people_now
+        if time.monotonic() - counted > 1.0:
+            people = self.waiting().people
+            self._people_now = (time.monotonic(), people)
+        return people
+
+    def active(self, seconds: float = 30.0) -> int:
+        """How many people have answered within the last ``seconds``."""
+        since = _events.now(-seconds)
+        with self._lock:
+            return sum(at >= since for at in self.state().seen.values())
 
     def release(self, who: str) -> None:
         """Give back the rows a person holds."""
