@@ -27,6 +27,12 @@ def test_without_people_the_local_machine_is_the_owner(client: TestClient) -> No
     assert client.get("/").status_code == 200
 
 
+def test_what_a_proxy_hands_on_is_not_the_local_owner(study: Study) -> None:
+    client = TestClient(create_app(study, train=False), base_url="http://localhost")
+    assert client.get("/overview", headers={"X-Forwarded-For": "10.0.0.1"}).url.path == "/signin"
+    assert client.get("/api/me").status_code == 401
+
+
 @pytest.mark.parametrize("path", [*OWNERS_ONLY, "/api/me", "/api/progress", "/api/answers"])
 def test_nobody_is_let_in_without_signing_in(visitor: TestClient, path: str) -> None:
     assert visitor.get(path).status_code == 401

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask.studio import create_app
 from fairask.study import Study
+from tests.studio.conftest import signed
 from tests.study.conftest import people_table, truth
 
 LABELS = truth(people_table())
@@ -50,12 +56,16 @@ def test_rows_are_filtered_and_decided(client: TestClient, labelled: Study) -> N
     assert client.get("/api/rows/100000").status_code == 404
 
 
-def test_disagreements_are_found(client: TestClient, study: Study) -> None:
-    with study._db.write() as connection:
-        from fairask.study import _queue
-
-        _queue.add(connection, [199], 99, 999, 2)
-    assert client.get("/api/rows?disagree=true").json() == {"total": 0, "rows": []}
+def test_disagreements_are_found(make: Callable[..., Study]) -> None:
+    study = make(overlap=2)
+    study.draw(2)
+    for who, answers in {"ada": ["good", "good"], "bob": ["good", "bad"]}.items():
+        study.tell(study.lease(who, 2), answers, who)
+    split = study.state().log.entries[1].index
+    with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+        found = signed(client).get("/api/rows?disagree=true").json()
+        assert [row["row"] for row in found["rows"]] == [split]
+        assert found["rows"][0]["answers"] == {"ada": "good", "bob": "bad"}
 
 
 def test_the_model_is_described_in_the_studys_words(
@@ -96,8 +106,37 @@ def test_words_change(client: TestClient, study: Study) -> None:
 
 def test_a_certificate_is_refused_while_there_is_nothing_to_rest_it_on(client: TestClient) -> None:
     state = client.get("/api/certificate").json()
-    assert state["certificate"] is None
+    assert (state["certificate"], state["audit"]) == (None, None)
     assert client.post("/api/certificate").status_code == 409
+    assert client.post("/api/audit", json={"labels": 5}).status_code == 422
+    assert client.delete("/api/audit").status_code == 422
+
+
+def test_an_audit_earns_a_certificate(
+    client: TestClient, labelled: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+
+    def certify(**sample: Any) -> Any:
+        given.update(sample)
+        return SimpleNamespace(
+            to_dict=lambda: {"verdict": "undecided", "upper": 0.3, "n_labels": len(sample["y"])}
+        )
+
+    module = ModuleType("fairask.certify")
+    module.certify = certify  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "fairask.certify", module)
+    monkeypatch.setattr("fairask.studio._certificates.available", lambda: True)
+    assert client.post("/api/audit", json={"labels": 20}).status_code == 201
+    rows = labelled.ask(20, "ada")
+    labelled.tell(rows, [LABELS[row] for row in rows], "ada")
+    assert client.get("/api/certificate").json()["audited"] == 20
+    assert client.post("/api/certificate").json()["verdict"] == "undecided"
+    assert sorted(given["indices"]) == sorted(rows)
+    assert given["alpha"] == labelled.config.tolerance
+    assert client.get("/api/certificate").json()["certificate"]["n_labels"] == 20
+    assert client.get("/api/status").json()["certificate"]["verdict"] == "undecided"
+    assert client.delete("/api/audit").status_code == 200
 
 
 def test_people_are_let_in_and_out(client: TestClient, study: Study) -> None:

@@ -62,14 +62,13 @@ def _progress(study: Study, who: str) -> Progress:
         state = study.state()
         labels = state.answered - state.skipped
         mine = state.by.get(who, 0)
-        config = state.config
         return Progress(
             labels=labels,
-            budget=config.budget,
+            budget=state.budget,
             batch=state.batches,
             people=people,
             mine=mine,
-            complete=labels >= config.budget,
+            complete=labels >= state.budget,
         )
 
 

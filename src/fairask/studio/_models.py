@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "Answer",
+    "AuditSize",
     "Card",
     "Correction",
     "Given",
@@ -129,6 +130,12 @@ class NewPerson(_Strict):
 
     name: Annotated[Text, Field(min_length=1, max_length=64)]
     role: Annotated[str, Field(pattern="^(annotator|owner)$")] = "annotator"
+
+
+class AuditSize(_Strict):
+    """How many labels an audit asks for."""
+
+    labels: Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Pause(_Strict):

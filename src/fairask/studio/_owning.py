@@ -58,7 +58,9 @@ def events(
 
 def _gist(data: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {
-        name: data[name] for name in ("row", "label", "note", "labels", "batch", "round") if name in data
+        name: data[name]
+        for name in ("row", "label", "note", "labels", "batch", "round", "size")
+        if name in data
     }
     if "rows" in data:
         kept["count"] = len(data["rows"])

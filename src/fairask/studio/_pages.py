@@ -84,7 +84,9 @@ def show(request: Request, view: str) -> Response:
     access = access_of(request)
     found = access.from_cookie(request)
     if found is None:
-        if access.open and access.local_name is not None:
+        # What a proxy hands on comes from elsewhere, and is nobody's own machine.
+        direct = "x-forwarded-for" not in request.headers and "forwarded" not in request.headers
+        if direct and access.open and access.local_name is not None:
             response: Response = RedirectResponse(f"/{view}", 303)
             access.remember(request, response, access.local_name)
             return response

@@ -29,8 +29,9 @@ class TrainerProcess:
 
     def start(self) -> None:
         """Start the process."""
+        code = f"import sys; from {__name__} import main; main(sys.argv[1])"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", f"import sys; from {__name__} import main; main(sys.argv[1])", self.target],
+            [sys.executable, "-c", code, self.target],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -24,6 +24,7 @@ KINDS = (
     "withdrawn",  # somebody took their answer back
     "corrected",
     "fitted",  # a model on the labels so far, its history entry and digest
+    "audit",  # so many labels are drawn to judge the last model and not to train; 0 ends it
     "certified",
 )
 

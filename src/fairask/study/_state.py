@@ -17,7 +17,10 @@ from fairask.sampling import Draws
 from fairask.study._config import Config
 from fairask.study._events import Event
 
-__all__ = ["SKIP", "Answer", "State", "verdict"]
+__all__ = ["AUDIT", "SKIP", "Answer", "Audit", "State", "verdict"]
+
+#: Component of rows drawn to judge a model: uniform within groups, never trained on while the audit lasts.
+AUDIT = "audit"
 
 #: Code of the answer "cannot be labelled".
 SKIP = -1
@@ -30,6 +33,16 @@ class Answer:
     code: int
     at: str
     note: str = ""
+
+
+@dataclass
+class Audit:
+    """An audit under way."""
+
+    size: int
+    seen: int  #: the event up to which the model was trained
+    batch: int  #: its first batch
+    drawn: int = 0  #: rows drawn and not skipped
 
 
 def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str, int | None]:
@@ -62,6 +75,8 @@ class State:
     batches: int = 0
     answered: int = 0  #: drawn rows that are labelled or skipped
     skipped: int = 0
+    audit: Audit | None = None
+    audited: int = 0  #: rows drawn for audits and not skipped; they are not part of the budget
     answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
     by: Counter[str] = field(default_factory=Counter)  #: answers of each person
     seen: dict[str, str] = field(default_factory=dict)  #: when each person answered last
@@ -103,6 +118,10 @@ class State:
                 self._settle(data["row"])
             case "fitted":
                 self.history.append({**data, "event": event.id, "at": event.at})
+            case "audit" if data["size"]:
+                self.audit = Audit(data["size"], self.history[-1]["seen"], self.batches)
+            case "audit":
+                self.audit = None
             case "certified":
                 self.certificates.append({**data, "event": event.id, "at": event.at})
             case kind:
@@ -114,6 +133,7 @@ class State:
         draws = Draws(np.array(data["rows"]), q, list(data["components"]), np.array(data["pool_sizes"]))
         self.log.add(draws, data["batch"])
         self.batches = data["batch"] + 1
+        self._count_audit(sum(component == AUDIT for component in data["components"]))
 
     def _answered(self, event: Event, answer: Answer) -> None:
         self.answers.setdefault(event.data["row"], {})[event.who] = answer
@@ -128,9 +148,32 @@ class State:
         state, label = verdict(codes, self.decided.get(row), self.config.overlap)
         if (state, label) != (entry.state, entry.label):
             self.answered += (state != ASKED) - (entry.state != ASKED)
-            self.skipped += (state == SKIPPED) - (entry.state == SKIPPED)
+            skips = (state == SKIPPED) - (entry.state == SKIPPED)
+            self.skipped += skips
+            if entry.component == AUDIT:
+                self._count_audit(-skips)
             entry.state, entry.label = state, label
             self.log.version += 1
+
+    def _count_audit(self, rows: int) -> None:
+        self.audited += rows
+        if self.audit is not None:
+            self.audit.drawn += rows
+
+    @property
+    def undrawn(self) -> int:
+        """Rows that may still be drawn: of the audit while there is one, else of the budget."""
+        drawn = len(self.log.entries)
+        left = self.config.budget - (drawn - self.skipped - self.audited)
+        if self.audit is not None:
+            left = self.audit.size - self.audit.drawn
+        return max(min(left, self.config.rows - drawn), 0)
+
+    @property
+    def budget(self) -> int:
+        """Labels to be had in all, those of audits included."""
+        planned = self.audit.size - self.audit.drawn if self.audit is not None else 0
+        return self.config.budget + self.audited + planned
 
     def count(self, state: str) -> int:
         """Drawn rows in a state ("asked", "labelled", "skipped")."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ def status(study: Study) -> dict[str, Any]:
             "metric": config.metric,
             "tolerance": config.tolerance,
             "strategy": config.strategy,
-            "budget": config.budget,
+            "budget": state.budget,
             "batch_size": config.batch_size,
             "overlap": config.overlap,
             "rows": config.rows,
@@ -46,7 +47,7 @@ def status(study: Study) -> dict[str, Any]:
             "held": waiting.held,
             "people_now": waiting.people,
             "batches": state.batches,
-            "complete": len(labelled) >= config.budget,
+            "complete": len(labelled) >= state.budget,
             "positives": sum(entry.label == 1 for entry in labelled),
             "groups": [
                 {
@@ -62,6 +63,7 @@ def status(study: Study) -> dict[str, Any]:
                 [a.code for a in row.values() if a.code != SKIP] for row in state.answers.values()
             ),
             "history": list(state.history),
+            "audit": None if state.audit is None else asdict(state.audit),
             "certificate": state.certificates[-1] if state.certificates else None,
             "created": state.created,
             "last_event": state.last,

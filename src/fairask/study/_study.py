@@ -16,6 +16,7 @@ import numpy as np
 from fairask.exceptions import FairaskWarning, suggest
 from fairask.learner import FairActiveLearner, Query
 from fairask.learner._log import ASKED, LABELLED, DrawLog
+from fairask.strategies import make_strategy
 from fairask.study import _events, _queue
 from fairask.study._config import Config, check_config, check_person, new_seed
 from fairask.study._database import Database, is_url
@@ -25,7 +26,7 @@ from fairask.study._features import encode, group_values
 from fairask.study._open import create_store, open_store
 from fairask.study._people import People
 from fairask.study._pool import column_infos, row_values, table_of
-from fairask.study._state import SKIP, State
+from fairask.study._state import AUDIT, SKIP, State
 
 __all__ = ["Receipt", "Study"]
 
@@ -238,10 +239,13 @@ class Study:
 
         Returns None when the budget is drawn, or when another process drew first.
         """
-        left = self.undrawn()
+        with self._lock:
+            left, auditing = self.state().undrawn, self.state().audit is not None
+            learner = self.learner()
         if left < 1:
             return None
-        learner = self.learner()
+        if auditing:
+            learner.strategy = make_strategy("group_balanced")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", FairaskWarning)
             query = learner.ask(min(n or self.config.batch_size, left))
@@ -250,7 +254,7 @@ class Study:
             "batch": query.batch_id,
             "rows": query.indices.tolist(),
             "propensities": [None if np.isnan(q) else float(q) for q in query.propensities],
-            "components": query.components,
+            "components": [AUDIT] * len(query) if auditing else query.components,
             "pool_sizes": [entry.pool_size for entry in entries],
             "warnings": [str(warning.message) for warning in caught],
         }
@@ -269,11 +273,9 @@ class Study:
         return query
 
     def undrawn(self) -> int:
-        """Rows that may still be drawn within the budget and the pool."""
+        """Rows that may still be drawn within the budget (or the audit) and the pool."""
         with self._lock:
-            state = self.state()
-            drawn = len(state.log.entries)
-            return min(self.config.budget - drawn + state.skipped, self.config.rows - drawn)
+            return self.state().undrawn
 
     def lease(self, who: str, count: int = 1, seconds: float | None = None) -> list[int]:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
@@ -448,6 +450,8 @@ class Study:
             state = self.state()
             news = state.answered - (state.history[-1]["answered"] if state.history else 0)
             every = state.answered == len(state.log.entries)
+            if state.audit is not None:
+                return False  # its labels must not reach the model they judge
             enough = news >= state.config.batch_size or (news > 0 and every)
             return enough and state.answered > state.skipped
 
@@ -458,6 +462,8 @@ class Study:
         """
         if not (self.due() or force):
             return None
+        if self.state().audit is not None:
+            raise StudyError("an audit is under way and its labels must not train; end the audit first")
         learner, seen = self._snapshot()
         if not learner._log.labelled():
             return None
@@ -476,6 +482,51 @@ class Study:
                 return None  # another process was faster
             _events.append(connection, "fairask", [("fitted", entry)])
         return entry
+
+    def start_audit(self, labels: int, who: str = "owner") -> None:
+        """Draw the next ``labels`` rows to judge the last model, uniformly within groups.
+
+        Until :meth:`end_audit` nothing is fitted, and the labels come on top of the budget.
+        """
+        with self._lock:
+            state = self.state()
+            left = state.config.rows - len(state.log.entries)
+            if not state.history:
+                raise StudyError("there is no model to audit yet; label a batch first")
+            if state.audit is not None:
+                raise StudyError("an audit is under way already")
+            if not 1 <= labels <= left:
+                raise StudyError(
+                    f"labels={labels} must be from 1 to the {left} rows that are left in the pool"
+                )
+        with self._db.write() as connection:
+            _events.append(connection, check_person(who), [("audit", {"size": labels})])
+
+    def end_audit(self, who: str = "owner") -> None:
+        """End the audit; its labels may train from now on."""
+        if self.state().audit is None:
+            raise StudyError("no audit is under way")
+        with self._db.write() as connection:
+            _events.append(connection, check_person(who), [("audit", {"size": 0})])
+
+    def audit_sample(self) -> dict[str, Any] | None:
+        """What :func:`fairask.certify.certify` needs of the audit under way: labels, predictions, groups."""
+        with self._lock:
+            audit = self.state().audit
+        if audit is None:
+            return None
+        trained, now = self.learner(at=audit.seen), self.learner()
+        entries = [e for e in now._log.labelled() if e.component == AUDIT and e.batch >= audit.batch]
+        rows = np.array([entry.index for entry in entries], dtype=np.int64)
+        return {
+            "y": np.array([entry.label for entry in entries], dtype=np.int64),
+            "pred": trained.current_model().predict_proba(trained.X[rows])[:, 1]
+            if len(rows)
+            else np.zeros(0),
+            "groups": [self.groups[code] for code in self.group_codes[rows]],
+            "indices": rows,
+            "trained_on": trained.labelled_indices_,
+        }
 
     def record_certificate(self, certificate: dict[str, Any], who: str = "owner") -> None:
         """Write a certificate (as ``Certificate.to_dict()`` gives it) into the log."""

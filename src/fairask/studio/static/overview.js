@@ -36,7 +36,7 @@ function groups(status) {
     .concat(legend(status));
 }
 
-const COMPONENTS = { uniform: "uniform (first batch)", diff: "where models disagree", fair: "all groups alike", ranked: "ranked" };
+const COMPONENTS = { uniform: "uniform (first batch)", diff: "where models disagree", fair: "all groups alike", ranked: "ranked", audit: "audit" };
 
 function legend(status) {
   const used = [...new Set(status.groups.flatMap((g) => Object.keys(g.components)))];
@@ -60,6 +60,7 @@ const STORIES = {
   fitted: (e) => `fitted model ${e.round + 1} on ${e.labels} labels`,
   configured: () => "changed the words",
   certified: () => "asked for a certificate",
+  audit: (e) => (e.size ? `began an audit of ${e.size} labels` : "ended the audit"),
 };
 
 function feed(events, classes) {
