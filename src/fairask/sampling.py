@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,7 +33,7 @@ class Proposal:
         Probability a row of each cell, by component ("diff", "fair", "uniform", ...).
     shares : dict of str to float
         Mixture weights of the components; they add up to 1.
-    ranking : ndarray of row indices, optional
+    ranking : ndarray of row indices, or a function from n to the n best, optional
         For deterministic methods: rows, best first. Components are then empty.
     info : dict
         What is worth recording, e.g. the design's gap.
@@ -41,7 +42,7 @@ class Proposal:
     cells: Cells
     components: dict[str, Float] = field(default_factory=dict)
     shares: dict[str, float] = field(default_factory=dict)
-    ranking: Int | None = None
+    ranking: Int | Callable[[int], Int] | None = None
     info: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -49,6 +50,12 @@ class Proposal:
             raise ValueError(
                 f"shares {sorted(self.shares)} and components {sorted(self.components)} must match"
             )
+
+    def ranked(self, n: int) -> Int:
+        """The n best rows of a ranking, best first."""
+        if self.ranking is None:
+            raise ValueError("the proposal has no ranking: it has probabilities")
+        return self.ranking(n) if callable(self.ranking) else self.ranking[:n].copy()
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,8 @@ def draw(proposal: Proposal, n: int, rng: np.random.Generator) -> Draws:
         raise ValueError(f"n={n} rows were asked for, but the pool has {total} left")
     sizes = np.arange(total, total - n, -1)
     if proposal.ranking is not None:
-        return Draws(proposal.ranking[:n].copy(), np.full(n, np.nan), [RANKED] * n, sizes)
+        best = proposal.ranked(n)
+        return Draws(best, np.full(n, np.nan), [RANKED] * n, sizes)
     names = list(proposal.components)
     densities = np.array([proposal.components[name] for name in names])
     shares = np.array([proposal.shares[name] for name in names])

@@ -14,14 +14,17 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
+from fairask.certify import Certificate
 from fairask.exceptions import FairaskWarning, suggest
+from fairask.learner._audit import ModelAudit
 from fairask.learner._log import LABELLED, SKIPPED, DrawLog
 from fairask.metrics import Float, Int, check_metric, encode_groups
 from fairask.oracle import EmpiricalFairOracle, Solution
 from fairask.oracle._estimator import check_tolerance
 from fairask.oracle._learners import fast_ridge
-from fairask.pool import Pool
+from fairask.pool import BlockPool, Pool
 from fairask.sampling import WEIGHTS, draw
+from fairask.stopping import AnyOf, Budget, StoppingRule
 from fairask.strategies import Labelled, Strategy, make_strategy, uniform_proposal
 
 __all__ = ["FairActiveLearner", "Query"]
@@ -45,10 +48,10 @@ class FairActiveLearner:
 
     Parameters
     ----------
-    X : array-like of shape (rows, features), or a data frame for an ``estimator`` that takes one
-        The pool of unlabelled rows.
+    X : array-like of shape (rows, features), a data frame for an ``estimator`` that takes one, or a pool
+        The pool of unlabelled rows; :func:`fairask.pools.open_pool` makes one that need not fit in memory.
     sensitive_features : array-like of shape (rows,)
-        Protected attribute of each row, two or more groups.
+        Protected attribute of each row, two or more groups. A pool knows its own.
     strategy : str or Strategy
         ``"fare"``, ``"passive"``, ``"group_balanced"``, ``"uncertainty"``, or an object with ``propose``.
     strategy_params : dict, optional
@@ -69,6 +72,12 @@ class FairActiveLearner:
         Rows a batch when ``ask`` is not told.
     classes : pair
         The two labels; the second is the positive one.
+    budget : int, optional
+        Labels in all; ``stop_reason_`` says when they are spent.
+    audit_share : float in [0, 1)
+        Share of the budget kept to audit the final model.
+    stopping : StoppingRule, optional
+        A rule of :mod:`fairask.stopping`; ``stop_reason_`` reports it.
     random_state : int, optional
         The same seed gives the same answers.
 
@@ -89,7 +98,7 @@ class FairActiveLearner:
     def __init__(
         self,
         X: Any,
-        sensitive_features: ArrayLike,
+        sensitive_features: ArrayLike | None = None,
         *,
         strategy: str | Strategy = "fare",
         strategy_params: dict[str, Any] | None = None,
@@ -102,6 +111,9 @@ class FairActiveLearner:
         fairness_weights: str = "ips",
         batch_size: int = 25,
         classes: tuple[Any, Any] = (0, 1),
+        budget: int | None = None,
+        audit_share: float = 0.0,
+        stopping: StoppingRule | None = None,
         random_state: int | None = None,
     ) -> None:
         check_metric(metric)
@@ -112,6 +124,10 @@ class FairActiveLearner:
         self.risk_weights = _check_weights(risk_weights, "risk_weights")
         self.fairness_weights = _check_weights(fairness_weights, "fairness_weights")
         self.batch_size = _check_count(batch_size, "batch_size")
+        self.budget = None if budget is None else _check_count(budget, "budget")
+        if not 0 <= audit_share < 1:
+            raise ValueError(f"audit_share={audit_share!r} must be in [0, 1)")
+        self.audit_share, self.stopping = float(audit_share), stopping
         if len(classes) != 2 or classes[0] == classes[1]:
             raise ValueError(f"classes={classes!r} must be two different labels, the positive one second")
         self.classes = (classes[0], classes[1])
@@ -126,22 +142,20 @@ class FairActiveLearner:
         template = EmpiricalFairOracle(estimator) if oracle is None else oracle
         self._template = clone(template).set_params(metric=metric)
         fast = fast_ridge(self._template.get_params().get("estimator"), 1) is not None
-        self.X = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
-        self.groups_, self._codes = encode_groups(sensitive_features, "sensitive_features")
-        if len(self._codes) != len(self.X):
-            raise ValueError(
-                f"lengths disagree: X has {len(self.X)} rows, sensitive_features {len(self._codes)}"
-            )
+        self._pool, self._pool_given = _as_pool(X, sensitive_features, fast), isinstance(X, BlockPool)
+        self.X = self._pool.X if isinstance(self._pool, Pool) else self._pool
+        self.groups_ = self._pool.group_values
         if len(self.groups_) < 2:
             raise ValueError(
                 f"sensitive_features has one group only ({self.groups_[0]!r}); two or more are needed"
             )
-        self._log = DrawLog(len(self._codes))
-        self._available: NDArray[np.bool_] = np.ones(len(self._codes), dtype=bool)
+        self._log = DrawLog(len(self._pool))
         self._batches = 0
         self._history: list[dict[str, Any]] = []
         self._fitted: tuple[int, Any] | None = None
         self._caught: list[warnings.WarningMessage] = []
+        self._audit: ModelAudit | None = None
+        self._sample: tuple[Any, NDArray[Any]] | None = None
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -151,20 +165,18 @@ class FairActiveLearner:
         Rows asked for and not answered yet are not asked again; the strategy sees the labels so far.
         """
         n = self.batch_size if n is None else _check_count(n, "n")
-        left = int(self._available.sum())
-        if n > left:
-            raise ValueError(f"n={n} rows were asked for, but the pool has {left} left")
+        pool = self._pool.excluding(np.array(list(self._log.position), dtype=np.int64))
+        if n > len(pool):
+            raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         # One stream a batch: no generator state to keep, and any batch can be replayed.
         rng = np.random.default_rng([self.random_state, self._batches])
-        pool = Pool(self.X, self._codes, len(self.groups_), self._available)
         if self._log.labelled():
-            proposal = self.strategy.propose(self._labelled(), pool, self._fit, rng)
+            proposal = self.strategy.propose(self._labelled(), pool, _Fit(self), rng)
         else:
             proposal = uniform_proposal(pool)
         draws = draw(proposal, n, rng)
         batch, self._batches = self._batches, self._batches + 1
         self._log.add(draws, batch)
-        self._available[draws.indices] = False
         return Query(batch, draws.indices, draws.propensities, draws.components)
 
     # -- telling --------------------------------------------------------------------------------
@@ -235,7 +247,7 @@ class FairActiveLearner:
         entry = self._log.entry(row)
         if entry is None:
             raise ValueError(
-                f"row {row} was never asked for" if 0 <= row < len(self._codes) else f"no row {row}"
+                f"row {row} was never asked for" if 0 <= row < self._pool.n_rows else f"no row {row}"
             )
         if entry.state != state:
             hint = "; use correct() to change its label" if entry.state == LABELLED else ""
@@ -252,34 +264,36 @@ class FairActiveLearner:
         margin = n**-0.5 if self.margin == "sqrt_n" else float(self.margin)
         return max(self.tolerance - margin, 0.0)
 
+    @property
+    def _codes(self) -> NDArray[Any]:
+        if not isinstance(self._pool, Pool):
+            raise TypeError("the pool is streamed: its groups are not in memory")
+        return self._pool.groups
+
     def _labelled(self) -> Labelled:
         indices, labels, _, _ = self._log.arrays()
         return Labelled(
-            X=Pool(self.X, self._codes, len(self.groups_)).take(indices),
+            X=self._pool.take(indices),
             y=labels,
-            groups=self._codes[indices],
+            groups=self._pool.groups_of(indices),
             risk_weights=self._log.weights(self.risk_weights),
             fairness_weights=self._log.weights(self.fairness_weights),
             indices=indices,
         )
 
+    def _background(self) -> tuple[Any, NDArray[Any]] | None:
+        """Rows of the pool for an oracle that looks at it: all, or a sample that is drawn once."""
+        most = getattr(self._template, "pool_rows", 0)
+        if most and self._sample is None:
+            n = self._pool.n_rows
+            rng = np.random.default_rng([self.random_state, 2**32 - 2])
+            rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+            self._sample = (self._pool.take(rows), self._pool.groups_of(rows))
+        return self._sample
+
     def _oracle(self) -> Any:
         seed = int(np.random.default_rng([self.random_state, 2**32 - 1]).integers(2**31))
         return clone(self._template).set_params(tolerance=self.effective_tolerance_, random_state=seed)
-
-    def _fit(self, labels: Float | None = None, weights: Float | None = None) -> list[Solution]:
-        rows = self._labelled()
-        y = rows.y[None, :] if labels is None else labels
-        factor = 1.0 if weights is None else weights
-        solutions: list[Solution] = self._oracle().solve_many(
-            rows.X,
-            y,
-            rows.groups,
-            len(self.groups_),
-            factor * rows.risk_weights,
-            factor * rows.fairness_weights,
-        )
-        return solutions
 
     def current_model(self) -> Any:
         """The fair model fitted on all labels so far, without its warnings (the history has the facts)."""
@@ -291,7 +305,13 @@ class FairActiveLearner:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", FairaskWarning)
                 oracle.fit_codes(
-                    rows.X, rows.y, rows.groups, self.groups_, rows.risk_weights, rows.fairness_weights
+                    rows.X,
+                    rows.y,
+                    rows.groups,
+                    self.groups_,
+                    rows.risk_weights,
+                    rows.fairness_weights,
+                    pool=self._background(),
                 )
             self._fitted = (self._log.version, oracle)
             self._caught = list(caught)
@@ -305,6 +325,80 @@ class FairActiveLearner:
         for warning in caught:
             warnings.warn(warning.message, warning.category, stacklevel=2)
         return model
+
+    # -- proving --------------------------------------------------------------------------------
+
+    def audit(self, budget: int | None = None, *, delta: float = 0.05, looks: int = 5) -> ModelAudit:
+        """Start to audit the current model with fresh labels from the rest of the pool.
+
+        Parameters
+        ----------
+        budget : int, optional
+            Most labels to spend; default the ``audit_share`` of the learner's ``budget``.
+        delta : float
+            Probability of a wrong verdict.
+        looks : int
+            Batches in which the labels are asked for.
+
+        Examples
+        --------
+        >>> from fairask.datasets import load
+        >>> data = load("german")
+        >>> learner = FairActiveLearner(data.X, data.groups, batch_size=100, random_state=0)
+        >>> query = learner.ask()
+        >>> learner.tell(query.indices, data.y[query.indices])
+        >>> audit = learner.audit(200)
+        >>> while not audit.done:
+        ...     query = audit.ask()
+        ...     audit.tell(query.indices, data.y[query.indices])
+        >>> learner.certify().verdict in ("certified", "refuted", "undecided")
+        True
+        """
+        if budget is None:
+            if self.audit_budget_ == 0:
+                raise ValueError(
+                    "budget is missing: give it, or make the learner with budget= and audit_share="
+                )
+            budget = self.audit_budget_
+        self._audit = ModelAudit(self, _check_count(budget, "budget"), delta, looks)
+        return self._audit
+
+    def certify(self, target: str | None = None) -> Certificate:
+        """Certificate of the current model from its audit.
+
+        Refused without one: labels that trained a model, or chose among models, say too little about
+        its violation on others.
+        """
+        certificate = self._certificate(target)
+        if certificate is None:
+            raise ValueError(
+                "the current model has not been audited: the labels that trained it cannot certify it. "
+                "Call audit(budget), label the rows it asks for, then certify()"
+            )
+        return certificate
+
+    def _certificate(self, target: str | None = None) -> Certificate | None:
+        if self._audit is None or self._audit.version != self._log.version or not self._audit.n_labels:
+            return None
+        return self._audit.certificate(target)
+
+    @property
+    def certificate_(self) -> Certificate | None:
+        """Certificate of the current model, None while it has none."""
+        return self._certificate()
+
+    @property
+    def audit_budget_(self) -> int:
+        """Labels of the budget that are kept for the audit."""
+        return 0 if self.budget is None else round(self.audit_share * self.budget)
+
+    @property
+    def stop_reason_(self) -> str | None:
+        """Why to stop asking now (``budget`` or ``stopping``), None to go on."""
+        rules: list[StoppingRule] = [] if self.stopping is None else [self.stopping]
+        if self.budget is not None:
+            rules.append(Budget(self.budget - self.audit_budget_))
+        return AnyOf(tuple(rules)).reason(self)
 
     # -- what happened --------------------------------------------------------------------------
 
@@ -368,7 +462,7 @@ class FairActiveLearner:
     def __repr__(self) -> str:
         return (
             f"<FairActiveLearner {self.strategy.name}, {self.metric} <= {self.tolerance}: "
-            f"{len(self._log.labelled())} labels of {len(self._codes)} rows>"
+            f"{len(self._log.labelled())} labels of {len(self._pool)} rows>"
         )
 
     # -- keeping --------------------------------------------------------------------------------
@@ -385,6 +479,45 @@ class FairActiveLearner:
         from fairask.learner._store import load
 
         return load(path, **given)
+
+
+class _Fit:
+    """What a strategy may fit: see :class:`fairask.strategies.FairFit`."""
+
+    def __init__(self, learner: FairActiveLearner) -> None:
+        self._learner = learner
+
+    @property
+    def model(self) -> Any:
+        return self._learner.current_model()
+
+    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[Solution]:
+        learner, rows = self._learner, self._learner._labelled()
+        factor = 1.0 if weights is None else weights
+        solutions: list[Solution] = self.model.solve_many(
+            rows.X,
+            rows.y[None, :] if labels is None else labels,
+            rows.groups,
+            len(learner.groups_),
+            factor * rows.risk_weights,
+            factor * rows.fairness_weights,
+            pool=learner._background(),
+        )
+        return solutions
+
+
+def _as_pool(X: Any, sensitive_features: ArrayLike | None, fast: bool) -> BlockPool:
+    if isinstance(X, BlockPool):
+        if sensitive_features is not None:
+            raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
+        return X
+    if sensitive_features is None:
+        raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
+    rows = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
+    groups, codes = encode_groups(sensitive_features, "sensitive_features")
+    if len(codes) != len(rows):
+        raise ValueError(f"lengths disagree: X has {len(rows)} rows, sensitive_features {len(codes)}")
+    return Pool(rows, codes, len(groups), group_values=groups)
 
 
 def _check_margin(margin: Any) -> str | float | None:

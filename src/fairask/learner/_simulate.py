@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairask.learner._audit import decision_probability
 from fairask.learner._learner import FairActiveLearner
 from fairask.metrics import violation
 
@@ -26,7 +27,7 @@ def evaluate(
     >>> evaluate(model, [[0]] * 4, [1, 1, 0, 0], ["a", "b", "a", "b"])
     (0.5, 0.0)
     """
-    positive = model.predict_proba(X)[:, 1]
+    positive = decision_probability(model, X, groups)
     truth = np.asarray(y) == model.classes_[1]
     accuracy = float(np.where(truth, positive, 1.0 - positive).mean())
     return accuracy, violation(truth, positive, groups, metric)
@@ -40,7 +41,10 @@ def simulate(
     test: tuple[Any, ArrayLike, ArrayLike] | None = None,
     callback: Callable[[FairActiveLearner], None] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Ask and tell until ``budget`` labels are spent; return the history.
+    """Ask and tell until ``budget`` labels are spent or the learner's own rule says stop; return the history.
+
+    A learner made with ``audit_share`` keeps that share of the budget, and spends it on an audit of the
+    final model: see ``learner.certificate_``.
 
     Parameters
     ----------
@@ -65,19 +69,25 @@ def simulate(
     ([100, 200], True)
     """
     truth = np.asarray(labels)
-    n_rows = len(learner._codes)
+    n_rows = learner._pool.n_rows
     if truth.shape != (n_rows,):
         raise ValueError(f"labels has shape {truth.shape}, expected ({n_rows},): one label a row of the pool")
     if not 1 <= budget <= n_rows:
         raise ValueError(f"budget={budget} must be from 1 to the pool's {n_rows} rows")
     scores: dict[int, tuple[float, float]] = {}
-    while (spent := len(learner.labelled_indices_)) < budget:
-        query = learner.ask(min(learner.batch_size, budget - spent))
+    keep = round(learner.audit_share * budget)
+    while (spent := len(learner.labelled_indices_)) < budget - keep and learner.stop_reason_ is None:
+        query = learner.ask(min(learner.batch_size, budget - keep - spent))
         learner.tell(query.indices, truth[query.indices])
         if test is not None:
             scores[len(learner._history) - 1] = evaluate(learner.current_model(), *test, learner.metric)
         if callback is not None:
             callback(learner)
+    if keep:
+        audit = learner.audit(keep)
+        while not audit.done:
+            rows = audit.ask().indices
+            audit.tell(rows, truth[rows])
     history = learner.history_
     if test is not None:
         for column, name in enumerate(("test_accuracy", "test_violation")):

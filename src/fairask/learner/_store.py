@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairask.learner._log import DrawLog
+from fairask.pool import BlockPool
 
 if TYPE_CHECKING:
     from fairask.learner._learner import FairActiveLearner
@@ -37,7 +38,9 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
     from fairask.strategies import STRATEGIES
 
     by_name = type(learner.strategy) is STRATEGIES.get(learner.strategy.name)
-    has_array = isinstance(learner.X, np.ndarray) and learner.X.dtype.kind in "biuf"
+    has_array = (
+        not learner._pool_given and isinstance(learner.X, np.ndarray) and learner.X.dtype.kind in "biuf"
+    )
     state = {
         "format": FORMAT,
         "settings": {name: getattr(learner, name) for name in _SETTINGS},
@@ -51,13 +54,14 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
         "log": learner._log.to_list(),
         "history": [{k: _plain(v) for k, v in row.items()} for row in learner._history],
         "X": "stored" if has_array else "given",
-        "digest": _digest(learner.X),
+        "digest": learner._pool.fingerprint() if learner._pool_given else _digest(learner.X),
     }
     target = Path(path)
     scratch = target.with_name(target.name + ".part")
     with zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("state.json", json.dumps(state))
-        archive.writestr("groups.npy", _npy(learner._codes))
+        if not learner._pool_given:
+            archive.writestr("groups.npy", _npy(learner._codes))
         if has_array:
             archive.writestr("X.npy", _npy(learner.X))
     scratch.replace(target)
@@ -72,7 +76,7 @@ def load(
     ----------
     path : path
     X : table, optional
-        The pool, when it was not a numeric array and so is not in the file.
+        The pool, when it was not a numeric array and so is not in the file; a pool object likewise.
     strategy, estimator, oracle : optional
         The objects the learner was made with, when it was made with objects.
 
@@ -93,8 +97,9 @@ def load(
     try:
         with zipfile.ZipFile(path) as archive:
             state = json.loads(archive.read("state.json"))
-            codes = np.load(io.BytesIO(archive.read("groups.npy")), allow_pickle=False)
-            if state["X"] == "stored":
+            stored = "groups.npy" in archive.namelist()
+            codes = np.load(io.BytesIO(archive.read("groups.npy")), allow_pickle=False) if stored else None
+            if state["X"] == "stored" and X is None:
                 X = np.load(io.BytesIO(archive.read("X.npy")), allow_pickle=False)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ValueError(f"{Path(path).name} is not a saved learner, or is damaged: {error}") from error
@@ -102,7 +107,9 @@ def load(
         raise ValueError(f"{Path(path).name} has format {state['format']}; this version reads up to {FORMAT}")
     if X is None:
         raise ValueError("X is not in the file (it was no numeric array): pass it again, load(path, X=...)")
-    if _digest(X) != state["digest"]:
+    if codes is None and not isinstance(X, BlockPool):
+        raise TypeError(f"this learner was made with a pool: X must be that pool, got {type(X).__name__}")
+    if (_digest(X) if codes is not None else X.fingerprint()) != state["digest"]:
         raise ValueError("X is not the table this learner was made with")
     for name in ("estimator", "oracle"):
         if (state[name] is None) != (given.get(name) is None):
@@ -116,15 +123,14 @@ def load(
     named = strategy is None
     learner = FairActiveLearner(
         X,
-        [_hashable(state["groups"][c]) for c in codes],
+        None if codes is None else [_hashable(state["groups"][c]) for c in codes],
         strategy=state["strategy"] if named else strategy,
         strategy_params=state["strategy_params"] if named else None,
         classes=tuple(state["classes"]),
         **state["settings"],
         **given,
     )
-    learner._log = DrawLog.from_list(len(codes), state["log"])
-    learner._available[[e.index for e in learner._log.entries]] = False
+    learner._log = DrawLog.from_list(len(learner._pool), state["log"])
     learner._batches, learner._history = state["batches"], state["history"]
     return learner
 

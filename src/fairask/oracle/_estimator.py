@@ -162,12 +162,19 @@ class EmpiricalFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.fit_codes(X, labels, codes, groups, weight, fairness)
 
     def fit_codes(
-        self, X: Any, labels: Float, codes: Int, groups: list[Any], risk_weight: Float, fairness_weight: Float
+        self,
+        X: Any,
+        labels: Float,
+        codes: Int,
+        groups: list[Any],
+        risk_weight: Float,
+        fairness_weight: Float,
+        pool: Any = None,
     ) -> EmpiricalFairOracle:
         """Fit on arrays already checked: 0/1 labels, one of which may be missing, and group codes.
 
         For callers that know the classes and groups beforehand (set ``classes_`` first), as a learner does
-        whose first labels are all alike.
+        whose first labels are all alike. This oracle looks at its labels alone: ``pool`` is not used.
         """
         tolerance = check_tolerance(self.tolerance)
         self.groups_ = np.array([*groups, None], dtype=object)[:-1]  # tuples stay whole
@@ -187,7 +194,14 @@ class EmpiricalFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return search(moments, learner, tolerance, randomized=self.randomized, max_fits=self.max_fits)
 
     def solve_many(
-        self, X: Any, labels: Float, codes: Int, n_groups: int, risk_weight: Float, fairness_weight: Float
+        self,
+        X: Any,
+        labels: Float,
+        codes: Int,
+        n_groups: int,
+        risk_weight: Float,
+        fairness_weight: Float,
+        pool: Any = None,
     ) -> list[Solution]:
         """Solve ``k`` problems on the same rows together, without changing this object.
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from fairask.metrics import Float
+from fairask.metrics import Float, Int
 from fairask.oracle._logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
 
 Bool = NDArray[np.bool_]
@@ -35,11 +35,15 @@ class LinearRule:
     """Predict 1 where ``x @ beta[:-1] + beta[-1] > 0``; ``inverse`` warm-starts a neighbouring fit."""
 
     beta: Float
-    inverse: Float | None = None
+    inverse: NDArray[np.float32] | None = None
 
     def decide(self, X: Any) -> Bool:
         """Whether each row is predicted 1."""
         return np.asarray(X @ self.beta[:-1] > -self.beta[-1])
+
+    def shifted(self, by: float) -> LinearRule:
+        """The rule with its threshold raised."""
+        return LinearRule(np.r_[self.beta[:-1], self.beta[-1] - by], self.inverse)
 
     def proba(self, X: Any) -> Float:
         """Probability of 1 under the logistic model."""
@@ -81,8 +85,10 @@ class FittedRule:
 Rule = LinearRule | ConstantRule | FittedRule
 
 
-def decide(rules: Sequence[Any], X: Any) -> Bool:
+def decide(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
     """Whether each rule predicts 1 on each row (rules, rows); linear rules share one matrix product.
+
+    Rules that are ``aware`` of the group need its codes.
 
     Examples
     --------
@@ -94,7 +100,9 @@ def decide(rules: Sequence[Any], X: Any) -> Bool:
         if X.dtype == np.float32:
             beta = beta.astype(np.float32)
         return np.asarray(beta[:, :-1] @ X.T > -beta[:, -1:])
-    return np.array([rule.decide(X) for rule in rules])
+    return np.array(
+        [rule.decide(X, groups) if getattr(rule, "aware", False) else rule.decide(X) for rule in rules]
+    )
 
 
 class LogisticLearner:
@@ -106,7 +114,7 @@ class LogisticLearner:
         self.X1, self.ridge, self.shift = with_intercept(X), ridge, shift
         self.X1_single = self.X1.astype(np.float32)
 
-    def fit(self, costs: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
         """See :class:`BaseLearner`."""
         start = None
         if starts is not None:
@@ -126,6 +134,14 @@ class LogisticLearner:
             scores -= shift[:, None]
         rules = [LinearRule(b, h) for b, h in zip(beta, fit.inverse, strict=True)]
         return rules, (scores > 0).astype(np.float64)
+
+    def cuts(self, rule: LinearRule) -> tuple[Int, Float]:
+        """Rows in the order of their score, and the n + 1 thresholds between them (NaN between equals)."""
+        scores = self.X1 @ rule.beta
+        order = np.argsort(scores)
+        ranked = scores[order]
+        between = np.where(np.diff(ranked) > 1e-9, 0.5 * (ranked[1:] + ranked[:-1]), np.nan)
+        return order, np.r_[ranked[0] - 1.0, between, ranked[-1] + 1.0]
 
 
 def best_shift(scores: Float, costs: Float) -> Float:
@@ -163,7 +179,7 @@ class EstimatorLearner:
     def __init__(self, estimator: Any, X: Any, rng: np.random.Generator) -> None:
         self.estimator, self.X, self.rng = estimator, X, rng
 
-    def fit(self, costs: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
         """See :class:`BaseLearner`."""
         rules = [self._fit_one((c < 0).astype(np.int64), np.abs(c)) for c in costs]
         return rules, np.array([rule.decide(self.X) for rule in rules], dtype=np.float64)

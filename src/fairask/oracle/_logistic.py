@@ -44,15 +44,15 @@ def _loss(margin: Float, weight: Float, beta: Float, penalty: Float) -> Float:
     return np.asarray((weight * loss).sum(axis=1) + 0.5 * (penalty * beta * beta).sum(axis=1))
 
 
-def _inverse_hessian(X1: NDArray[np.float32], curvature: Float, penalty: Float) -> Float:
+def _inverse_hessian(X1: NDArray[np.float32], curvature: Float, penalty: Float) -> NDArray[np.float32]:
     # The Hessian only preconditions, so single precision serves, and A.T @ A of one array is half the work.
-    A = np.sqrt(curvature, dtype=np.float32)[:, :, None] * X1
-    hessian = np.matmul(A.transpose(0, 2, 1), A).astype(np.float64)
+    # (Fewer rows do not serve: rare one-hot levels vanish from them.)
+    A = np.sqrt(curvature.astype(np.float32))[:, :, None] * X1
+    hessian = np.matmul(A.transpose(0, 2, 1), A)
     diagonal = np.arange(X1.shape[1])
-    hessian[:, diagonal, diagonal] += penalty + 1e-7 * hessian[:, diagonal, diagonal].max(
-        axis=1, keepdims=True
-    )
-    return np.linalg.inv(hessian)
+    largest = hessian[:, diagonal, diagonal].max(axis=1, keepdims=True)
+    hessian[:, diagonal, diagonal] += penalty.astype(np.float32) + np.float32(1e-6) * largest
+    return np.asarray(np.linalg.inv(hessian), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class LogisticFit:
     """Coefficients (p, d) and the inverse Hessians (p, d, d) that warm-start a neighbouring problem."""
 
     beta: Float
-    inverse: Float
+    inverse: NDArray[np.float32]
 
 
 def solve_logistic(
@@ -68,7 +68,7 @@ def solve_logistic(
     target: Float,
     weight: Float,
     *,
-    ridge: float = SEPARABLE_RIDGE,
+    ridge: float | Float = SEPARABLE_RIDGE,
     start: LogisticFit | None = None,
     X1_single: NDArray[np.float32] | None = None,
     max_iter: int = 60,
@@ -85,7 +85,7 @@ def solve_logistic(
         Rows; the last column is the intercept's (see :func:`with_intercept`).
     target, weight : ndarray of shape (p, n)
         0/1 targets and non-negative weights of each problem.
-    ridge : float
+    ridge : float or ndarray of shape (p,)
         Penalty ``ridge / 2 * |beta|^2`` on the weighted *mean* loss, intercept excluded.
     start : LogisticFit, optional
         Warm start: the fits of similar problems.
@@ -104,10 +104,10 @@ def solve_logistic(
     p, d = len(target), X1.shape[1]
     single = X1.astype(np.float32) if X1_single is None else X1_single
     weight = weight / weight.sum(axis=1, keepdims=True)
-    penalty = np.full(d, ridge)
-    penalty[-1] = INTERCEPT_RIDGE
+    penalty = np.tile(np.broadcast_to(ridge, p)[:, None], (1, d))
+    penalty[:, -1] = INTERCEPT_RIDGE
     beta = np.zeros((p, d)) if start is None else start.beta.copy()
-    inverse = np.zeros((p, d, d)) if start is None else start.inverse.copy()
+    inverse = np.zeros((p, d, d), dtype=np.float32) if start is None else start.inverse.copy()
     fresh = np.full(p, start is None)
     sign = 2.0 * target - 1.0
     margin = sign * (beta @ X1.T)
@@ -115,19 +115,19 @@ def solve_logistic(
     last = np.full(p, np.inf)
     live = np.arange(p)
     for _ in range(max_iter):
-        b, s, m, w = beta[live], sign[live], margin[live], weight[live]
+        b, s, m, w, r = beta[live], sign[live], margin[live], weight[live], penalty[live]
         wrong = expit(-m)
         slope = w * wrong  # -d loss / d margin
-        gradient = penalty * b - (slope * s) @ X1
+        gradient = r * b - (slope * s) @ X1
         if fresh[live].any():
             renew = fresh[live]
-            inverse[live[renew]] = _inverse_hessian(single, (slope * (1.0 - wrong))[renew], penalty)
+            inverse[live[renew]] = _inverse_hessian(single, (slope * (1.0 - wrong))[renew], r[renew])
         step = np.einsum("pij,pj->pi", inverse[live], gradient)
         decrement = (gradient * step).sum(axis=1)
         change = s * (step @ X1.T)
         size = np.ones(len(live))
         for _ in range(_MAX_HALVINGS):
-            new = _loss(m - size[:, None] * change, w, b - size[:, None] * step, penalty)
+            new = _loss(m - size[:, None] * change, w, b - size[:, None] * step, r)
             bad = new > loss[live] - 0.25 * size * decrement + 1e-14
             if not bad.any():
                 break

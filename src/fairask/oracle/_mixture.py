@@ -49,22 +49,24 @@ class Mixture:
 
 
 def _mixture(
-    weights: Float, errors: Float, gaps: Float, multipliers: Float, bound: float, tolerance: float
+    weights: Float, errors: Float, gaps: Float, multipliers: Float, bound: float, limits: Float
 ) -> Mixture:
-    violation = float(max((weights @ gaps).max(initial=0.0), 0.0))
-    error = float(weights @ errors)
-    return Mixture(weights, error, violation, multipliers, bound, violation <= tolerance + 1e-7)
+    mixed = weights @ gaps
+    violation = float(max(mixed.max(initial=0.0), 0.0))
+    feasible = bool((mixed <= limits + 1e-7).all())
+    return Mixture(weights, float(weights @ errors), violation, multipliers, bound, feasible)
 
 
-def best_mixture(errors: Float, gaps: Float, tolerance: float) -> Mixture:
-    """Minimise the error of a mixture whose pairwise gaps are at most ``tolerance``.
+def best_mixture(errors: Float, gaps: Float, limits: float | Float) -> Mixture:
+    """Minimise the error of a mixture whose pairwise gaps are at most ``limits``.
 
     Parameters
     ----------
     errors : ndarray of shape (candidates,)
     gaps : ndarray of shape (candidates, pairs)
         Both directions of every pair, next to each other for two groups.
-    tolerance : float
+    limits : float or ndarray of shape (pairs,)
+        The tolerance, or a limit for each direction.
 
     Examples
     --------
@@ -72,24 +74,26 @@ def best_mixture(errors: Float, gaps: Float, tolerance: float) -> Mixture:
     >>> m.weights.round(2).tolist(), round(m.error, 3), round(m.violation, 3)
     ([0.25, 0.75], 0.25, 0.1)
     """
+    limit: Float = np.broadcast_to(np.asarray(limits, dtype=np.float64), gaps.shape[1:])
     if gaps.shape[1] == 2 or (gaps.shape[1] == 4 and len(errors) <= _MOST_TO_ENUMERATE):
-        best = _enumerate(errors, gaps[:, ::2], tolerance)
+        best = _enumerate(errors, gaps[:, ::2], -limit[1::2], limit[::2])
         if best is not None:
             weights, prices = best
             multipliers = np.stack([np.maximum(prices, 0.0), np.maximum(-prices, 0.0)], axis=1).ravel()
             value = float(weights @ errors)
             # At a degenerate vertex these prices need not be optimal; HiGHS finds some that are.
-            if (errors + (gaps - tolerance) @ multipliers).min() >= value - 1e-7:
-                return _mixture(weights, errors, gaps, multipliers, value, tolerance)
-    return _by_highs(errors, gaps, tolerance)
+            if (errors + (gaps - limit) @ multipliers).min() >= value - 1e-7:
+                return _mixture(weights, errors, gaps, multipliers, value, limit)
+    return _by_highs(errors, gaps, limit)
 
 
-def _by_highs(errors: Float, gaps: Float, tolerance: float) -> Mixture:
+def _by_highs(errors: Float, gaps: Float, limits: float | Float) -> Mixture:
     n, n_pairs = gaps.shape
+    limit: Float = np.broadcast_to(np.asarray(limits, dtype=np.float64), (n_pairs,))
     solution = linprog(
         np.r_[errors, PENALTY],
         A_ub=np.hstack([gaps.T, -np.ones((n_pairs, 1))]),
-        b_ub=np.full(n_pairs, tolerance),
+        b_ub=limit,
         A_eq=np.r_[np.ones(n), 0.0][None, :],
         b_eq=[1.0],
         method="highs",
@@ -99,33 +103,33 @@ def _by_highs(errors: Float, gaps: Float, tolerance: float) -> Mixture:
     weights = np.where(solution.x[:n] > _TINY, solution.x[:n], 0.0)
     weights /= weights.sum()
     multipliers = np.maximum(-solution.ineqlin.marginals, 0.0)
-    return _mixture(weights, errors, gaps, multipliers, float(solution.fun), tolerance)
+    return _mixture(weights, errors, gaps, multipliers, float(solution.fun), limit)
 
 
-def _enumerate(errors: Float, signed: Float, tolerance: float) -> tuple[Float, Float] | None:
+def _enumerate(errors: Float, signed: Float, lower: Float, upper: Float) -> tuple[Float, Float] | None:
     """Best feasible vertex for one or two signed gaps: its weights and the gaps' signed prices.
 
     A vertex mixes one candidate more than it has active limits. None if no mixture is feasible.
     """
     n, n_gaps = signed.shape
-    inside = (np.abs(signed) <= tolerance + _TINY).all(axis=1)
+    inside = ((signed >= lower - _TINY) & (signed <= upper + _TINY)).all(axis=1)
     value, members, shares = np.inf, [0], [1.0]
     if inside.any():
         first = int(np.argmin(np.where(inside, errors, np.inf)))
         value, members = float(errors[first]), [first]
-    active: list[tuple[int, float]] = []
+    active: list[int] = []
     for z in range(n_gaps):
-        for limit in (tolerance, -tolerance):
-            found = _on_one_limit(errors, signed, z, limit, tolerance)
+        for limit in (upper[z], lower[z]):
+            found = _on_one_limit(errors, signed, z, limit, lower, upper)
             if found is not None and found[0] < value - 1e-12:
                 value, members, shares = found
-                active = [(z, limit)]
+                active = [z]
     if n_gaps == 2 and n >= 3:
-        for limits in ((a, b) for a in (tolerance, -tolerance) for b in (tolerance, -tolerance)):
-            found = _on_two_limits(errors, signed, np.array(limits))
+        for corner in ((a, b) for a in (upper[0], lower[0]) for b in (upper[1], lower[1])):
+            found = _on_two_limits(errors, signed, np.array(corner))
             if found is not None and found[0] < value - 1e-12:
                 value, members, shares = found
-                active = [(0, limits[0]), (1, limits[1])]
+                active = [0, 1]
     if not np.isfinite(value):
         return None
     weights = np.zeros(n)
@@ -133,15 +137,13 @@ def _enumerate(errors: Float, signed: Float, tolerance: float) -> tuple[Float, F
     prices = np.zeros(n_gaps)
     if active:
         # All members cost the same at the right prices: e_i + sum_z price_z g_iz is constant.
-        columns = [z for z, _ in active]
-        system = signed[members][:, columns]
-        prices[columns] = np.linalg.lstsq(
-            system[1:] - system[0], errors[members[0]] - errors[members[1:]], rcond=None
-        )[0]
+        system = signed[members][:, active]
+        rise = errors[members[0]] - errors[members[1:]]
+        prices[active] = np.linalg.lstsq(system[1:] - system[0], rise, rcond=None)[0]
     return weights, prices
 
 
-def _on_one_limit(errors: Float, signed: Float, z: int, limit: float, tolerance: float) -> Any:
+def _on_one_limit(errors: Float, signed: Float, z: int, limit: float, lower: Float, upper: Float) -> Any:
     above, below = np.flatnonzero(signed[:, z] > limit), np.flatnonzero(signed[:, z] <= limit)
     if not len(above) or not len(below):
         return None
@@ -151,7 +153,8 @@ def _on_one_limit(errors: Float, signed: Float, z: int, limit: float, tolerance:
     for other in range(signed.shape[1]):
         if other != z:
             gap = share * signed[above, other][:, None] + (1.0 - share) * signed[below, other][None, :]
-            mixed = np.where(np.abs(gap) <= tolerance + _TINY, mixed, np.inf)
+            fits = (gap >= lower[other] - _TINY) & (gap <= upper[other] + _TINY)
+            mixed = np.where(fits, mixed, np.inf)
     i, j = np.unravel_index(int(np.argmin(mixed)), mixed.shape)
     s = float(share[i, j])
     return float(mixed[i, j]), [int(above[i]), int(below[j])], [s, 1.0 - s]
@@ -177,17 +180,17 @@ def _cross(p: Float, q: Float) -> Float:
     return np.asarray(p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0])
 
 
-def best_single(errors: Float, gaps: Float, tolerance: float) -> Mixture:
-    """Return the most accurate single candidate within ``tolerance``, else the one least beyond it.
+def best_single(errors: Float, gaps: Float, limits: float | Float) -> Mixture:
+    """Return the most accurate single candidate within ``limits``, else the one least beyond them.
 
     Examples
     --------
     >>> best_single(np.array([0.1, 0.3]), np.array([[0.4, -0.4], [0.0, 0.0]]), 0.1).weights.tolist()
     [0.0, 1.0]
     """
-    violations = np.maximum(gaps.max(axis=1, initial=0.0), 0.0)
-    excess = np.maximum(violations - tolerance - _TINY, 0.0)
+    limit: Float = np.broadcast_to(np.asarray(limits, dtype=np.float64), gaps.shape[1:])
+    excess = np.maximum((gaps - limit - _TINY).max(axis=1, initial=0.0), 0.0)
     best = int(np.lexsort((errors, excess))[0])
     weights = np.zeros(len(errors))
     weights[best] = 1.0
-    return _mixture(weights, errors, gaps, np.zeros(gaps.shape[1]), float(errors[best]), tolerance)
+    return _mixture(weights, errors, gaps, np.zeros(gaps.shape[1]), float(errors[best]), limit)

@@ -81,6 +81,25 @@ class Moments:
             pairs=ordered_pairs(len(conditions), n_groups),
         )
 
+    @classmethod
+    def soft(cls, p: Float, groups: Int, n_groups: int, metric: str) -> Moments:
+        """Build one problem from rows whose label is 1 with probability ``p``: a calibrated pool."""
+        conditions = METRICS[metric]
+        shares = np.zeros((1, len(conditions) * n_groups, len(p)))
+        for z, label in enumerate(conditions):
+            inside = {1: p, 0: 1.0 - p, None: np.ones_like(p)}[label]
+            for g in range(n_groups):
+                shares[0, z * n_groups + g] = inside * (groups == g)
+        totals = shares.sum(axis=2, keepdims=True)
+        shares /= np.where(totals > 0, totals, 1.0)
+        return cls(
+            risk=(1.0 - 2.0 * p)[None, :] / len(p),
+            base=np.array([p.mean()]),
+            shares=shares,
+            occupied=totals[:, :, 0] > 0,
+            pairs=ordered_pairs(len(conditions), n_groups),
+        )
+
     def __len__(self) -> int:
         return len(self.risk)
 

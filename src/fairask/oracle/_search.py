@@ -29,8 +29,6 @@ _FIRST_STEP = 0.05
 _LARGEST_MULTIPLIER = 20.0
 #: How often the bracket is halved; the mixture interpolates the rest.
 _CUTS = 2
-#: A new column must promise this much error, or the search ends.
-_WORTHWHILE = 1e-3
 
 
 class BaseLearner(Protocol):
@@ -38,8 +36,12 @@ class BaseLearner(Protocol):
 
     batched: bool  #: whether many fits cost little more than one
 
-    def fit(self, costs: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
-        """Return one rule a row of ``costs`` (p, n) and their 0/1 predictions on the sample (p, n)."""
+    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+        """Return one rule a row of ``costs`` (p, n) and their 0/1 predictions on the sample (p, n).
+
+        ``multipliers`` (p, cells) are the prices that made the costs; ``starts`` are rules of similar
+        problems, to start from.
+        """
         ...
 
 
@@ -77,14 +79,14 @@ class Solution:
 class _Game:
     """Fits for chosen problems at chosen multipliers and books the results."""
 
-    def __init__(self, moments: Moments, learner: BaseLearner) -> None:
-        self.moments, self.learner = moments, learner
+    def __init__(self, moments: Moments, learner: Any, worthwhile: float) -> None:
+        self.moments, self.learner, self.worthwhile = moments, learner, worthwhile
         self.tried = [Candidates() for _ in range(len(moments))]
 
     def play(self, problems: Int, multipliers: Float, starts: Sequence[Any] | None = None) -> Float:
         """Fit each problem at its cell multipliers (q, cells); return the candidates' rates (q, cells)."""
         part = self.moments.select(problems)
-        rules, predictions = self.learner.fit(part.costs(multipliers), starts)
+        rules, predictions = self.learner.fit(part.costs(multipliers), multipliers, starts)
         errors, rates = part.errors(predictions), part.rates(predictions)
         for i, problem in enumerate(problems):
             tried = self.tried[problem]
@@ -94,36 +96,65 @@ class _Game:
             tried.multipliers.append(multipliers[i])
         return rates
 
-    def best(self, problem: int, tolerance: float, randomized: bool) -> Mixture:
+    def move_thresholds(self, problem: int, tolerance: float | Float) -> None:
+        """Add, for each rule tried, its most accurate threshold that closes all gaps by itself.
+
+        The ends of the scan predict one class for everyone, so there always is one.
+        """
+        tried = self.tried[problem]
+        risk, shares = self.moments.risk[problem], self.moments.shares[problem]
+        for j, rule in enumerate(list(tried.rules)):
+            order, shift = self.learner.cuts(rule)
+            ends = np.zeros((1 + len(shares), 1))
+            sums = np.hstack([np.cumsum(np.vstack([risk, shares])[:, order[::-1]], axis=1)[:, ::-1], ends])
+            errors, rates = self.moments.base[problem] + sums[0], sums[1:].T
+            closed = (self.moments.gaps(rates, problem) <= tolerance).all(axis=1)
+            best = int(np.argmin(np.where(closed & np.isfinite(shift), errors, np.inf)))
+            tried.rules.append(rule.shifted(shift[best]))
+            tried.errors.append(float(errors[best]))
+            tried.rates.append(rates[best])
+            tried.multipliers.append(tried.multipliers[j])
+
+    def best(self, problem: int, tolerance: float | Float, randomized: bool) -> Mixture:
         tried = self.tried[problem]
         gaps = self.moments.gaps(np.array(tried.rates), problem)
         choose = best_mixture if randomized else best_single
         return choose(np.array(tried.errors), gaps, tolerance)
 
-    def violation(self, problem: int, rates: Float) -> float:
-        return float(max(self.moments.gaps(rates, problem).max(initial=0.0), 0.0))
-
 
 def search(
-    moments: Moments, learner: BaseLearner, tolerance: float, *, randomized: bool = True, max_fits: int = 60
+    moments: Moments,
+    learner: BaseLearner,
+    tolerance: float | Float,
+    *,
+    randomized: bool = True,
+    max_fits: int = 60,
+    worthwhile: float = 1e-3,
 ) -> list[Solution]:
-    """Solve every problem of ``moments`` within ``tolerance``, with at most ``max_fits`` fits each."""
-    game = _Game(moments, learner)
+    """Solve every problem of ``moments`` within ``tolerance``, with at most ``max_fits`` fits each.
+
+    ``tolerance`` may give each ordered pair a limit of its own. A new column must promise an error
+    smaller by ``worthwhile``, or the search ends.
+    """
+    game = _Game(moments, learner, worthwhile)
     everything = np.arange(len(moments))
     rates = game.play(everything, np.zeros(moments.occupied.shape))
-    broken = np.array([game.violation(i, rate) for i, rate in enumerate(rates)]) > tolerance + 1e-9
-    method = _bisect if len(moments.pairs) == 2 and learner.batched else _generate
+    broken = np.array([(moments.gaps(rate, i) > tolerance + 1e-9).any() for i, rate in enumerate(rates)])
+    method = _bisect if len(moments.pairs) == 2 and learner.batched and np.ndim(tolerance) == 0 else _generate
     if broken.any():
         method(game, everything[broken], tolerance, max_fits)
     solutions = []
     for i in range(len(moments)):
         mixture = game.best(i, tolerance, randomized and bool(broken[i]))
+        if broken[i] and learner.batched and not (randomized and mixture.feasible):
+            game.move_thresholds(i, tolerance)
+            mixture = game.best(i, tolerance, randomized)
         tried = game.tried[i]
         solutions.append(Solution(tried.rules, mixture, tried, mixture.weights @ np.array(tried.rates)))
     return solutions
 
 
-def _bisect(game: _Game, problems: Int, tolerance: float, max_fits: int) -> None:
+def _bisect(game: _Game, problems: Int, tolerance: Any, max_fits: int) -> None:
     """One multiplier, for rate 0 minus rate 1: double it until the gap is closed, then bisect."""
     sign = np.array([np.sign(game.tried[i].rates[0] @ [1.0, -1.0]) for i in problems])
     low, high = np.zeros(len(problems)), np.full(len(problems), _FIRST_STEP)
@@ -150,7 +181,7 @@ def _bisect(game: _Game, problems: Int, tolerance: float, max_fits: int) -> None
             return
 
 
-def _generate(game: _Game, problems: Int, tolerance: float, max_fits: int) -> None:
+def _generate(game: _Game, problems: Int, tolerance: float | Float, max_fits: int) -> None:
     """Climb until the gaps are closed, then generate columns; all problems in step."""
     _climb(game, problems, tolerance)
     pairs, n_cells = game.moments.pairs, game.moments.occupied.shape[1]
@@ -175,13 +206,13 @@ def _generate(game: _Game, problems: Int, tolerance: float, max_fits: int) -> No
             reduced = (
                 game.tried[i].errors[-1] + prices @ (game.moments.gaps(rate, i) - tolerance) - mixture.bound
             )
-            if reduced > -_WORTHWHILE:
+            if reduced > -game.worthwhile:
                 stalls[i] += 1
             else:
                 mixtures[i], stalls[i] = game.best(i, tolerance, True), 0
 
 
-def _climb(game: _Game, problems: Int, tolerance: float) -> None:
+def _climb(game: _Game, problems: Int, tolerance: float | Float) -> None:
     """Push harder and harder against each gap that no candidate has closed yet."""
     pairs, n_cells = game.moments.pairs, game.moments.occupied.shape[1]
     prices = {i: np.zeros(len(pairs)) for i in problems.tolist()}
@@ -189,7 +220,7 @@ def _climb(game: _Game, problems: Int, tolerance: float) -> None:
     while prices and step <= _LARGEST_MULTIPLIER:
         for i in list(prices):
             gaps = game.moments.gaps(np.array(game.tried[i].rates), i)
-            excess = np.where(gaps.min(axis=0) > tolerance, gaps[-1] - tolerance, 0.0)
+            excess = np.where(gaps.min(axis=0) > tolerance, np.maximum(gaps[-1] - tolerance, 0.0), 0.0)
             if excess.any():
                 prices[i] = prices[i] + step * excess / excess.max()
             else:

@@ -7,17 +7,26 @@ from typing import Any
 
 from fairask.exceptions import suggest
 from fairask.strategies._base import FairFit, Labelled, Strategy
+from fairask.strategies.fal import Fal
+from fairask.strategies.falcon import Falcon
+from fairask.strategies.falcur import FalCur
 from fairask.strategies.fare import Fare
 from fairask.strategies.group_balanced import GroupBalanced
+from fairask.strategies.panda import Panda, PandaNotConverged
 from fairask.strategies.passive import Passive, uniform_proposal
 from fairask.strategies.uncertainty import Uncertainty
 
 __all__ = [
     "STRATEGIES",
     "FairFit",
+    "Fal",
+    "FalCur",
+    "Falcon",
     "Fare",
     "GroupBalanced",
     "Labelled",
+    "Panda",
+    "PandaNotConverged",
     "Passive",
     "Strategy",
     "Uncertainty",
@@ -26,7 +35,9 @@ __all__ = [
 ]
 
 #: Strategy classes by name.
-STRATEGIES: dict[str, Any] = {cls.name: cls for cls in (Passive, GroupBalanced, Uncertainty, Fare)}
+STRATEGIES: dict[str, Any] = {
+    cls.name: cls for cls in (Passive, GroupBalanced, Uncertainty, Fare, Fal, FalCur, Falcon, Panda)
+}
 
 
 def make_strategy(strategy: str | Strategy, **settings: Any) -> Strategy:
@@ -34,12 +45,12 @@ def make_strategy(strategy: str | Strategy, **settings: Any) -> Strategy:
 
     Examples
     --------
-    >>> make_strategy("fare", k=5)
-    Fare(k=5, sigma=0.1, diff_share=0.5)
-    >>> make_strategy("far")
+    >>> make_strategy("fare", k=5).k
+    5
+    >>> make_strategy("pasive")
     Traceback (most recent call last):
         ...
-    ValueError: strategy='far' is unknown; did you mean 'fare'?
+    ValueError: strategy='pasive' is unknown; did you mean 'passive'?
     """
     if not isinstance(strategy, str):
         if not hasattr(strategy, "propose"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairask.metrics import Float, Int
 from fairask.oracle import Solution
-from fairask.pool import Pool
+from fairask.pool import AnyPool
 from fairask.sampling import Proposal
 
 __all__ = ["FairFit", "Labelled", "Strategy"]
@@ -43,6 +43,11 @@ class Labelled:
 class FairFit(Protocol):
     """How the learner fits fair models: its oracle, metric, tolerance, margin and weights."""
 
+    @property
+    def model(self) -> Any:
+        """The current fair model."""
+        ...
+
     def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[Solution]:
         """Fit on the labelled rows with other labels (k, n) or with weights (k, n) times their own."""
         ...
@@ -53,14 +58,14 @@ class Strategy(Protocol):
 
     name: str
 
-    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Labelled, pool: AnyPool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """Return a sampling distribution over the pool's available rows, or a ranking of them.
 
         Parameters
         ----------
         labelled : Labelled
             Never empty: the first batch is uniform.
-        pool : Pool
+        pool : AnyPool
         fit : FairFit
             Fits fair models as the learner does; ``fit()`` is the current model.
         rng : Generator

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fairask.design import disagreement_design, group_design
-from fairask.exceptions import NoDisagreementWarning
-from fairask.pool import Pool
+from fairask.exceptions import NoDisagreementWarning, suggest
+from fairask.pool import AnyPool, Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._checks import check_whole
+from fairask.strategies._filling import fill
 
 __all__ = ["Fare"]
+
+#: Limits of the adaptive share: neither kind of exploration is ever dropped.
+ADAPTIVE_RANGE = (0.5, 0.8)
 
 
 @dataclass(frozen=True)
@@ -27,33 +32,60 @@ class Fare:
         Classifiers a round.
     sigma : float
         Probability with which each label is flipped for each of them.
-    diff_share : float
+    diff_share : float or "adaptive"
         Share of lambda_diff; the rest is lambda_fair. Algorithm 1 has 1/2; 1 is the paper's ablation
-        without lambda_fair.
+        without lambda_fair. "adaptive" weighs, each round, the error that an uncertain boundary costs
+        against the error that an uncertain gap costs, and needs an oracle that estimates both
+        (:class:`fairask.CalibratedFairOracle`).
+    perturbation : {"flip", "bootstrap"}
+        Flip labels (the paper), or weight the labelled rows by exponential draws (the Bayesian
+        bootstrap), which follows the posterior where features are many.
+    water_filling : bool
+        Choose the lambda_diff part so that all labels so far together with the coming ``horizon`` follow the
+        current design, not only the coming ones (after ACED, Katz-Samuels et al. 2021).
+    horizon : int
+        Labels over which water-filling evens out; the batch size is a good choice.
 
     Examples
     --------
-    >>> Fare(diff_share=1.0)
-    Fare(k=10, sigma=0.1, diff_share=1.0)
+    >>> Fare(diff_share=1.0).k
+    10
     """
 
     k: int = 10
     sigma: float = 0.1
-    diff_share: float = 0.5
+    diff_share: float | str = 0.5
+    perturbation: str = "flip"
+    water_filling: bool = False
+    horizon: int = 25
     name: ClassVar[str] = "fare"
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or not 2 <= self.k <= 64:
             raise ValueError(f"k={self.k!r} must be a whole number from 2 to 64")
-        for name in ("sigma", "diff_share"):
-            if not 0 <= (value := getattr(self, name)) <= 1:
-                raise ValueError(f"{name}={value!r} must be in [0, 1]")
+        if self.perturbation not in (known := ("flip", "bootstrap")):
+            raise ValueError(
+                f"perturbation={self.perturbation!r} is unknown; {suggest(self.perturbation, known)}"
+            )
+        if not 0 <= self.sigma <= 1:
+            raise ValueError(f"sigma={self.sigma!r} must be in [0, 1]")
+        share = self.diff_share
+        if share != "adaptive" and (isinstance(share, str) or not 0 <= share <= 1):
+            raise ValueError(f"diff_share={share!r} must be in [0, 1] or 'adaptive'")
+        if not isinstance(self.water_filling, bool):
+            raise ValueError(f"water_filling={self.water_filling!r} must be True or False")
+        check_whole(self.horizon, "horizon", 1)
 
-    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Labelled, pool: AnyPool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
-        flips = rng.random((self.k, len(labelled))) < self.sigma
-        solutions = fit(np.where(flips, 1.0 - labelled.y, labelled.y))
-        cells = pool.by_prediction([solution.sample(rng) for solution in solutions])
+        n = len(labelled)
+        if self.perturbation == "flip":
+            flips = rng.random((self.k, n)) < self.sigma
+            solutions = fit(np.where(flips, 1.0 - labelled.y, labelled.y))
+        else:
+            solutions = fit(np.tile(labelled.y, (self.k, 1)), rng.exponential(size=(self.k, n)))
+        rules = [solution.sample(rng) for solution in solutions]
+        cells = pool.by_prediction(rules)
         fair = group_design(cells.groups, cells.counts)
         design = disagreement_design(cells.patterns, cells.counts)
         if design is None:
@@ -64,9 +96,31 @@ class Fare:
                 stacklevel=2,
             )
             return Proposal(cells, {"fair": fair}, {"fair": 1.0})
+        share, diff = self._share(solutions, fit), design.per_row
+        if self.water_filling and share > 0:
+            spent = Pool(labelled.X, labelled.groups, pool.n_groups).by_prediction(rules)
+            diff = fill(cells, spent, diff, fair, share, self.horizon)
         return Proposal(
             cells,
-            {"diff": design.per_row, "fair": fair},
-            {"diff": self.diff_share, "fair": 1.0 - self.diff_share},
-            info={"design_gap": design.gap},
+            {"diff": diff, "fair": fair},
+            {"diff": share, "fair": 1.0 - share},
+            info={"design_gap": design.gap, "diff_share": share},
         )
+
+    def _share(self, solutions: list[Any], fit: FairFit) -> float:
+        """What limits the answer now: the boundary, or the gap?
+
+        The first costs what the perturbed models lose against the current one. The second costs the
+        margin: its width times the price of the constraint. Both are errors on the pool.
+        """
+        if not isinstance(self.diff_share, str):
+            return self.diff_share
+        model = fit.model
+        if not hasattr(model, "margin_") or not hasattr(solutions[0], "error"):
+            raise ValueError(
+                "diff_share='adaptive' needs an oracle that estimates its own errors: CalibratedFairOracle"
+            )
+        boundary = max(float(np.mean([s.error for s in solutions])) - model.error_, 0.0)
+        gap = model.price_ * model.margin_
+        low, high = ADAPTIVE_RANGE
+        return float(np.clip(boundary / max(boundary + gap, 1e-12), low, high))

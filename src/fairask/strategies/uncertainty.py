@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit
 
-from fairask.pool import Pool
+from fairask.metrics import Float
+from fairask.oracle._learners import LinearRule
+from fairask.pool import AnyPool
+from fairask.pools._codes import linear_scores, thread_safe, to_travel
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 
-__all__ = ["Uncertainty"]
+__all__ = ["Margin", "Uncertainty"]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """``|p(x) - 1/2|``, p averaged over the members of a mixture.
+
+    Examples
+    --------
+    >>> Margin([LinearRule(np.array([1.0, 0.0]))], [1.0])(np.array([[0.0]]))
+    array([0.])
+    """
+
+    rules: Any
+    weights: Any
+
+    @property
+    def threads(self) -> bool:
+        """Whether it may be called from several threads."""
+        return thread_safe(self.rules)
+
+    def __call__(self, X: Any) -> Float:
+        """One number a row, the same in whatever block the row comes."""
+        p = np.zeros(len(X))
+        for rule, weight in zip(self.rules, self.weights, strict=True):
+            linear = isinstance(rule, LinearRule) and isinstance(X, np.ndarray)
+            p += weight * (expit(linear_scores(rule.beta, X)) if linear else rule.proba(X))
+        return np.asarray(np.abs(p - 0.5))
 
 
 @dataclass(frozen=True)
@@ -28,12 +59,10 @@ class Uncertainty:
 
     name: ClassVar[str] = "uncertainty"
 
-    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Labelled, pool: AnyPool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
         (solution,) = fit()
-        rules, weights = solution.members
-        X = pool.take(pool.rows)
-        p = sum(w * rule.proba(X) for rule, w in zip(rules, weights, strict=True))
         # Ties are broken at random, not by position in the table.
-        order = np.lexsort((rng.random(len(pool)), np.abs(np.asarray(p) - 0.5)))
-        return Proposal(pool.everything(), ranking=pool.rows[order])
+        rules, weights = solution.members
+        margin, seed = Margin(to_travel(rules), weights), int(rng.integers(2**63))
+        return Proposal(pool.everything(), ranking=lambda n: pool.lowest(margin, n, seed))

@@ -1,0 +1,333 @@
+"""One FARE round on pools from a million rows up: seconds, peak memory, and what the machine itself takes.
+
+    python benchmarks/scale.py                      # everything, 1 to 30 million rows
+    python benchmarks/scale.py --rows 1e6 3e6 --parts memory parquet
+
+A round is everything between "these rows are labelled" and "label these next": fitting k = 10 perturbed
+fair classifiers, their predictions on every row, the design, the draw. The bare times next to it are one
+matrix product of those k classifiers with the pool, one read of the array, and one pyarrow scan of the same
+columns, in the same process. Every figure is the least of several repeats. Processor time (all threads) is
+given next to elapsed time: on a machine with other work it is the steadier of the two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairask import FairActiveLearner
+from fairask.design import disagreement_design
+from fairask.oracle._learners import LinearRule
+from fairask.pools import Pool, open_pool
+from fairask.pools._runners import cores
+
+FEATURES, K, LABELS, BATCH = 20, 10, 100, 25
+NAMES = [f"x{j}" for j in range(FEATURES)]
+ROW_GROUP, FILE_ROWS = 1 << 18, 1 << 21
+_TRUTH = np.random.default_rng(7).standard_normal(FEATURES).astype(np.float32)
+
+
+def make_block(block: int, rows: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng([1, block])
+    return rng.standard_normal((rows, FEATURES), dtype=np.float32), rng.integers(0, 2, rows, dtype=np.int8)
+
+
+def make_arrays(n: int) -> tuple[Any, Any]:
+    X, groups = np.empty((n, FEATURES), dtype=np.float32), np.empty(n, dtype=np.int8)
+    for b, start in enumerate(range(0, n, FILE_ROWS)):
+        stop = min(start + FILE_ROWS, n)
+        X[start:stop], groups[start:stop] = make_block(b, stop - start)
+    return X, groups
+
+
+def write_parquet(folder: Path, n: int) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir()
+    for b, start in enumerate(range(0, n, FILE_ROWS)):
+        X, groups = make_block(b, min(start + FILE_ROWS, n) - start)
+        table = pa.table({**{name: X[:, j] for j, name in enumerate(NAMES)}, "group": groups})
+        pq.write_table(table, folder / f"part-{b:03}.parquet", row_group_size=ROW_GROUP)
+    return folder
+
+
+def least(function: Callable[[], Any], repeats: int) -> Any:
+    """Least elapsed and processor seconds, as an array of two."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter(), time.process_time()
+        function()
+        times.append((time.perf_counter() - start[0], time.process_time() - start[1]))
+    return np.min(times, axis=0)
+
+
+def split(found: dict[str, Any]) -> dict[str, float]:
+    """One column for elapsed time, one for processor time."""
+    out: dict[str, float] = {}
+    for name, value in found.items():
+        if np.ndim(value):
+            out[name], out[f"{name} cpu"] = (float(v) for v in value)
+        else:
+            out[name] = value
+    return out
+
+
+def labelled_learner(pool: Any) -> FairActiveLearner:
+    """A learner with its first labels, so that the next batch is a FARE round."""
+    learner = FairActiveLearner(pool, strategy_params={"k": K}, batch_size=BATCH, random_state=0)
+    query = learner.ask(LABELS)
+    rng = np.random.default_rng(0)
+    score = pool.take(query.indices) @ _TRUTH + 2.0 * rng.standard_normal(LABELS)
+    learner.tell(query.indices, (score > 0).astype(int))
+    return learner
+
+
+def ask_again(learner: FairActiveLearner) -> None:
+    """The same batch as before, with its features: a round's cost must not drift with the labels."""
+    state = learner._batches, list(learner._log.entries), dict(learner._log.position)
+    query = learner.ask()
+    learner._pool.take(query.indices)
+    learner._batches, learner._log.entries, learner._log.position = state
+    for row in query.indices.tolist():
+        getattr(learner._pool, "_known", {}).pop(row, None)
+
+
+def rules_of(learner: FairActiveLearner) -> list[LinearRule]:
+    rng = np.random.default_rng(0)
+    y = learner._labelled().y
+    solutions = learner._fit(np.where(rng.random((K, len(y))) < 0.1, 1.0 - y, y))
+    return [solution.sample(rng) for solution in solutions]
+
+
+def bare_product(X: Any, rules: list[LinearRule], repeats: int) -> Any:
+    beta = np.array([rule.beta[:-1] for rule in rules], dtype=np.float32)
+    rows, columns = np.ascontiguousarray(beta.T), beta
+    return np.minimum(least(lambda: X @ rows, repeats), least(lambda: columns @ X.T, repeats))
+
+
+def in_memory(n: int, repeats: int) -> dict[str, float]:
+    X, groups = make_arrays(n)
+    pool = Pool(X, groups, 2)
+    learner = labelled_learner(pool)
+    rules = rules_of(learner)
+    product, read = bare_product(X, rules, repeats), least(lambda: X.max(), repeats)
+    cells = pool.by_prediction(rules)
+    every = np.arange(BATCH) % len(cells.counts)
+    found: dict[str, Any] = {
+        "rows": n,
+        "product": product,
+        "read": read,
+        "fit": least(lambda: rules_of(learner), repeats),
+        "count": least(lambda: pool.by_prediction(rules), repeats),
+        "design": least(lambda: disagreement_design(cells.patterns, cells.counts), repeats),
+        "find": least(lambda: cells.locate(every, np.zeros(BATCH, dtype=np.int64)), repeats),
+        "round": least(lambda: ask_again(learner), repeats),
+    }
+    # Fit and design do not depend on the rows: they are apart, so that what grows can be seen.
+    found["pool ratio"] = (found["count"] + found["find"]) / (product + read)
+    found["round ratio"] = found["round"] / (product + read)
+    return split(found)
+
+
+def scan(folder: Path) -> int:
+    import pyarrow.dataset as ds
+
+    columns = [*NAMES, "group"]
+    return sum(batch.num_rows for batch in ds.dataset(folder).to_batches(columns=columns))
+
+
+def peak_gb() -> float:
+    """Peak resident memory of this process; getrusage would count the parent's from before the start."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(text for text in status.read_text().splitlines() if text.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024**2
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+
+
+def from_parquet(folder: Path, n: int, repeats: int) -> dict[str, float]:
+    """Times of a round on a folder; run in a process of its own, whose peak memory is the pool's."""
+    pool = open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1])
+    learner = labelled_learner(pool)
+    rules = rules_of(learner)
+    count = least(lambda: pool.by_prediction(rules), repeats)
+    drawn = labelled_learner(open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1]))
+    whole = least(lambda: ask_again(drawn), repeats)
+    peak = peak_gb()
+    bare = least(lambda: scan(folder), repeats)
+    X, _ = make_block(0, FILE_ROWS)
+    product = bare_product(X, rules, repeats) * n / FILE_ROWS
+    found = {"rows": n, "scan": bare, "product": product, "count": count, "round": whole}
+    return split({**found, "round ratio": whole / (bare + product), "peak GB": peak})
+
+
+def against_skactiveml(repeats: int, n: int = 100_000) -> dict[str, float]:
+    """The same round by query-by-committee: k classifiers on the same labels, the batch where they differ."""
+    from skactiveml.classifier import SklearnClassifier
+    from skactiveml.pool import QueryByCommittee
+    from sklearn.ensemble import BaggingClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    X, groups = make_arrays(n)
+    learner = labelled_learner(Pool(X, groups, 2))
+    y = np.full(n, np.nan)
+    y[learner.labelled_indices_] = learner.labels_
+    committee = SklearnClassifier(
+        BaggingClassifier(LogisticRegression(), n_estimators=K, random_state=0), classes=[0, 1]
+    )
+    query = QueryByCommittee(method="vote_entropy", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = least(lambda: query.query(X, y, ensemble=committee, batch_size=BATCH), repeats)
+    ours = least(lambda: ask_again(learner), repeats)
+    return split({"rows": n, "scikit-activeml": theirs, "fairask": ours, "ratio": theirs / ours})
+
+
+def _cpu() -> float:
+    return time.process_time()
+
+
+def scan_files(files: list[str]) -> None:
+    import pyarrow.parquet as pq
+
+    beta = np.random.default_rng(0).standard_normal((FEATURES, K)).astype(np.float32)
+    for file in files:
+        for batch in pq.ParquetFile(file).iter_batches(ROW_GROUP, columns=NAMES, use_threads=False):
+            np.stack([column.to_numpy() for column in batch.columns], axis=1) @ beta
+
+
+def bare_speed_up(folder: Path, repeats: int) -> float:
+    """How much faster two processes scan and multiply than one: what this machine has to give."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    files = sorted(str(file) for file in folder.iterdir())
+    halves = [files[0::2], files[1::2]]
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        list(executor.map(scan_files, [files[:1]] * 4))
+        one = least(lambda: executor.submit(scan_files, files).result(), repeats)[0]
+        two = least(lambda: list(executor.map(scan_files, halves)), repeats)[0]
+    return float(one / two)
+
+
+def on_dask(folder: Path, n: int, repeats: int) -> dict[str, float]:
+    """A counting pass on one worker and on two.
+
+    The second speed-up is that of processor time on the longest path, the busiest worker's and the client's
+    (scheduler included): what two free cores would show, also where other work shares them.
+    """
+    from distributed import Client, LocalCluster
+
+    found: dict[str, float] = {"rows": n}
+    local = open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1])
+    rules = rules_of(labelled_learner(local))
+    for workers in (1, 2):
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            pool = open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1], client=client)
+            pool.by_prediction(rules)  # workers import on their first task
+            times = []
+            for _ in range(repeats):
+                before, start = client.run(_cpu), (time.perf_counter(), time.process_time())
+                pool.by_prediction(rules)
+                elapsed, here = time.perf_counter() - start[0], time.process_time() - start[1]
+                busiest = max(after - before[worker] for worker, after in client.run(_cpu).items())
+                times.append((elapsed, here + busiest))
+        found[f"{workers} worker(s)"], found[f"{workers} worker(s) cpu"] = np.min(times, axis=0).tolist()
+    for kind in ("", " cpu"):
+        found[f"speed-up{kind}"] = found[f"1 worker(s){kind}"] / found[f"2 worker(s){kind}"]
+    found["machine's speed-up"] = bare_speed_up(folder, repeats)
+    return found
+
+
+def exponent(table: list[dict[str, float]], column: str) -> float:
+    """Slope of log time in log rows, by least squares."""
+    rows, seconds = np.log([r["rows"] for r in table]), np.log([r[column] for r in table])
+    return float(np.polyfit(rows, seconds, 1)[0])
+
+
+def show(title: str, table: list[dict[str, float]]) -> None:
+    print(f"\n{title}", flush=True)
+    for name in table[0]:
+        digits = ",.0f" if name == "rows" else ".4g"
+        print(f"{name:>22}" + "".join(f"{row[name]:>14{digits}}" for row in table))
+    if len(table) > 1:
+        for name in ("round", "round cpu", "count", "count cpu"):
+            print(f"exponent of {name}: {exponent(table, name):.3f}")
+
+
+def machine() -> str:
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        model = next(
+            (t.split(":")[1].strip() for t in info.read_text().splitlines() if "model name" in t), model
+        )
+    return f"{model}, {cores()} cores; Python {platform.python_version()}, NumPy {np.__version__}"
+
+
+def in_own_process(part: str, folder: Path, n: int, repeats: int) -> dict[str, float]:
+    command = [sys.executable, __file__, "--one", part, str(folder), str(n), str(repeats)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 3e6, 1e7, 3e7])
+    parser.add_argument("--parts", nargs="+", default=["memory", "parquet", "skactiveml", "dask"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="also write the tables here")
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore", category=UserWarning)
+    if args.one:
+        part, folder, n, repeats = args.one
+        function = {"parquet": from_parquet, "dask": on_dask}[part]
+        print(json.dumps(function(Path(folder), int(n), int(repeats))))
+        return
+    sizes = [int(n) for n in args.rows]
+    print(machine(), flush=True)
+    tables: dict[str, list[dict[str, float]]] = {}
+
+    def book(title: str, part: str, rows: list[dict[str, float]]) -> None:
+        tables[part] = rows
+        show(f"{title} (seconds)", rows)
+        if args.json:
+            args.json.write_text(json.dumps({"machine": machine(), **tables}, indent=1))
+
+    if "memory" in args.parts:
+        book("in memory", "in memory", [in_memory(n, args.repeats) for n in sizes])
+    if "skactiveml" in args.parts:
+        book("query-by-committee of scikit-activeml", "skactiveml", [against_skactiveml(args.repeats)])
+    if "parquet" in args.parts or "dask" in args.parts:
+        with tempfile.TemporaryDirectory() as scratch:
+            folders = {n: write_parquet(Path(scratch) / str(n), n) for n in sizes}
+            if "parquet" in args.parts:
+                measured = [in_own_process("parquet", folders[n], n, args.repeats) for n in sizes]
+                book("from Parquet", "parquet", measured)
+            if "dask" in args.parts:
+                n = sizes[-1]
+                book("on Dask", "dask", [in_own_process("dask", folders[n], n, args.repeats)])
+
+
+if __name__ == "__main__":
+    main()

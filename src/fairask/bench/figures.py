@@ -1,0 +1,72 @@
+"""The paper's figures from the result files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairask.bench._draw import pair_of_panels, pyplot, save, synthetic_panel
+from fairask.bench._sampling_figure import sampling_figure
+from fairask.bench.methods import METHODS
+from fairask.bench.problems import Profile
+from fairask.bench.store import Curves, by_problem
+from fairask.bench.tables import LONG, best_of_families
+
+__all__ = ["FIGURES", "draw_all"]
+
+#: Name -> (problem, title, methods; None: all of Table 1's kind). The first six are the paper's Fig. 2-7.
+FIGURES: dict[str, tuple[str, str, tuple[str, ...] | None]] = {
+    "fig2-drug": ("drug", "Drug Consumption", None),
+    "fig3-bank": ("bank", "Bank", None),
+    "fig4-german": ("german", "German Credit", None),
+    "fig5-adult": ("adult", "Adult Income", None),
+    "fig6-compas": ("compas", "Compas", None),
+    "fig7-crime": ("crime", "Communities and Crime", None),
+    "adult-eo": ("adult-eo", "Adult Income, equalized odds", None),
+    "margin-drug": ("drug", "The 1/√n margin, on Drug", ("fare", "fare-nomargin", "passive")),
+    "trees-drug": (
+        "drug",
+        "Trees and logistic regression, on Drug",
+        ("fare", "fare-tree", "passive", "passive-tree"),
+    ),
+    "synthetic-curves": ("synthetic", "Synthetic", None),
+}
+
+#: In figures of their own.
+_ABLATIONS = ("fare-nomargin", "fare-tree", "passive-tree", LONG)
+
+
+def draw_all(
+    results: dict[tuple[str, str], Curves],
+    profile: Profile,
+    folder: Path,
+    formats: Sequence[str] = ("png", "pdf"),
+    dpi: int = 150,
+) -> list[Path]:
+    """Draw every figure that the results suffice for; return the files written."""
+    plt = pyplot()
+    folder.mkdir(parents=True, exist_ok=True)
+    grouped = by_problem(results)
+    written: list[Path] = []
+    for name, (problem, title, chosen) in _figures(profile, grouped).items():
+        methods = _chosen(grouped.get(problem, {}), chosen, profile.tolerance)
+        if len(methods) >= (len(chosen) if chosen else 1):
+            figure = pair_of_panels(plt, methods, profile.problem(problem), title, profile.tolerance)
+            written += save(plt, figure, folder / name, formats, dpi)
+    written += save(plt, sampling_figure(plt), folder / "fig1-sampling", formats, dpi)
+    written += save(plt, synthetic_panel(plt), folder / "synthetic", formats, dpi)
+    return written
+
+
+def _figures(profile: Profile, grouped: dict[str, Any]) -> dict[str, tuple[str, str, tuple[str, ...] | None]]:
+    if profile.name == "paper":
+        return FIGURES
+    return {name: (name, profile.problem(name).title, None) for name in grouped}
+
+
+def _chosen(methods: dict[str, Curves], chosen: Iterable[str] | None, tolerance: float) -> dict[str, Curves]:
+    if chosen is not None:
+        return {name: methods[name] for name in chosen if name in methods}
+    best = best_of_families(methods, tolerance)
+    return {name: best[name][1] for name in METHODS if name in best and name not in _ABLATIONS}

@@ -1,0 +1,34 @@
+"""The methods of the benchmark: one file a family, a registry by name.
+
+To add one, write a file with a list ``METHODS`` and name it below.
+"""
+
+from __future__ import annotations
+
+from fairask.bench.methods import calibrated, fare, passive, rivals, trees
+from fairask.bench.methods._method import MODELS, Method
+from fairask.exceptions import suggest
+
+__all__ = ["METHODS", "MODELS", "Method", "get_method"]
+
+#: Methods by name, in the order of tables.
+METHODS: dict[str, Method] = {
+    m.name: m for file in (fare, rivals, passive, calibrated, trees) for m in file.METHODS
+}
+
+
+def get_method(name: str) -> Method:
+    """Return a method by name.
+
+    Examples
+    --------
+    >>> get_method("fare-diff").strategy_params
+    {'diff_share': 1.0}
+    >>> get_method("fair")
+    Traceback (most recent call last):
+        ...
+    ValueError: method 'fair' is unknown; did you mean 'fare'?
+    """
+    if name not in METHODS:
+        raise ValueError(f"method {name!r} is unknown; {suggest(name, METHODS)}")
+    return METHODS[name]

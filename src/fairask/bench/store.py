@@ -1,0 +1,169 @@
+"""Results of many trials: read from cell files or from packed Parquet, one file a problem and method."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairask.bench.cells import read_cell
+from fairask.bench.methods import METHODS
+from fairask.bench.problems import PROFILES, get_profile
+from fairask.metrics import Float
+
+__all__ = ["Curves", "by_problem", "load_curves", "pack"]
+
+_COLUMNS = ("trial", "round", "labels", "accuracy", "violation")
+
+
+@dataclass(frozen=True)
+class Curves:
+    """All trials of a method on a problem.
+
+    Attributes
+    ----------
+    problem, method : str
+    labels : ndarray of shape (rounds,)
+    accuracy, violation : ndarray of shape (trials, rounds)
+        On each trial's test rows, in expectation over the randomised classifier.
+    group_labels : dict of group to ndarray of shape (trials, rounds)
+        Labels spent on each group.
+    trials : ndarray of shape (trials,)
+        Their numbers; trials of the same number share their split.
+    settings : dict
+        The method's settings when the results were made.
+    """
+
+    problem: str
+    method: str
+    labels: NDArray[np.int64]
+    accuracy: Float
+    violation: Float
+    group_labels: dict[str, NDArray[np.int64]]
+    trials: NDArray[np.int64]
+    settings: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+
+def load_curves(folder: Path, profile: str = "paper") -> dict[tuple[str, str], Curves]:
+    """Return the results under ``folder`` by (problem, method), in the order of tables.
+
+    Reads packed files where there are any, else cell files. Results that were made with settings
+    other than the registry's are an error: their tables would not say what they show.
+    """
+    base = folder / profile
+    found = {(c.problem, c.method): c for c in (_read_parquet(p) for p in sorted(base.glob("*.parquet")))}
+    if not found:
+        found = {(c.problem, c.method): c for c in _read_cells(base)}
+    if not found:
+        raise FileNotFoundError(f"no results of profile {profile!r} under {folder}; run `fairask bench run`")
+    for (problem, name), curves in found.items():
+        if curves.settings != METHODS[name].settings:
+            raise ValueError(
+                f"the results of {name} on {problem} under {folder} were made with other settings than the "
+                f"method has now; run it again"
+            )
+    order = [(p, m) for p in get_profile(profile).problems for m in METHODS]
+    return {key: found[key] for key in order if key in found}
+
+
+def _read_cells(base: Path) -> list[Curves]:
+    out = []
+    for folder in sorted(base.glob("*/*-*")):
+        name, _, digest = folder.name.rpartition("-")
+        if name not in METHODS or METHODS[name].digest != digest:
+            continue  # cells of settings that were tried and given up do no harm
+        paths = sorted(folder.glob("trial-*.json"))
+        if not paths:
+            continue
+        results = [read_cell(path) for path in paths]
+        out.append(
+            Curves(
+                problem=folder.parent.name,
+                method=name,
+                labels=np.array(results[0].labels),
+                accuracy=np.array([r.accuracy for r in results]),
+                violation=np.array([r.violation for r in results]),
+                group_labels={
+                    g: np.array([r.group_labels[g] for r in results]) for g in results[0].group_labels
+                },
+                trials=np.array([int(path.stem.removeprefix("trial-")) for path in paths]),
+                settings=METHODS[name].settings,
+            )
+        )
+    return out
+
+
+def pack(folder: Path, target: Path) -> list[Path]:
+    """Merge the cell files under ``folder`` into Parquet files under ``target``; return their paths."""
+    written = []
+    for profile in PROFILES:
+        for curves in _read_cells(folder / profile):
+            path = target / profile / f"{curves.problem}__{curves.method}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_parquet(curves, get_profile(profile).problem(curves.problem).metric, path)
+            written.append(path)
+    if not written:
+        raise FileNotFoundError(f"no cell files under {folder}; run `fairask bench run --out {folder}`")
+    return written
+
+
+def _write_parquet(curves: Curves, metric: str, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    trials, rounds = curves.accuracy.shape
+    columns: dict[str, Any] = {
+        "trial": pa.array(np.repeat(curves.trials, rounds).astype(np.int16)),
+        "round": pa.array(np.tile(np.arange(rounds), trials).astype(np.int16)),
+        "labels": pa.array(np.tile(curves.labels, trials).astype(np.int32)),
+        "accuracy": pa.array(curves.accuracy.ravel()),
+        "violation": pa.array(curves.violation.ravel()),
+        "metric": pa.array([metric] * (trials * rounds)).dictionary_encode(),
+    }
+    for group, counts in curves.group_labels.items():
+        columns[f"labels[{group}]"] = pa.array(counts.ravel().astype(np.int32))
+    about = {"problem": curves.problem, "method": curves.method, "settings": curves.settings}
+    table = pa.table(columns).replace_schema_metadata({"fairask": json.dumps(about, sort_keys=True)})
+    scratch = path.with_suffix(".tmp")
+    pq.write_table(table, scratch, compression="zstd")
+    scratch.replace(path)
+
+
+def _read_parquet(path: Path) -> Curves:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    metadata = table.schema.metadata or {}
+    if b"fairask" not in metadata:
+        raise ValueError(f"{path} is not a result file of the benchmark")
+    about = json.loads(metadata[b"fairask"])
+    columns = {name: table[name].to_numpy() for name in table.column_names if name != "metric"}
+    rounds = int(columns["round"].max()) + 1
+    by_trial = {name: values.reshape(-1, rounds) for name, values in columns.items()}
+    groups = {n[len("labels[") : -1]: v for n, v in by_trial.items() if n not in _COLUMNS}
+    return Curves(
+        problem=about["problem"],
+        method=about["method"],
+        labels=by_trial["labels"][0].astype(np.int64),
+        accuracy=by_trial["accuracy"],
+        violation=by_trial["violation"],
+        group_labels={g: v.astype(np.int64) for g, v in groups.items()},
+        trials=by_trial["trial"][:, 0].astype(np.int64),
+        settings=about["settings"],
+    )
+
+
+def by_problem(curves: dict[tuple[str, str], Curves]) -> dict[str, dict[str, Curves]]:
+    """Return the results by problem, then by method."""
+    out: dict[str, dict[str, Curves]] = defaultdict(dict)
+    for (problem, method), value in curves.items():
+        out[problem][method] = value
+    return dict(out)

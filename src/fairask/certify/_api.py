@@ -1,0 +1,263 @@
+"""certify(): one certificate from labelled rows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from fairask.certify._certificate import Certificate, verdict_of
+from fairask.certify._methods import METHODS
+from fairask.certify._sample import Sample, build_sample, check_alpha_delta
+from fairask.exceptions import EmptyCellWarning, suggest
+from fairask.metrics import check_metric
+
+__all__ = ["certify", "labels_needed"]
+
+_RATE = {1: "tpr", 0: "fpr", None: "selection_rate"}
+_POWER = 0.8
+_LABELS = (
+    "the population that the labelled rows are a random sample of (of a finite pool, the bounds are if "
+    "anything too wide)"
+)
+_DRAWN = (
+    "The classifier is randomised: its decision on each labelled row was drawn once with a fixed seed, and "
+    "the drawn decisions were counted. That is valid, and less sharp than its probabilities would allow."
+)
+_POOL = "the pool that the rows were drawn from, without replacement"
+_BET_ON_POOL = (
+    "The propensities are the true probabilities of the draws, and no row of the pool ever had less than the "
+    "floor. One may stop, or go on, at any moment."
+)
+_BET_ON_ROWS = (
+    "Within each group, the labelled rows were drawn uniformly at random from a population. One may stop, or "
+    "go on, at any moment."
+)
+
+
+def labels_needed(
+    estimate: float, lower: float, upper: float, alpha: float, delta: float, n: int
+) -> int | None:
+    """Further labels that would likely decide (chance 0.8) if the violation is what it seems.
+
+    The distance from the estimate to the bound shrinks like one over the root of the labels.
+
+    Examples
+    --------
+    >>> labels_needed(0.02, 0.0, 0.15, 0.1, 0.05, 400)
+    2014
+    >>> labels_needed(0.1, 0.0, 0.2, 0.1, 0.05, 400) is None
+    True
+    """
+    if verdict_of(lower, upper, alpha) != "undecided":
+        return 0
+    if math.isnan(estimate) or estimate == alpha:
+        return None
+    radius = upper - estimate if estimate < alpha else estimate - lower
+    z, beyond = -float(ndtri(delta)), float(ndtri(_POWER))
+    factor = ((z + beyond) / z * radius / (alpha - estimate)) ** 2
+    more = math.ceil(n * (factor - 1))
+    # Past a thousandfold, the guess says only that the estimate sits on the tolerance.
+    return None if factor > 1000 else max(more, 1)
+
+
+def _refuse_training_rows(indices: ArrayLike | None, trained_on: ArrayLike | None) -> None:
+    if trained_on is None:
+        return
+    if indices is None:
+        raise ValueError("trained_on was given without indices=: the rows being certified must be named too")
+    shared = np.intersect1d(np.asarray(indices), np.asarray(trained_on))
+    if len(shared):
+        raise ValueError(
+            f"{len(shared)} of the labelled rows trained this model (for instance row {shared[0]}). A model "
+            "fits its own training labels, so its violation on them says nothing about other people: draw "
+            "fresh labels after the last fit and certify on those"
+        )
+
+
+def _pick(method: str, sample: Sample) -> str:
+    if method == "auto":
+        return "hajek" if _uneven(sample) else "exact"
+    if method not in METHODS:
+        raise ValueError(f"method={method!r} is unknown; {suggest(method, [*METHODS, 'auto', 'known'])}")
+    if _uneven(sample) and not METHODS[method].weighted:
+        raise ValueError(
+            f"method={method!r} takes no weights or propensities that differ within a group; use 'hajek' "
+            "(or 'betting' with propensities)"
+        )
+    if method == "betting" and sample.weight is not None:
+        raise ValueError("method='betting' takes propensities, not sample_weight")
+    return method
+
+
+def _weights(sample: Sample) -> NDArray[np.float64]:
+    weight = np.ones(len(sample.codes)) if sample.weight is None else sample.weight
+    return weight if sample.propensities is None else weight / sample.propensities
+
+
+def _uneven(sample: Sample) -> bool:
+    weight = _weights(sample)
+    parts = [weight[sample.codes == g] for g in range(len(sample.groups))]
+    return any(np.ptp(part) > 1e-9 * part.max() for part in parts)
+
+
+def _rates(sample: Sample, label: int | None, value: NDArray[np.float64]) -> tuple[float, ...]:
+    weight = _weights(sample) * sample.rows(label)
+    k = len(sample.groups)
+    total = np.bincount(sample.codes, weights=weight, minlength=k)
+    hits = np.bincount(sample.codes, weights=weight * value, minlength=k)
+    return tuple(float(h / t) if t > 0 else math.nan for h, t in zip(hits, total, strict=True))
+
+
+def _warn_empty(names: Sequence[Any], rates: dict[str, tuple[float, ...]]) -> None:
+    for name, values in rates.items():
+        empty = [str(g) for g, v in zip(names, values, strict=True) if math.isnan(v)]
+        if empty:
+            warnings.warn(
+                f"no labelled row gives the {name} of group {', '.join(empty)}: the violation is unknown and "
+                "nothing can be certified until such rows are labelled",
+                EmptyCellWarning,
+                stacklevel=3,
+            )
+
+
+def certify(
+    y: ArrayLike | None,
+    pred: ArrayLike,
+    groups: ArrayLike,
+    metric: str = "tprp",
+    alpha: float = 0.1,
+    delta: float = 0.05,
+    method: str = "auto",
+    sample_weight: ArrayLike | None = None,
+    propensities: ArrayLike | None = None,
+    *,
+    pool_size: int | None = None,
+    propensity_floor: float | None = None,
+    indices: ArrayLike | None = None,
+    trained_on: ArrayLike | None = None,
+    candidates: int = 1,
+    pos_label: Any = None,
+    random_state: int = 0,
+) -> Certificate:
+    """Certify that a fixed model's violation is at most ``alpha``, except with probability ``delta``.
+
+    Parameters
+    ----------
+    y : array-like of 0 and 1, or None
+        Labels drawn after the model was fixed. None for ``metric="dp"`` on a whole pool, which needs none.
+    pred : array-like
+        The model's predictions on the same rows; soft values are a randomised classifier's P(h=1).
+    groups : array-like
+        Protected attribute, two groups or more.
+    metric : {"tprp", "fprp", "eo", "dp"}
+        The violation.
+    alpha, delta : float
+        Tolerance, and the probability of error.
+    method : str
+        ``"auto"`` (``"exact"``, or ``"hajek"`` when weights differ within a group), ``"exact"``,
+        ``"newcombe"``, ``"clopper-pearson"``, ``"hajek"``, ``"betting"``, ``"theorem"``,
+        ``"theorem-split"`` or, for ``"dp"`` on a whole pool, ``"known"``.
+    sample_weight, propensities : array-like, optional
+        Weights, or the probability with which each row was drawn at the moment of its draw.
+    pool_size, propensity_floor : int, float, optional
+        For ``"betting"`` with propensities: rows of the pool, and the least probability any row
+        had in any draw.
+    indices, trained_on : array-like, optional
+        Identities of these rows and of those that trained the model; an overlap is refused.
+    candidates : int
+        How many models were tried on these same labels before this one was chosen; each is certified at
+        ``delta / candidates``.
+    pos_label : optional
+        The value of ``y`` that counts as 1.
+    random_state : int
+        Seed with which a randomised classifier's decisions are drawn, for methods that count them.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y, groups = rng.integers(0, 2, 2000), rng.integers(0, 2, 2000)
+    >>> pred = np.where(rng.random(2000) < 0.85, y, 1 - y)
+    >>> certificate = certify(y, pred, groups)
+    >>> certificate.verdict, certificate.method, round(certificate.upper, 3)
+    ('certified', 'exact', 0.038)
+    """
+    conditions = check_metric(metric)
+    check_alpha_delta(alpha, delta)
+    _refuse_training_rows(indices, trained_on)
+    if isinstance(candidates, bool) or not isinstance(candidates, int | np.integer) or candidates < 1:
+        raise ValueError(f"candidates must be a whole number of at least 1, got {candidates!r}")
+    if y is None and metric != "dp":
+        raise ValueError(f"metric={metric!r} needs labels: give y (only 'dp' on a whole pool needs none)")
+    sample = build_sample(
+        y,
+        pred,
+        groups,
+        sample_weight=sample_weight,
+        propensities=propensities,
+        pool_size=pool_size,
+        propensity_floor=propensity_floor,
+        pos_label=pos_label,
+        random_state=random_state,
+    )
+    known = method == "known" or (method == "auto" and y is None)
+    if method == "known" and metric != "dp":
+        raise ValueError(f"method='known' is for metric='dp', got metric={metric!r}: other rates need labels")
+    name = "known" if known else _pick(method, sample)
+    soft = known or METHODS[name].soft
+    value = sample.score if soft else sample.decision
+    rates = {_RATE[label]: _rates(sample, label, value) for label in conditions}
+    _warn_empty(sample.groups, rates)
+    estimate = max(float(np.ptp(values)) for values in rates.values())
+    assumptions: tuple[str, ...] = ("The rows given are the whole pool.",)
+    if known:
+        lower = upper = estimate
+        valid, target = "known", "the pool given, all of it"
+    else:
+        lower, upper = METHODS[name].bounds(sample, conditions, delta / candidates)
+        valid, assumptions, target = METHODS[name].valid, METHODS[name].assumptions, _LABELS
+        if not soft and not np.array_equal(sample.score, sample.decision):
+            assumptions = (*assumptions, _DRAWN)
+        if name == "betting":
+            assumptions = (*assumptions, _BET_ON_POOL if sample.propensities is not None else _BET_ON_ROWS)
+            target = _POOL if sample.propensities is not None else _LABELS
+        if candidates > 1:
+            shared = (
+                f"No more than {candidates} models were tried on these labels; each had delta / {candidates}."
+            )
+            assumptions = (*assumptions, shared)
+        if not math.isnan(estimate):
+            lower, upper = min(lower, estimate), max(upper, estimate)
+    ones = np.zeros(len(sample.codes)) if sample.y is None else sample.y
+    seen = np.zeros(len(sample.codes)) if sample.y is None else 1 - sample.y
+    k = len(sample.groups)
+    n = 0 if sample.y is None else len(sample.codes)
+    return Certificate(
+        estimate=estimate,
+        lower=lower,
+        upper=upper,
+        verdict=verdict_of(lower, upper, alpha),
+        metric=metric,
+        alpha=float(alpha),
+        delta=float(delta),
+        method=name,
+        valid=valid,
+        assumptions=assumptions,
+        target=target,
+        n_labels=n,
+        groups=tuple(sample.groups),
+        positives=tuple(int(v) for v in np.bincount(sample.codes, weights=ones, minlength=k)),
+        negatives=tuple(int(v) for v in np.bincount(sample.codes, weights=seen, minlength=k)),
+        rates=rates,
+        more_labels=labels_needed(estimate, lower, upper, alpha, delta, len(sample.codes)),
+    )

@@ -1,0 +1,63 @@
+"""Replay an audit where it could be fooled: on pools like the one seen, with the violation at alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairask.certify._design import Plan
+from fairask.certify._run import CERTIFIED, run_audits
+from fairask.certify._strata import rate_limits
+
+Float = NDArray[np.float64]
+
+__all__ = ["null_pools", "worst_error"]
+
+
+def null_pools(size: Float, hits: Float, labels: Float, alpha: float) -> Iterator[Float]:
+    """Pools with the given strata and a gap of alpha, near what was found: labels of each stratum.
+
+    For every ordered pair of groups, the pair's rates are put alpha apart at three levels, and the base
+    rates at three, each over plus or minus two standard errors.
+    """
+    rate, low, high = rate_limits(size, hits, labels, 2.0)
+    known = np.where(np.isnan(rate), 0.5, rate)
+    share = (hits + 0.5) / (labels + 1)
+    total = (size * share).sum(axis=-1)
+    error = np.sqrt((size**2 * share * (1 - share) / np.maximum(labels, 1)).sum(axis=-1))
+    groups = len(size)
+    for a in range(groups):
+        for b in range(groups):
+            if a == b:
+                continue
+            centre = (known[a] + known[b]) / 2
+            reach = max(high[a] - low[a], high[b] - low[b]) / 2
+            levels = np.clip(centre + reach * np.array([-1.0, 0.0, 1.0]), alpha / 2, 1 - alpha / 2)
+            for level in np.unique(levels):
+                wanted = np.full(groups, level)
+                wanted[a], wanted[b] = level + alpha / 2, level - alpha / 2
+                for step in (-2.0, 0.0, 2.0):
+                    positive = np.maximum(total + step * error, 1.0)
+                    pool = np.stack([positive * (1 - wanted), positive * wanted], axis=-1)
+                    # A stratum holds only its rows: shrink a group's labels until both parts fit.
+                    fit = np.minimum(1.0, (size / np.maximum(pool, 1e-9)).min(axis=-1, keepdims=True))
+                    whole = np.rint(pool * fit)
+                    if (whole.sum(axis=-1) > 0).all():
+                        yield np.minimum(whole, size)
+
+
+def worst_error(
+    plan: Plan, size: Float, ones: Float, labels: Float, n_audits: int, rng: np.random.Generator
+) -> float:
+    """Largest share of replayed audits that certify a pool whose violation is alpha."""
+    worst = 0.0
+    for condition in plan.conditions:
+        hits = ones if condition == 1 else labels - ones
+        for pool in null_pools(size, hits, labels, plan.alpha):
+            truth = pool if condition == 1 else size - pool
+            shape = (n_audits, *size.shape)
+            verdict, _ = run_audits(np.broadcast_to(size, shape), np.broadcast_to(truth, shape), plan, rng)
+            worst = max(worst, float(np.mean(verdict == CERTIFIED)))
+    return worst

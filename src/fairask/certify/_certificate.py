@@ -1,0 +1,181 @@
+"""What a certificate says, and how it is written down."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from fairask.certify._page import render
+
+__all__ = ["Certificate", "verdict_of"]
+
+_NAMES = {
+    "tprp": "difference in true positive rates",
+    "fprp": "difference in false positive rates",
+    "eo": "difference in true or false positive rates, whichever is larger,",
+    "dp": "difference in selection rates",
+}
+
+
+def verdict_of(lower: float, upper: float, alpha: float) -> str:
+    """Return "certified", "refuted" or "undecided".
+
+    Examples
+    --------
+    >>> verdict_of(0.0, 0.08, 0.1), verdict_of(0.12, 0.3, 0.1), verdict_of(0.0, 0.2, 0.1)
+    ('certified', 'refuted', 'undecided')
+    """
+    if upper <= alpha:
+        return "certified"
+    return "refuted" if lower > alpha else "undecided"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Evidence about a model's violation, with what it rests on.
+
+    Attributes
+    ----------
+    estimate, lower, upper : float
+        The violation measured on the labels and its bounds. The upper bound is below the true violation
+        with probability at most ``delta``; so is the lower bound above it.
+    verdict : str
+        ``"certified"`` (upper bound at most ``alpha``), ``"refuted"`` (lower bound above it) or
+        ``"undecided"``.
+    metric, alpha, delta, method : str, float, float, str
+        What was asked for.
+    valid : str
+        ``"finite-sample"``, ``"asymptotic"`` or ``"known"`` (computed, not estimated).
+    assumptions : tuple of str
+        What must be true for the promise to hold.
+    target : str
+        Whose violation is bounded.
+    n_labels : int
+        Labels used.
+    groups : tuple
+        The groups; the next three have one entry for each.
+    positives, negatives : tuple of int
+        Labels 1 and 0 seen in each group.
+    rates : dict
+        The compared rates by name (``"tpr"``, ``"fpr"``, ``"selection_rate"``).
+    more_labels : int or None
+        Further labels it would likely take to decide; 0 when decided, None when no number is sensible.
+
+    Examples
+    --------
+    >>> from fairask.certify import certify
+    >>> certificate = certify([1] * 400, [1] * 400, [0, 1] * 200, alpha=0.1)
+    >>> certificate.verdict, certificate.estimate
+    ('certified', 0.0)
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+    verdict: str
+    metric: str
+    alpha: float
+    delta: float
+    method: str
+    valid: str
+    assumptions: tuple[str, ...]
+    target: str
+    n_labels: int
+    groups: tuple[Any, ...]
+    positives: tuple[int, ...]
+    negatives: tuple[int, ...]
+    rates: dict[str, tuple[float, ...]]
+    more_labels: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON takes (an unknown estimate is ``None``).
+
+        Examples
+        --------
+        >>> from fairask.certify import certify
+        >>> certify([1] * 8, [1] * 8, [0, 1] * 4).to_dict()["verdict"]
+        'undecided'
+        """
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, float) and math.isnan(value):
+                return None
+            if isinstance(value, tuple | list):
+                return [plain(v) for v in value]
+            if isinstance(value, dict):
+                return {k: plain(v) for k, v in value.items()}
+            return value
+
+        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+    def headline(self) -> str:
+        """Return the verdict as one sentence.
+
+        Examples
+        --------
+        >>> from fairask.certify import certify
+        >>> print(certify([1] * 400, [1] * 400, [0, 1] * 200).headline())
+        Certified: the difference in true positive rates is at most 0.1 (95% confidence: 0.0149 or less).
+        """
+        what = f"the {_NAMES[self.metric]}"
+        sure = f"{100 * (1 - self.delta):g}% confidence"
+        if self.valid == "known":
+            side = "at most" if self.verdict == "certified" else "above"
+            verdict, value = self.verdict.capitalize(), f"{self.estimate:.3g}"
+            return f"{verdict}: {what} is {value}, {side} {self.alpha:g} (computed on the whole pool)."
+        if self.verdict == "certified":
+            return f"Certified: {what} is at most {self.alpha:g} ({sure}: {self.upper:.3g} or less)."
+        if self.verdict == "refuted":
+            return f"Refuted: {what} is above {self.alpha:g} ({sure}: {self.lower:.3g} or more)."
+        return (
+            f"Undecided: {what} may lie on either side of {self.alpha:g} "
+            f"({sure}: between {self.lower:.3g} and {self.upper:.3g})."
+        )
+
+    def advice(self) -> str:
+        """Return what further labels would bring.
+
+        Examples
+        --------
+        >>> from fairask.certify import certify
+        >>> certify([1] * 400, [1] * 400, [0, 1] * 200).advice()
+        'Decided: no further labels are needed.'
+        """
+        if self.more_labels == 0:
+            return "Decided: no further labels are needed."
+        if self.more_labels is None:
+            return (
+                "The estimate is too close to the tolerance, or too little is known, to say how many more "
+                "labels would decide."
+            )
+        return f"About {self.more_labels:,} more labels drawn in the same way would likely decide."
+
+    def __str__(self) -> str:
+        estimate = "unknown" if math.isnan(self.estimate) else f"{self.estimate:.4f}"
+        lines = [
+            self.headline(),
+            f"  estimate {estimate}, bounds [{self.lower:.4f}, {self.upper:.4f}], {self.n_labels:,} labels",
+            f"  about: {self.target}",
+            f"  method: {self.method} ({self.valid}), metric {self.metric}, delta {self.delta:g}",
+        ]
+        for g, group in enumerate(self.groups):
+            values = ", ".join(f"{name} {rate[g]:.3f}" for name, rate in self.rates.items())
+            lines.append(
+                f"  group {group}: {self.positives[g]} positives, {self.negatives[g]} negatives, {values}"
+            )
+        lines.append(f"  {self.advice()}")
+        lines += ["  It rests on:"] + [f"  - {text}" for text in self.assumptions]
+        return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """Return a self-contained page.
+
+        Examples
+        --------
+        >>> from fairask.certify import certify
+        >>> certify([1] * 8, [1] * 8, [0, 1] * 4).to_html().startswith("<!doctype html>")
+        True
+        """
+        return render(self)

@@ -1,0 +1,47 @@
+"""Newcombe's bound on a difference of two proportions: Wilson limits, combined in quadrature."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+Float = NDArray[np.float64]
+
+__all__ = ["newcombe_upper", "wilson"]
+
+
+def wilson(hits: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Float, Float]:
+    """Wilson's score limits for a proportion; ``n`` need not be whole (effective sizes serve).
+
+    Examples
+    --------
+    >>> low, high = wilson(8, 10, 1.645)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.541, 0.931)
+    """
+    t, size, q = (np.asarray(v, dtype=np.float64) for v in (hits, n, z))
+    middle = t + q * q / 2
+    spread = q * np.sqrt(np.maximum(t * (size - t) / size, 0) + q * q / 4)
+    total = size + q * q
+    return np.maximum((middle - spread) / total, 0.0), np.minimum((middle + spread) / total, 1.0)
+
+
+def newcombe_upper(
+    hits_a: ArrayLike, n_a: ArrayLike, hits_b: ArrayLike, n_b: ArrayLike, level: float
+) -> Float:
+    """Upper limit for ``p_a - p_b`` that is exceeded with probability about ``level``.
+
+    Works elementwise on arrays. Asymptotic: the coverage approaches ``1 - level`` as the counts grow.
+
+    Examples
+    --------
+    >>> round(float(newcombe_upper(56, 70, 48, 80, 0.025)), 4)
+    0.3339
+    """
+    ta, na, tb, nb = (np.asarray(v, dtype=np.float64) for v in (hits_a, n_a, hits_b, n_b))
+    z = -ndtri(level)
+    pa, pb = ta / na, tb / nb
+    _, high = wilson(ta, na, z)
+    low, _ = wilson(tb, nb, z)
+    return np.asarray(pa - pb + np.hypot(high - pa, pb - low))

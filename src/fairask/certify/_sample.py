@@ -1,0 +1,160 @@
+"""Checked inputs of a certificate, and what every method reads from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairask.metrics import encode_groups
+
+Float = NDArray[np.float64]
+Int = NDArray[np.int64]
+
+__all__ = ["Sample", "binary_labels", "check_alpha_delta", "family_bounds", "soft_predictions"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Labelled rows in the order in which they were drawn.
+
+    ``score`` is the prediction as given (soft for a randomised classifier), ``decision`` the 0/1 decision.
+    """
+
+    groups: list[Any]
+    codes: Int
+    y: Float | None
+    score: Float
+    decision: Float
+    weight: Float | None = None
+    propensities: Float | None = None
+    pool_size: int | None = None
+    propensity_floor: float | None = None
+
+    def rows(self, label: int | None) -> NDArray[np.bool_]:
+        """Rows on which a rate given y = ``label`` is computed."""
+        if label is None or self.y is None:
+            return np.ones(len(self.codes), dtype=bool)
+        return np.asarray(self.y == label)
+
+    def counts(self, label: int | None) -> tuple[Int, Int]:
+        """Decisions 1 and rows of each group, given y = ``label``."""
+        rows, k = self.rows(label), len(self.groups)
+        size = np.bincount(self.codes[rows], minlength=k)
+        hits = np.bincount(self.codes[rows], weights=self.decision[rows], minlength=k)
+        return np.rint(hits).astype(np.int64), size.astype(np.int64)
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Ordered pairs of groups."""
+        k = len(self.groups)
+        return ((a, b) for a in range(k) for b in range(k) if a != b)
+
+
+def family_bounds(
+    sample: Sample,
+    conditions: tuple[int | None, ...],
+    delta: float,
+    upper: Callable[[int | None, int, int, float], float],
+) -> tuple[float, float]:
+    """Bounds on the largest of a family of differences from one-sided bounds on each.
+
+    ``upper(label, a, b, level)`` bounds rate_a - rate_b from above. The largest difference of the family is
+    one of its members, and the largest bound falls below it only if that member's own bound does: the
+    upper bounds need no split of delta. A lower bound is wrong as soon as any member's is, so those share
+    delta equally.
+    """
+    family = len(conditions) * len(sample.groups) * (len(sample.groups) - 1)
+    high = {(label, a, b): upper(label, a, b, delta) for label in conditions for a, b in sample.pairs()}
+    # At its smaller share of delta a bound is only wider, so one that is not below zero need not be redone.
+    low = [-upper(*member, delta / family) for member, bound in high.items() if bound < 0]
+    return max([0.0, *low]), min(max([0.0, *high.values()]), 1.0)
+
+
+def check_alpha_delta(alpha: float, delta: float) -> None:
+    """Refuse a tolerance or an error outside (0, 1)."""
+    for name, value in (("alpha", alpha), ("delta", delta)):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+            raise TypeError(f"{name} must be a number between 0 and 1, got {value!r}")
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+
+
+def binary_labels(y: ArrayLike, pos_label: Any = None) -> Float:
+    """Labels as 0.0 and 1.0."""
+    values = np.asarray(y)
+    if values.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got shape {values.shape}")
+    if pos_label is not None:
+        return np.asarray(values == pos_label, dtype=np.float64)
+    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        bad = sorted({repr(v) for v in values.tolist() if v not in (0, 1)})[:3]
+        raise ValueError(
+            f"y must hold 0 and 1, got {', '.join(bad)}; name the positive class with pos_label="
+        )
+    return values.astype(np.float64)
+
+
+def soft_predictions(pred: ArrayLike, pos_label: Any = None) -> Float:
+    """Predictions as numbers in [0, 1]."""
+    values = np.asarray(pred)
+    if values.ndim != 1:
+        raise ValueError(f"pred must be one-dimensional, got shape {values.shape}")
+    if pos_label is not None and (values.dtype.kind not in "bf" or np.isin(values, pos_label).any()):
+        return np.asarray(values == pos_label, dtype=np.float64)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(
+            "pred must hold 0/1 predictions or probabilities; name the positive class with pos_label="
+        )
+    values = values.astype(np.float64)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"pred must lie in [0, 1], got values from {values.min()} to {values.max()}")
+    return values
+
+
+def build_sample(
+    y: ArrayLike | None,
+    pred: ArrayLike,
+    groups: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None,
+    propensities: ArrayLike | None,
+    pool_size: int | None,
+    propensity_floor: float | None,
+    pos_label: Any,
+    random_state: int,
+) -> Sample:
+    """Check the arrays against each other and draw the decisions of a randomised classifier."""
+    score = soft_predictions(pred, pos_label)
+    truth = None if y is None else binary_labels(y, pos_label)
+    names, codes = encode_groups(groups)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    drawn = None if propensities is None else np.asarray(propensities, dtype=np.float64)
+    given = {"y": truth, "pred": score, "groups": codes, "sample_weight": weight, "propensities": drawn}
+    lengths = {name: len(v) for name, v in given.items() if v is not None}
+    if len(set(lengths.values())) != 1:
+        raise ValueError("lengths disagree: " + ", ".join(f"{k} has {n}" for k, n in lengths.items()))
+    if not len(score):
+        raise ValueError("pred is empty: a certificate needs at least one row")
+    if len(names) < 2:
+        raise ValueError(f"groups must hold at least two groups, got only {names[0]!r}")
+    if weight is not None and (not np.isfinite(weight).all() or (weight < 0).any()):
+        raise ValueError("sample_weight must be finite and not negative")
+    if drawn is not None and not ((drawn > 0) & (drawn <= 1)).all():
+        raise ValueError("propensities must lie in (0, 1]: they are the probabilities of the draws made")
+    if pool_size is not None and pool_size < len(score):
+        raise ValueError(f"pool_size={pool_size} is smaller than the {len(score)} rows labelled")
+    if propensity_floor is not None:
+        if not 0 < propensity_floor <= 1:
+            raise ValueError(f"propensity_floor must lie in (0, 1], got {propensity_floor}")
+        if drawn is not None and drawn.min() < propensity_floor * (1 - 1e-9):
+            raise ValueError(
+                f"propensity_floor={propensity_floor} is not a floor: a row was drawn with {drawn.min():.3g}"
+            )
+    if ((score == 0) | (score == 1)).all():
+        decision = score
+    else:
+        decision = (np.random.default_rng(random_state).random(len(score)) < score).astype(np.float64)
+    return Sample(names, codes, truth, score, decision, weight, drawn, pool_size, propensity_floor)

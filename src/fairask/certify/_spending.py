@@ -1,0 +1,89 @@
+"""Boundaries for looking several times: error is spent over a schedule fixed before the first label."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+__all__ = ["boundaries", "spent"]
+
+#: Labels of later looks are placed better than those of the pilot, so information grows faster than the
+#: count of labels. Assuming looks less correlated than the counts say errs on the safe side.
+_CAUTION = 0.5
+_NODES = 257
+
+
+def spent(fraction: float, delta: float, power: float = 3.0) -> float:
+    """Error spent once a ``fraction`` of the budget is used: ``delta * fraction ** power``.
+
+    Examples
+    --------
+    >>> spent(0.5, 0.05)
+    0.00625
+    """
+    return float(delta * min(fraction, 1.0) ** power)
+
+
+@functools.lru_cache(maxsize=256)
+def boundaries(fractions: tuple[float, ...], delta: float, power: float = 3.0) -> tuple[float, ...]:
+    """Standard errors that a bound must keep at each look, so that all looks together err at most ``delta``.
+
+    Parameters
+    ----------
+    fractions : tuple of float
+        Share of the budget used at each look, increasing to 1.
+    delta : float
+        Error over all looks.
+    power : float
+        Shape of the spending function; larger saves more of the error for the last look.
+
+    Examples
+    --------
+    >>> [round(z, 2) for z in boundaries((0.2, 0.4, 0.6, 0.8, 1.0), 0.05)]
+    [3.35, 2.76, 2.4, 2.11, 1.86]
+    >>> [round(z, 3) for z in boundaries((1.0,), 0.05)]
+    [1.645]
+    """
+    zs: list[float] = []
+    density = nodes = weights = np.empty(0)
+    before = 0.0
+    for k, fraction in enumerate(fractions):
+        allowance = spent(fraction, delta, power) - before
+        before += allowance
+        if k == 0:
+            z = -float(ndtri(allowance))
+            nodes, weights = _quadrature(z)
+            density = np.exp(-nodes * nodes / 2) / np.sqrt(2 * np.pi)
+        else:
+            r = np.sqrt(_CAUTION * fractions[k - 1] / fraction)
+            s = np.sqrt(1 - r * r)
+            mass = density * weights
+            drift = r * nodes
+
+            def crossing(
+                c: float,
+                mass: np.ndarray = mass,
+                drift: np.ndarray = drift,
+                s: float = s,
+                a: float = allowance,
+            ) -> float:
+                return float(mass @ ndtr(-(c - drift) / s)) - a
+
+            z = float(brentq(crossing, 0.0, 10.0, xtol=1e-6))
+            new, new_weights = _quadrature(z)
+            kernel = np.exp(-(((new[:, None] - drift) / s) ** 2) / 2) / (s * np.sqrt(2 * np.pi))
+            density, nodes, weights = kernel @ mass, new, new_weights
+        zs.append(z)
+    return tuple(zs)
+
+
+def _quadrature(top: float) -> tuple[np.ndarray, np.ndarray]:
+    """Simpson's nodes and weights from far below up to the boundary."""
+    nodes = np.linspace(-8.0, top, _NODES)
+    weights = np.full(_NODES, 2.0)
+    weights[1::2] = 4.0
+    weights[[0, -1]] = 1.0
+    return nodes, weights * (nodes[1] - nodes[0]) / 3

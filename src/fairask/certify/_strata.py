@@ -1,0 +1,127 @@
+"""Rates and their limits when labels are drawn by stratum (group, prediction).
+
+A frozen model's predictions are known on the whole pool, so the only unknowns of a group's rate are the
+shares ``pi_b`` of the conditioning label among its rows predicted ``b``:
+
+    rate = N_1 pi_1 / (N_1 pi_1 + N_0 pi_0).
+
+"The rate is m" is then linear in the shares, ``N_1 (1 - m) pi_1 = N_0 m pi_0``, so its score test is
+that of a ratio of two proportions and its constrained estimate a quadratic. Everything here works on
+arrays whose last axis is the prediction (0, 1), so that thousands of audits are evaluated at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = NDArray[np.float64]
+
+__all__ = ["effective_counts", "rate_limits", "rates", "slopes"]
+
+_STEPS = 26
+
+
+def rates(size: Float, hits: Float, labels: Float) -> Float:
+    """Rate of each group from its strata; NaN where the conditioning label was never seen.
+
+    Parameters
+    ----------
+    size, hits, labels : ndarray of shape (..., 2)
+        Rows of the pool, conditioning labels found and labels drawn, by prediction.
+
+    Examples
+    --------
+    >>> round(float(rates(np.array([600.0, 400.0]), np.array([5.0, 30.0]), np.array([50.0, 50.0]))), 3)
+    0.8
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mass = np.where(labels > 0, size * hits / labels, 0.0)
+        return np.asarray(mass[..., 1] / mass.sum(axis=-1))
+
+
+def slopes(size: Float, share: Float) -> Float:
+    """Sensitivity of the rate to each stratum's share: ``|d rate / d pi_b|``.
+
+    Examples
+    --------
+    >>> slopes(np.array([500.0, 500.0]), np.array([0.1, 0.4])).round(2).tolist()
+    [1.6, 0.4]
+    """
+    mass = size * share
+    total = mass.sum(axis=-1, keepdims=True)
+    return np.asarray(size * mass[..., ::-1] / np.maximum(total, 1e-300) ** 2)
+
+
+def effective_counts(size: Float, hits: Float, labels: Float) -> tuple[Float, Float]:
+    """Scale counts so that binomial variances become those of draws without replacement.
+
+    Examples
+    --------
+    >>> hits, labels = effective_counts(np.array([101.0]), np.array([10.0]), np.array([51.0]))
+    >>> labels.tolist()
+    [102.0]
+    """
+    left = np.maximum(size - labels, 1e-6)
+    scale = np.maximum(size - 1, 1e-6) / left
+    return hits * scale, labels * scale
+
+
+def _score(size: Float, hits: Float, labels: Float, m: Float, between: float) -> Float:
+    """Signed score statistic of "the rate is m": positive when the sample's rate is above m."""
+    n0, n1 = labels[..., 0], labels[..., 1]
+    s0, s1 = hits[..., 0], hits[..., 1]
+    w0, w1 = size[..., 0] * m, size[..., 1] * (1 - m)
+    seen = s0 + s1
+    # Constrained estimate: pi_0 = w1 x, pi_1 = w0 x; the smaller root of a quadratic, written so that
+    # neither weight is divided by.
+    b = seen * (w0 + w1) + w0 * (n1 - s1) + w1 * (n0 - s0)
+    root = np.sqrt(np.maximum(b * b - 4 * w0 * w1 * (n0 + n1) * seen, 0.0))
+    x = 2 * seen / np.maximum(b + root, 1e-300)
+    p0, p1 = np.minimum(w1 * x, 1.0), np.minimum(w0 * x, 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        contrast = np.where(n1 > 0, w1 * s1 / n1, 0.0) - np.where(n0 > 0, w0 * s0 / n0, 0.0)
+        variance = w1 * w1 * p1 * (1 - p1) / n1 + w0 * w0 * p0 * (1 - p0) / n0
+        if between:
+            total = size.sum(axis=-1)
+            spread = (1 - m) * p1 + m * p0
+            variance = variance + size[..., 0] * size[..., 1] / total * spread * spread
+        return np.asarray(contrast / np.sqrt(np.maximum(variance, 1e-300)))
+
+
+def rate_limits(
+    size: Float, hits: Float, labels: Float, z: float | Float, *, population: bool = False
+) -> tuple[Float, Float, Float]:
+    """Rate of each group with its score limits at ``z`` standard errors: (rate, low, high).
+
+    With ``population`` the pool itself is taken as a sample: labels are then draws from the population's
+    strata and the strata's sizes are random too. Otherwise the limits are for the pool's own rate and
+    shrink to it as the strata are exhausted.
+
+    Examples
+    --------
+    >>> size, hits, labels = np.array([600.0, 400.0]), np.array([5.0, 30.0]), np.array([50.0, 50.0])
+    >>> [round(float(v), 3) for v in rate_limits(size, hits, labels, 1.645)]
+    [0.8, 0.675, 0.889]
+    """
+    rate = rates(size, hits, labels)
+    if not population:
+        hits, labels = effective_counts(size, hits, labels)
+    # A stratum without rows says nothing and needs nothing: give it one unseen label's worth of room.
+    labels = np.where(size > 0, labels, 1.0)
+    between = 1.0 if population else 0.0
+    unknown = np.isnan(rate) | (labels <= 0).any(axis=-1)
+    point = np.where(unknown, 0.5, rate)
+    zs = np.broadcast_to(np.asarray(z, dtype=np.float64), point.shape)
+    out = []
+    for end in (0.0, 1.0):
+        inside, outside = point.copy(), np.full_like(point, end)
+        for _ in range(_STEPS):
+            middle = (inside + outside) / 2
+            within = np.abs(_score(size, hits, labels, middle, between)) < zs
+            inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
+        limit = outside
+        at_end = np.abs(_score(size, hits, labels, np.full_like(point, end), between)) < zs
+        limit = np.where(at_end | unknown, end, limit)
+        out.append(limit)
+    return rate, out[0], out[1]

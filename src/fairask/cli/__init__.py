@@ -1,0 +1,22 @@
+"""The command line: ``fairask --help``. One file a command; heavy imports wait until a command runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from fairask.cli._errors import guarded
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 130 interrupted."""
+
+    def run() -> object:
+        from fairask.cli._app import app
+
+        return app(args=None if argv is None else list(argv), prog_name="fairask")
+
+    # The app guards its own commands; this guards its import, which needs an extra.
+    sys.exit(guarded(run, debug="--debug" in (sys.argv if argv is None else argv)))

@@ -1,0 +1,5 @@
+"""``python -m fairask.cli``."""
+
+from fairask.cli import main
+
+main()

@@ -1,0 +1,69 @@
+"""``fairask demo``: FARE against passive sampling on a table that comes with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairask.cli import _options as opt
+
+__all__ = ["demo", "register"]
+
+DATASET, TRIALS, BUDGET, BATCH, TOLERANCE = "adult", 20, 700, 100, 0.1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo")(demo)
+
+
+def demo(
+    dataset: Annotated[str, typer.Option(help="A dataset of `fairask datasets list`.")] = DATASET,
+    trials: opt.Trials = TRIALS,
+    budget: opt.Budget = BUDGET,
+    batch: Annotated[int, typer.Option(help="Labels a batch.")] = BATCH,
+    jobs: opt.Jobs = None,
+    seed: opt.Seed = 0,
+    out: opt.Out = None,
+    figure: opt.Figure = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+    no_color: opt.NoColor = False,
+) -> None:
+    """Compare FARE with passive sampling on Adult, and write report.html (half a minute)."""
+    from fairask.cli._compare import Setup, pool_size
+    from fairask.cli._methods import chosen
+    from fairask.cli._play import BASELINE_FACTOR, Output, check_counts, data_hash, play
+    from fairask.cli.datasets import loaded
+
+    output = Output(out or (None if as_json else Path("report.html")), figure, quiet, as_json, no_color)
+    output.check()
+    data = loaded(dataset)
+    rows = len(data.y)
+    check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows)
+    setup = Setup(
+        data.X,
+        data.y,
+        data.groups,
+        metric="tprp",
+        tolerance=TOLERANCE,
+        budget=budget,
+        batch=batch,
+        baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
+        seed=seed,
+    )
+    play(
+        setup,
+        chosen(None),
+        trials=trials,
+        jobs=jobs,
+        output=output,
+        title=data.name.capitalize(),
+        target=data.target,
+        protected=data.protected,
+        command=f"fairask demo --dataset {dataset} --trials {trials} "
+        f"--budget {budget} --batch {batch} --seed {seed}",
+        digest=data_hash(data.X, data.y, data.groups),
+    )

@@ -1,0 +1,136 @@
+"""``fairask simulate``: how many labels would a method save on a table whose labels are known."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairask.cli import _options as opt
+from fairask.cli._errors import WrongUse
+
+__all__ = ["register", "simulate"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    table: Annotated[Path, typer.Argument(help="A labelled CSV or Parquet file.")],
+    label: Annotated[str, typer.Option(help="The column to predict.")],
+    protected: Annotated[str, typer.Option(help="The column whose groups are to be treated alike.")],
+    positive: Annotated[str | None, typer.Option(help="The label's value that counts as 1.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Columns to leave out: a,b (or repeat the option).")
+    ] = None,
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="Compare this with passive sampling; repeat for more.")
+    ] = None,
+    metric: Annotated[str, typer.Option(help="tprp, fprp, eo or dp.")] = "tprp",
+    tolerance: Annotated[float, typer.Option(help="Difference between groups to stay within.")] = 0.1,
+    budget: Annotated[int | None, typer.Option(help="Labels a run; default 700, or half the pool.")] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Labels a batch; default a seventh of the budget.")
+    ] = None,
+    trials: opt.Trials = 10,
+    jobs: opt.Jobs = None,
+    seed: opt.Seed = 0,
+    encoding: Annotated[str, typer.Option(help="Of a CSV file, e.g. latin-1.")] = "utf-8",
+    exclude_protected: Annotated[
+        bool, typer.Option("--exclude-protected", help="Keep the protected column out of the features.")
+    ] = False,
+    out: opt.Out = None,
+    figure: opt.Figure = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+    no_color: opt.NoColor = False,
+) -> None:
+    """Compare methods on your own labelled table, before paying for labels."""
+    from fairask.cli._compare import Setup, pool_size
+    from fairask.cli._methods import chosen
+    from fairask.cli._play import BASELINE_FACTOR, Output, check_counts, play
+    from fairask.tables import read_labelled
+
+    methods = chosen(strategy)
+    _check_goal(metric, tolerance)
+    output = Output(out or (None if as_json else Path("report.html")), figure, quiet, as_json, no_color)
+    output.check()
+    data = read_labelled(
+        table,
+        encoding=encoding,
+        label=label,
+        protected=protected,
+        positive=positive,
+        drop=drop or (),
+        exclude_protected=exclude_protected,
+    )
+    rows = len(data.y)
+    budget = min(700, pool_size(rows) // 2) if budget is None else budget
+    batch = max(1, round(budget / 7)) if batch is None else batch
+    check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows)
+    setup = Setup(
+        data.X,
+        data.y,
+        data.groups,
+        metric=metric,
+        tolerance=tolerance,
+        budget=budget,
+        batch=batch,
+        baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
+        seed=seed,
+        stratify=True,
+    )
+    again = [
+        "fairask",
+        "simulate",
+        str(table),
+        "--label",
+        label,
+        "--protected",
+        protected,
+        "--positive",
+        data.positive,
+    ]
+    again += [word for name in drop or () for word in ("--drop", name)]
+    again += [word for name in strategy or () for word in ("--strategy", name)]
+    again += [
+        "--metric",
+        metric,
+        "--tolerance",
+        f"{tolerance:g}",
+        "--budget",
+        str(budget),
+        "--batch",
+        str(batch),
+    ]
+    again += ["--trials", str(trials), "--seed", str(seed)]
+    again += ["--encoding", encoding] if encoding != "utf-8" else []
+    again += ["--exclude-protected"] if exclude_protected else []
+    play(
+        setup,
+        methods,
+        trials=trials,
+        jobs=jobs,
+        output=output,
+        title=table.name,
+        target=f"{label} = {data.positive}",
+        protected=protected,
+        command=shlex.join(again),
+        digest=data.digest,
+        notes=data.notes,
+        savings=True,
+    )
+
+
+def _check_goal(metric: str, tolerance: float) -> None:
+    from fairask.exceptions import suggest
+    from fairask.metrics import METRICS
+
+    if metric not in METRICS:
+        raise WrongUse(f"unknown metric {metric!r}", f"--metric: {suggest(metric, METRICS)}")
+    if not 0 <= tolerance <= 1:
+        raise WrongUse(f"--tolerance {tolerance:g} is outside [0, 1]", "Give a difference of rates, e.g. 0.1")

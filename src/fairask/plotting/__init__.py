@@ -1,0 +1,33 @@
+"""Figures in one style, for the report, the documentation, the benchmark and the studio.
+
+A display computes once and draws later, as in scikit-learn: ``XDisplay.from_...(...).plot(ax=...)``.
+matplotlib is imported when something is drawn.
+"""
+
+from fairask.plotting._curves import LearningCurveDisplay
+from fairask.plotting._rates import GroupRatesDisplay
+from fairask.plotting._sampling import SamplingDisplay
+from fairask.plotting._spend import LabelSpendDisplay
+from fairask.plotting._style import (
+    GROUP_COLORS,
+    INK,
+    METHOD_COLORS,
+    METRIC_NAMES,
+    group_color,
+    method_color,
+    style,
+)
+
+__all__ = [
+    "GROUP_COLORS",
+    "INK",
+    "METHOD_COLORS",
+    "METRIC_NAMES",
+    "GroupRatesDisplay",
+    "LabelSpendDisplay",
+    "LearningCurveDisplay",
+    "SamplingDisplay",
+    "group_color",
+    "method_color",
+    "style",
+]

@@ -1,0 +1,111 @@
+"""Where the labels went: by group and component, against the pool's own shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairask.plotting._style import COMPONENT_COLORS, INK, figure, style, thin
+
+__all__ = ["LabelSpendDisplay"]
+
+_COMPONENT_NAMES = {"uniform": "uniform", "diff": "λ_diff", "fair": "λ_fair", "ranked": "by rank"}
+
+
+@dataclass
+class LabelSpendDisplay:
+    """Shares of the labels by method, group and the component that drew them.
+
+    Parameters
+    ----------
+    shares : dict
+        ``{method: {group: {component: share of the labels}}}``.
+    pool : dict of str to float
+        Share of each group in the pool.
+    names : dict of str to str
+        What to call the methods.
+
+    Examples
+    --------
+    >>> counts = {"fare": {"a": {"diff": 30, "fair": 20}, "b": {"fair": 50}}}
+    >>> display = LabelSpendDisplay.from_counts(counts, {"a": 0.9, "b": 0.1}).plot()
+    >>> display.shares["fare"]["a"]
+    {'diff': 0.3, 'fair': 0.2}
+    """
+
+    shares: dict[str, dict[str, dict[str, float]]]
+    pool: Mapping[str, float]
+    names: Mapping[str, str] | None = None
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Mapping[str, Mapping[str, Mapping[str, float]]],
+        pool: Mapping[str, float],
+        *,
+        names: Mapping[str, str] | None = None,
+    ) -> LabelSpendDisplay:
+        """Turn label counts ``{method: {group: {component: count}}}`` into shares."""
+        shares = {}
+        for method, by_group in counts.items():
+            total = sum(sum(by_component.values()) for by_component in by_group.values())
+            if not total:
+                raise ValueError(f"counts of {method!r} are all zero")
+            shares[method] = {g: {c: n / total for c, n in by.items()} for g, by in by_group.items()}
+        return cls(shares, pool, names)
+
+    def plot(self, ax: Any = None) -> LabelSpendDisplay:
+        """Draw one bar a method and group, stacked by component, with a tick at the pool's share."""
+        groups = list(self.pool)
+        n = len(self.shares)
+        with style():
+            if ax is None:
+                self.figure_, ax = figure(1, 1, (7.4, 0.9 + n * (0.34 * len(groups) + 0.3)))
+            else:
+                self.figure_ = ax.figure
+            self.ax_ = ax
+            ticks, words, seen = [], [], {}
+            for m, (method, by_group) in enumerate(self.shares.items()):
+                base = m * (len(groups) + 0.9)
+                ax.annotate(
+                    (self.names or {}).get(method, method),
+                    (0, base - 0.72),
+                    xytext=(2, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=10,
+                    fontweight="bold",
+                )
+                for g, group in enumerate(groups):
+                    y, left = base + g, 0.0
+                    for component, share in sorted(by_group.get(group, {}).items(), key=_order):
+                        color = COMPONENT_COLORS.get(component, COMPONENT_COLORS["ranked"])
+                        seen[component] = ax.barh(y, share, 0.72, left=left, color=color)
+                        left += share
+                    pool = ax.plot([self.pool[group]] * 2, [y - 0.44, y + 0.44], color=INK, linewidth=2.2)[0]
+                    ticks.append(y)
+                    words.append(group)
+            ax.set_yticks(ticks, words)
+            ax.tick_params(axis="y", length=0)
+            ax.set_ylim(n * (len(groups) + 0.9) - 1.2, -1.15)
+            ax.set_xlim(0, min(1.0, 1.08 * max([ax.dataLim.x1, *self.pool.values()])))
+            ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f} %")
+            ax.set_xlabel("share of the labels")
+            thin(ax, y=False)
+            handles = [seen[c] for c in sorted(seen, key=lambda c: _order((c, 0.0)))]
+            labels = [_COMPONENT_NAMES.get(c, c) for c in sorted(seen, key=lambda c: _order((c, 0.0)))]
+            ax.figure.legend(
+                [*handles, pool],
+                [*labels, "share of the pool"],
+                loc="outside upper left",
+                ncols=5,
+                frameon=False,
+                fontsize=9.5,
+            )
+        return self
+
+
+def _order(item: tuple[str, float]) -> tuple[int, str]:
+    known = list(COMPONENT_COLORS)
+    return (known.index(item[0]) if item[0] in known else len(known), item[0])

@@ -1,0 +1,153 @@
+"""Colours, text sizes and small helpers that every figure shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "COMPONENT_COLORS",
+    "FORBIDDEN",
+    "GROUP_COLORS",
+    "INK",
+    "METHOD_COLORS",
+    "METRIC_NAMES",
+    "figure",
+    "group_color",
+    "method_color",
+    "spread",
+    "style",
+    "thin",
+]
+
+#: Text, axes and the passive baseline. Not quite black, so that a page can swap it for its own text colour.
+INK = "#111111"
+#: Okabe-Ito, one colour a method wherever it is drawn. Its black is ``INK``.
+METHOD_COLORS = {
+    "fare": "#0072B2",
+    "fare_diff": "#E69F00",
+    "passive": INK,
+    "group_balanced": "#009E73",
+    "uncertainty": "#56B4E9",
+    "fal": "#CC79A7",
+    "falcur": "#D55E00",
+    "panda": "#F0E442",
+}
+#: For methods without a fixed colour; also drawn dashed, since a hue is shared.
+_OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+#: Paul Tol's muted scheme: none of these is a method's colour.
+GROUP_COLORS = ("#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#88CCEE")
+#: Draws by component, neither a method's nor a group's colour; names without an entry take the last.
+COMPONENT_COLORS = {"uniform": "#B8B8B8", "diff": "#5E4FA2", "fair": "#BCA9DC", "ranked": "#8A8A8A"}
+FORBIDDEN = "#D55E00"
+
+METRIC_NAMES = {
+    "tprp": "difference of true positive rates",
+    "fprp": "difference of false positive rates",
+    "eo": "equalized odds difference",
+    "dp": "difference of selection rates",
+}
+
+
+def method_color(name: str, position: int = 0) -> str:
+    """Return a method's colour; one without a fixed colour takes that of its ``position`` among such.
+
+    Examples
+    --------
+    >>> method_color("fare"), method_color("mine", 1)
+    ('#0072B2', '#CC79A7')
+    """
+    return METHOD_COLORS.get(name, _OTHERS[position % len(_OTHERS)])
+
+
+def group_color(position: int) -> str:
+    """Return the colour of the group at ``position`` in sorted order.
+
+    Examples
+    --------
+    >>> group_color(0) in METHOD_COLORS.values()
+    False
+    """
+    return GROUP_COLORS[position % len(GROUP_COLORS)]
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in this package's style; names are plain text, so a ``$`` in a column name is a ``$``.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> with style():
+    ...     matplotlib.rcParams["text.parse_math"]
+    False
+    """
+    import matplotlib
+
+    settings: Any = {
+        "font.size": 11,
+        "axes.titlesize": 11,
+        "axes.titlelocation": "left",
+        "axes.titleweight": "bold",
+        "axes.labelsize": 11,
+        "xtick.labelsize": 10,
+        "ytick.labelsize": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.facecolor": "none",
+        "grid.color": "#808080",
+        "grid.alpha": 0.2,
+        "lines.linewidth": 2.0,
+        "text.parse_math": False,
+        "svg.fonttype": "none",
+    }
+    settings |= dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"),
+        INK,
+    )
+    with matplotlib.rc_context(settings):
+        yield
+
+
+def figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
+    """Make a figure that no window system or pyplot state knows of, and its axes."""
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=size, layout="constrained")
+    return made, made.subplots(rows, columns, **options)
+
+
+def spread(positions: Sequence[float], gap: float) -> list[float]:
+    """Move label positions apart until neighbours are ``gap`` or more away, keeping their order and mean.
+
+    Examples
+    --------
+    >>> [round(p, 3) for p in spread([0.0, 0.1, 2.0], 0.5)]
+    [-0.2, 0.3, 2.0]
+    """
+    order = np.argsort(positions, kind="stable")
+    blocks: list[list[float]] = []  # [centre, labels]: labels that touch move as one
+    for i in order:
+        blocks.append([float(positions[i]), 1.0])
+        while len(blocks) > 1 and blocks[-1][0] - blocks[-2][0] < gap * (blocks[-1][1] + blocks[-2][1]) / 2:
+            (a, m), (b, n) = blocks[-2], blocks[-1]
+            blocks[-2:] = [[(a * m + b * n) / (m + n), m + n]]
+    placed = [centre + gap * (j - (n - 1) / 2) for centre, n in blocks for j in range(int(n))]
+    out = [0.0] * len(placed)
+    for i, position in zip(order, placed, strict=True):
+        out[int(i)] = position
+    return out
+
+
+def thin(ax: Axes, *, x: bool = True, y: bool = True) -> None:
+    """Keep grid lines only along the axes asked for."""
+    ax.xaxis.grid(x)
+    ax.yaxis.grid(y)

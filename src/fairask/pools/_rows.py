@@ -1,0 +1,79 @@
+"""Sets of row numbers, and numbers that break ties between rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairask.metrics import Int
+
+__all__ = ["nth_left", "row_set", "tie_breakers", "within"]
+
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+def row_set(rows: ArrayLike, n_rows: int) -> Int:
+    """Row numbers sorted and without repeats: eight bytes for each row in it, none for the others.
+
+    Examples
+    --------
+    >>> row_set([5, 1, 5], 10).tolist()
+    [1, 5]
+    """
+    given = np.asarray(rows)
+    if given.size and given.dtype.kind not in "iu":
+        raise ValueError(f"rows must be whole numbers, got {given.dtype}")
+    found = np.unique(given.astype(np.int64))
+    if len(found) and (found[0] < 0 or found[-1] >= n_rows):
+        bad = found[0] if found[0] < 0 else found[-1]
+        raise ValueError(f"no row {bad}: the pool has rows 0 to {n_rows - 1}")
+    return found
+
+
+def within(rows: Int, start: int, stop: int) -> Int:
+    """The part of a row set from ``start`` up to ``stop``, counted from ``start``.
+
+    Examples
+    --------
+    >>> within(np.array([1, 5, 9]), 4, 9).tolist()
+    [1]
+    """
+    first, last = np.searchsorted(rows, [start, stop])
+    return np.asarray(rows[first:last] - start)
+
+
+def nth_left(excluded: Int, ranks: Int) -> Int:
+    """Row numbers of the ``ranks``-th rows that are not in a row set.
+
+    Examples
+    --------
+    >>> nth_left(np.array([0, 2]), np.array([0, 1])).tolist()
+    [1, 3]
+    """
+    return np.asarray(ranks + np.searchsorted(excluded - np.arange(len(excluded)), ranks, side="right"))
+
+
+def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:
+    """One number a row that depends on its row number and the seed alone.
+
+    The finaliser of SplitMix64 (Steele, Lea and Flood 2014) is one to one: no two rows tie.
+
+    Examples
+    --------
+    >>> whole, part = tie_breakers(np.arange(4), 7), tie_breakers(np.arange(2, 4), 7)
+    >>> bool((whole[2:] == part).all())
+    True
+    """
+    with np.errstate(over="ignore"):
+        z: Any = rows.astype(np.uint64) + _mix(np.uint64(seed))
+        return np.asarray(_mix(z), dtype=np.uint64)
+
+
+def _mix(z: Any) -> Any:
+    with np.errstate(over="ignore"):
+        z = z + _MIX[0]
+        z = (z ^ (z >> np.uint64(30))) * _MIX[1]
+        z = (z ^ (z >> np.uint64(27))) * _MIX[2]
+        return z ^ (z >> np.uint64(31))

@@ -1,0 +1,111 @@
+"""When to stop asking: small rules with one method, to be combined.
+
+A rule looks at a learner and returns the reason to stop, or None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+__all__ = ["AnyOf", "Budget", "Certified", "Plateau", "StoppingRule"]
+
+
+class StoppingRule(Protocol):
+    """Decides whether a learner has enough labels."""
+
+    def reason(self, learner: Any) -> str | None:
+        """Why to stop now, in words; None to go on."""
+        ...
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Stop when ``labels`` are spent.
+
+    Examples
+    --------
+    >>> from fairask import FairActiveLearner
+    >>> Budget(10).reason(FairActiveLearner(np.eye(4), [0, 1, 0, 1])) is None
+    True
+    """
+
+    labels: int
+
+    def reason(self, learner: Any) -> str | None:
+        """See :class:`StoppingRule`."""
+        spent = len(learner.labelled_indices_)
+        return f"the budget of {self.labels} labels is spent" if spent >= self.labels else None
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """Stop when a column of the history has not fallen by ``by`` for ``rounds`` rounds.
+
+    The default column is the model's own estimate of its error: for the calibrated oracle that comes from
+    probabilities of rows that did not train them, so it does not fall for ever.
+
+    Examples
+    --------
+    >>> Plateau(rounds=2).reason_for([0.30, 0.20, 0.199, 0.1995])
+    'error has not fallen by 0.002 in 2 rounds'
+    """
+
+    rounds: int = 3
+    by: float = 0.002
+    column: str = "error"
+
+    def reason(self, learner: Any) -> str | None:
+        """See :class:`StoppingRule`."""
+        history = learner.history_
+        if history and self.column not in history:
+            raise ValueError(f"column={self.column!r} is not in the history; known: {', '.join(history)}")
+        return self.reason_for(history.get(self.column, []))
+
+    def reason_for(self, values: Any) -> str | None:
+        """The rule on a plain sequence."""
+        values = np.asarray(values, dtype=np.float64)
+        if (
+            len(values) <= self.rounds
+            or values[: -self.rounds].min() - values[-self.rounds :].min() >= self.by
+        ):
+            return None
+        return f"{self.column} has not fallen by {self.by} in {self.rounds} rounds"
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Stop when the current model has been audited and is certified.
+
+    Examples
+    --------
+    >>> from fairask import FairActiveLearner
+    >>> Certified().reason(FairActiveLearner(np.eye(4), [0, 1, 0, 1])) is None
+    True
+    """
+
+    def reason(self, learner: Any) -> str | None:
+        """See :class:`StoppingRule`."""
+        certificate = learner.certificate_
+        if certificate is None or certificate.verdict != "certified":
+            return None
+        return f"the model is certified: violation at most {certificate.upper:.3f}"
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """Stop when any of the rules says so.
+
+    Examples
+    --------
+    >>> AnyOf((Budget(100), Plateau())).rules[0]
+    Budget(labels=100)
+    """
+
+    rules: tuple[StoppingRule, ...]
+
+    def reason(self, learner: Any) -> str | None:
+        """See :class:`StoppingRule`."""
+        return next((reason for rule in self.rules if (reason := rule.reason(learner))), None)

@@ -1,0 +1,207 @@
+"""Clusters whose group shares are those of the whole: two ways from k-means to there."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from fairask.metrics import Float, Int
+
+__all__ = ["capacity_clusters", "fair_kmeans", "plain_kmeans", "share_gap"]
+
+_BLOCK = 1024
+#: Lloyd iterations of the start; what follows moves the points again.
+_START_ITER = 10
+
+
+def plain_kmeans(X: Float, k: int, rng: np.random.Generator) -> Int:
+    """Cluster of each row by ordinary k-means.
+
+    Examples
+    --------
+    >>> labels = plain_kmeans(np.array([[0.0], [0.1], [9.0]]), 2, np.random.default_rng(0))
+    >>> bool(labels[0] == labels[1] != labels[2])
+    True
+    """
+    k = min(k, len(np.unique(X, axis=0)) if len(X) <= 4 * k else k)
+    if k == 1:
+        return np.zeros(len(X), dtype=np.int64)
+    seed = int(rng.integers(2**31))
+    fitted = KMeans(k, n_init=1, max_iter=_START_ITER, init="k-means++", random_state=seed).fit(X)
+    return np.asarray(fitted.labels_, dtype=np.int64)
+
+
+def share_gap(labels: Int, groups: Int, n_groups: int) -> float:
+    """Mean over rows of how far their cluster's group shares are from the whole's (total variation).
+
+    Examples
+    --------
+    >>> share_gap(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), 2)
+    0.0
+    """
+    counts = _counts(labels, groups, int(labels.max()) + 1, n_groups)
+    size = counts.sum(axis=1)
+    expected = size[:, None] * counts.sum(axis=0) / len(labels)
+    return float(0.5 * np.abs(counts - expected).sum() / len(labels))
+
+
+def _counts(labels: Int, groups: Int, k: int, n_groups: int) -> Float:
+    flat = np.bincount(labels * n_groups + groups, minlength=k * n_groups)
+    return flat.reshape(k, n_groups).astype(np.float64)
+
+
+def _sums(X: Float, labels: Int, k: int) -> Float:
+    sums = np.zeros((k, X.shape[1]))
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(k))
+    present = np.bincount(labels, minlength=k) > 0
+    sums[present] = np.add.reduceat(X[order], starts[present], axis=0)
+    return sums
+
+
+def _squared(X: Float, centres: Float) -> Float:
+    squared = (X * X).sum(axis=1)[:, None] - 2.0 * X @ centres.T + (centres * centres).sum(axis=1)
+    return np.asarray(np.maximum(squared, 0.0))
+
+
+def fair_kmeans(
+    X: Float,
+    groups: Int,
+    n_groups: int,
+    k: int,
+    rng: np.random.Generator,
+    weight: float | None = None,
+    passes: int = 5,
+) -> Int:
+    """Minimise the FairKM objective by reassigning points in turn, from ordinary k-means.
+
+    ``sum_C sum_{x in C} |x - mu_C|^2 + weight * sum_C (|C|/n)^2 sum_s (share_C(s) - share(s))^2 / groups``.
+
+    Distances are taken a block of points at a time, to the centres at the block's start; the fairness term
+    of every move is exact.
+
+    Parameters
+    ----------
+    weight : float, optional
+        Price of unequal shares (lambda); None is ``(n / k)^2`` times the total variance of ``X``, so that
+        the clusters do not depend on the features' scale.
+    passes : int
+        Times each point is looked at; fewer if none moves.
+
+    Examples
+    --------
+    >>> X, groups = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
+    >>> labels = fair_kmeans(X, groups, 2, 2, np.random.default_rng(0), weight=1e3)
+    >>> share_gap(labels, groups, 2)
+    0.0
+    """
+    labels = plain_kmeans(X, k, rng)
+    k, n = int(labels.max()) + 1, len(X)
+    if weight is None:
+        weight = (n / k) ** 2 * float(X.var(axis=0).sum())
+    price = weight / (n * n * n_groups)
+    share = np.bincount(groups, minlength=n_groups) / n
+    counts, sums = _counts(labels, groups, k, n_groups), _sums(X, labels, k)
+    size = counts.sum(axis=1)
+    for _ in range(passes):
+        moved = 0
+        for start in range(0, n, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            distance = _squared(X[block], sums / np.maximum(size, 1.0)[:, None])
+            for i in _movable(distance, labels[block], groups[block], counts, size, share, price):
+                row = start + int(i)
+                home, group = labels[row], groups[row]
+                cost = _move_costs(
+                    distance[i][None], labels[row : row + 1], group, counts, size, share, price
+                )
+                to = int(cost[0].argmin())
+                if cost[0, to] >= -1e-9 or size[home] <= 1:
+                    continue
+                labels[row] = to
+                counts[home, group] -= 1
+                counts[to, group] += 1
+                size[home] -= 1
+                size[to] += 1
+                sums[home] -= X[row]
+                sums[to] += X[row]
+                moved += 1
+        if not moved:
+            break
+    return labels
+
+
+def _movable(
+    distance: Float, home: Int, groups: Int, counts: Float, size: Float, share: Float, price: float
+) -> Int:
+    """Points of a block that would gain by moving, as things stand at its start."""
+    better = np.zeros(len(home), dtype=bool)
+    for group in np.unique(groups):
+        of = np.flatnonzero(groups == group)
+        costs = _move_costs(distance[of], home[of], int(group), counts, size, share, price)
+        better[of] = costs.min(axis=1) < -1e-9
+    return np.flatnonzero(better)
+
+
+def _move_costs(
+    distance: Float, home: Int, group: int, counts: Float, size: Float, share: Float, price: float
+) -> Float:
+    """Change of the objective when points of one group go from their cluster to each other: (points, k)."""
+    # A cluster's fairness term is price * sum_s e_s^2 with the excess e_s = count_s - size * share_s.
+    excess = counts - size[:, None] * share
+    step = -share.copy()
+    step[group] += 1.0
+    enter = price * (2.0 * excess @ step + step @ step)
+    leave = price * (-2.0 * excess @ step + step @ step)
+    rows = np.arange(len(home))
+    with np.errstate(divide="ignore"):
+        out = np.where(size > 1, size / np.maximum(size - 1.0, 1e-300), 0.0)
+    cost = distance * (size / (size + 1.0)) + enter
+    cost -= (distance[rows, home] * out[home] - leave[home])[:, None]
+    cost[rows, home] = 0.0
+    return cost
+
+
+def capacity_clusters(
+    X: Float, groups: Int, n_groups: int, k: int, rng: np.random.Generator, sweeps: int = 10
+) -> Int:
+    """K-means, then sweeps in which each point goes to the nearest cluster with room for its group.
+
+    A cluster has room while the group's share in it, the point included, is at most its share in the whole.
+    A point for which no cluster has room stays. Sweeps end when no point moves.
+
+    Examples
+    --------
+    >>> X, groups = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
+    >>> labels = capacity_clusters(X, groups, 2, 2, np.random.default_rng(0))
+    >>> share_gap(labels, groups, 2) < 0.5
+    True
+    """
+    labels = plain_kmeans(X, k, rng)
+    k = int(labels.max()) + 1
+    share = np.bincount(groups, minlength=n_groups) / len(X)
+    counts = _counts(labels, groups, k, n_groups)
+    size = counts.sum(axis=1)
+    for _ in range(sweeps):
+        moved = 0
+        centres = _sums(X, labels, k) / np.maximum(size, 1.0)[:, None]
+        for start in range(0, len(X), _BLOCK):
+            nearness = _squared(X[start : start + _BLOCK], centres)
+            for i, distance in enumerate(nearness):
+                row = start + i
+                home, group = labels[row], groups[row]
+                room = counts[:, group] + 1.0 <= share[group] * (size + 1.0) + 1e-9
+                room[home] = counts[home, group] <= share[group] * size[home] + 1e-9
+                if not room.any():
+                    continue
+                to = int(np.where(room, distance, np.inf).argmin())
+                if to == home or size[home] <= 1:
+                    continue
+                labels[row] = to
+                counts[home, group] -= 1
+                counts[to, group] += 1
+                size[home] -= 1
+                size[to] += 1
+                moved += 1
+        if not moved:
+            break
+    return labels

@@ -1,0 +1,196 @@
+"""The plain logistic regression that FAL, FAL-CUR and Falcon fit for themselves, and its refits.
+
+Their authors train ridge logistic regression (C = 1) without a constraint. Asking "what would the model
+become if row u had label y" for every candidate u and both labels is what makes FAL slow; here all those
+refits are solved at once, since each differs from the current problem by one row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+from fairask.metrics import Float, Int, check_metric
+from fairask.oracle._logistic import INTERCEPT_RIDGE, solve_logistic, with_intercept
+from fairask.pool import Pool
+
+__all__ = ["Disparity", "PlainModel", "entropy", "fit_plain", "numeric", "scaled", "scores"]
+
+#: Refits are held in blocks of about this many candidates times labelled rows.
+_BLOCK = 1 << 22
+
+
+def numeric(X: Any, strategy: str) -> Float:
+    """Return features as an array of floats, or raise naming the strategy that needs them.
+
+    Examples
+    --------
+    >>> numeric([[1, 2]], "fal")
+    array([[1., 2.]])
+    """
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"strategy {strategy!r} needs a pool of numbers: {error}") from error
+
+
+def entropy(p: Float) -> Float:
+    """Entropy in bits of a label that is 1 with probability ``p``.
+
+    Examples
+    --------
+    >>> entropy(np.array([0.0, 0.5])).tolist()
+    [0.0, 1.0]
+    """
+    return np.asarray((xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)) / -np.log(2.0) + 0.0)
+
+
+def scaled(values: Float) -> Float:
+    """Scale to [0, 1]; constant values give 0.
+
+    Examples
+    --------
+    >>> scaled(np.array([1.0, 3.0])).tolist(), scaled(np.array([2.0, 2.0])).tolist()
+    ([0.0, 1.0], [0.0, 0.0])
+    """
+    low, high = values.min(), values.max()
+    return (values - low) / (high - low) if high > low else np.zeros(len(values))
+
+
+@dataclass(frozen=True)
+class PlainModel:
+    """A fitted logistic regression with the rows it was fitted on.
+
+    Attributes
+    ----------
+    X1, y, weight : ndarray
+        Labelled rows with the intercept's column, their labels and how often each counts.
+    beta : ndarray of shape (d,)
+        Coefficients, the intercept last.
+    penalty : ndarray of shape (d,)
+        Ridge on the *sum* of losses.
+    """
+
+    X1: Float
+    y: Float
+    weight: Float
+    beta: Float
+    penalty: Float
+
+    def refit(self, U: Float, steps: int) -> Float:
+        """Coefficients after adding each row of ``U`` with label 0 and with label 1: (rows, 2, d).
+
+        With the other rows' loss replaced by its second-order expansion at the current fit, the new row's
+        loss kept as it is, the refit moves along ``H^-1 u`` by the root of one scalar equation. Further
+        steps keep H and renew the other rows' gradient; their fixed point is the exact refit.
+
+        Examples
+        --------
+        >>> model = fit_plain(np.array([[-1.0], [0.0], [1.0]]), np.array([0.0, 1.0, 1.0]))
+        >>> added = fit_plain(np.array([[-1.0], [0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 1.0, 0.0]))
+        >>> bool(np.allclose(model.refit(np.array([[2.0]]), 12)[0, 0], added.beta, atol=1e-3))
+        True
+        """
+        U1 = with_intercept(U)
+        p = expit(self.X1 @ self.beta)
+        curvature = self.weight * p * (1.0 - p)
+        inverse = np.linalg.inv((self.X1.T * curvature) @ self.X1 + np.diag(self.penalty))
+        block = max(1, _BLOCK // max(len(self.X1), 1))
+        parts = [self._refit(U1[i : i + block], inverse, steps) for i in range(0, len(U1), block)]
+        return np.concatenate(parts)
+
+    def _refit(self, U1: Float, inverse: Float, steps: int) -> Float:
+        HU = U1 @ inverse
+        stretch = (HU * U1).sum(axis=1)[:, None]
+        label = np.array([0.0, 1.0])
+        base = np.broadcast_to(self.beta, (len(U1), 2, len(self.beta)))
+        score = (U1 @ self.beta)[:, None] + np.zeros(2)
+        beta = base + _pull(score, stretch, label)[:, :, None] * HU[:, None, :]
+        for _ in range(steps - 1):
+            residual = (expit(beta @ self.X1.T) - self.y) * self.weight
+            base = beta - (residual @ self.X1 + self.penalty * beta) @ inverse
+            score = (base * U1[:, None, :]).sum(axis=2)
+            beta = base + _pull(score, stretch, label)[:, :, None] * HU[:, None, :]
+        return np.asarray(beta)
+
+
+def _pull(score: Float, stretch: Float, label: Float) -> Float:
+    """Root t of ``t = label - expit(score + t * stretch)``, which lies between label - 1 and label."""
+    low, high = np.broadcast_to(label - 1.0, score.shape).copy(), np.broadcast_to(label, score.shape).copy()
+    t = 0.5 * (low + high)
+    for _ in range(12):
+        p = expit(score + t * stretch)
+        excess = t - label + p
+        low, high = np.where(excess < 0, t, low), np.where(excess < 0, high, t)
+        newton = t - excess / (1.0 + stretch * p * (1.0 - p))
+        t = np.where((newton >= low) & (newton <= high), newton, 0.5 * (low + high))
+    return t
+
+
+def fit_plain(X: Float, y: Float, weight: Float | None = None) -> PlainModel:
+    """Fit logistic regression with C = 1, the intercept free.
+
+    Examples
+    --------
+    >>> fit_plain(np.array([[-1.0], [1.0]]), np.array([0.0, 1.0])).beta.round(2) + 0.0
+    array([0.67, 0.  ])
+    """
+    X1 = with_intercept(X)
+    weight = np.ones(len(y)) if weight is None else weight
+    total = float(weight.sum())
+    fit = solve_logistic(X1, y[None, :], weight[None, :], ridge=1.0 / total, tol=1e-9)
+    penalty = np.ones(X1.shape[1])
+    penalty[-1] = INTERCEPT_RIDGE * total
+    return PlainModel(X1, y, weight, fit.beta[0], penalty)
+
+
+def scores(pool: Pool, beta: Float) -> Float:
+    """Linear scores of the pool's available rows, without copying their features."""
+    return np.asarray(np.asarray(pool.X @ beta[:-1], dtype=np.float64)[pool.rows] + beta[-1])
+
+
+class Disparity:
+    """Violation of many linear classifiers on a labelled evaluation set.
+
+    Parameters
+    ----------
+    X, y, groups : ndarray
+        The evaluation set.
+    n_groups : int
+    metric : {"tprp", "fprp", "eo", "dp"}
+
+    Examples
+    --------
+    >>> d = Disparity(np.array([[1.0], [-1.0]]), np.ones(2), np.array([0, 1]), 2)
+    >>> d(np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
+    [1.0, 0.0]
+    """
+
+    def __init__(self, X: Float, y: Float, groups: Int, n_groups: int, metric: str = "tprp") -> None:
+        self.conditions = check_metric(metric)
+        of_condition = np.array([np.ones(len(y), bool) if c is None else y == c for c in self.conditions])
+        used = of_condition.any(axis=0)
+        self.X1 = with_intercept(X[used])
+        member = of_condition[:, used, None] & (groups[used, None] == np.arange(n_groups))
+        self.member = member.astype(np.float64)  # (conditions, rows, groups)
+        count = self.member.sum(axis=1)
+        self.known = count > 0
+        self.count = np.maximum(count, 1.0)
+
+    def rates(self, betas: Float) -> Float:
+        """Rate of predicting 1 by (classifier, condition, group); NaN where the set has no such row."""
+        positive = (betas @ self.X1.T > 0).astype(np.float64)
+        # Whole numbers before the division: equal rates come out exactly equal, and ties stay ties.
+        rates = np.stack([positive @ member for member in self.member], axis=-2) / self.count
+        return np.asarray(np.where(self.known, rates, np.nan))
+
+    def __call__(self, betas: Float) -> Float:
+        """Violation of each classifier; a condition with fewer than two known rates counts as 0."""
+        rates = self.rates(betas)
+        high = np.where(self.known, rates, -np.inf).max(axis=-1)
+        low = np.where(self.known, rates, np.inf).min(axis=-1)
+        both = self.known.sum(axis=-1) >= 2
+        return np.asarray(np.where(both, np.where(both, high, 0.0) - np.where(both, low, 0.0), 0.0).max(-1))

@@ -1,0 +1,185 @@
+"""FAL: fair active learning by expected unfairness (Anahideh, Asudeh and Thirumuruganathan 2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+
+from fairask.metrics import Float, check_metric
+from fairask.pool import Pool
+from fairask.sampling import Proposal
+from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._checks import check_choice, check_share, check_whole
+from fairask.strategies._plain import Disparity, PlainModel, entropy, fit_plain, numeric, scaled, scores
+from fairask.strategies._replay import replay
+from fairask.strategies.passive import uniform_proposal
+
+__all__ = ["Fal"]
+
+_VARIANTS = ("nested", "nested_append", "alpha_aggregate", "fair_by_covariance")
+_ADAPTIVE_STEPS = 11
+
+
+@dataclass(frozen=True)
+class Fal:
+    """Label rows that are uncertain and whose label is expected to make the model fairer.
+
+    The expected unfairness of a row is ``sum_y p_y F(model refitted with (row, y))``, F the violation of a
+    plain logistic regression (C = 1) on the pretraining labels. All refits are solved at once.
+
+    Parameters
+    ----------
+    variant : {"nested", "nested_append", "alpha_aggregate", "fair_by_covariance"}
+        Nested ranks the ``candidates`` most uncertain rows by expected unfairness. Nested-append counts a
+        row twice, in FAL's own model, whose label made F fall. Alpha-aggregate blends uncertainty and
+        expected unfairness over the pool. Fair-by-covariance replaces the refits by the change of the
+        covariance between features and labels.
+    pretrain : int
+        Labels drawn uniformly first; they are also the evaluation set of F.
+    candidates : int
+        Rows of highest entropy that the nested variants consider.
+    alpha : float or "adaptive"
+        Share of uncertainty in the blending variants; "adaptive" moves from 1 to 0 in 11 steps.
+    budget : int, optional
+        Labels in all, which ``alpha="adaptive"`` needs.
+    metric : {"tprp", "fprp", "eo", "dp"}
+        What F measures.
+    refit_steps : int
+        Newton steps of each refit.
+    subsample : int, optional
+        Rows of the pool, drawn uniformly, that alpha-aggregate refits; None is all of them.
+
+    Examples
+    --------
+    >>> Fal(candidates=32).variant
+    'nested'
+    >>> Fal(alpha="adaptive", variant="alpha_aggregate")
+    Traceback (most recent call last):
+        ...
+    ValueError: alpha='adaptive' needs budget, the number of labels in all
+    """
+
+    variant: str = "nested"
+    pretrain: int = 25
+    candidates: int = 64
+    alpha: float | str = 0.6
+    budget: int | None = None
+    metric: str = "tprp"
+    refit_steps: int = 3
+    subsample: int | None = None
+    name: ClassVar[str] = "fal"
+
+    def __post_init__(self) -> None:
+        check_choice(self.variant, "variant", _VARIANTS)
+        check_metric(self.metric)
+        for name in ("pretrain", "candidates", "refit_steps"):
+            check_whole(getattr(self, name), name, 1)
+        if self.subsample is not None:
+            check_whole(self.subsample, "subsample", 1)
+        if self.budget is not None:
+            check_whole(self.budget, "budget", self.pretrain + 1)
+        if self.alpha != "adaptive":
+            check_share(self.alpha, "alpha")
+        elif self.budget is None:
+            raise ValueError("alpha='adaptive' needs budget, the number of labels in all")
+
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+        """See :class:`Strategy`."""
+        if len(labelled) < self.pretrain:
+            return uniform_proposal(pool)
+        labelled = replace(labelled, X=numeric(labelled.X, self.name))
+        known = slice(0, self.pretrain)
+        unfairness = Disparity(
+            labelled.X[known], labelled.y[known], labelled.groups[known], pool.n_groups, self.metric
+        )
+        weight = self._appended(labelled, unfairness) if self.variant == "nested_append" else None
+        model = fit_plain(labelled.X, labelled.y, weight)
+        p = expit(scores(pool, model.beta))
+        # Ties are broken at random, not by position in the table.
+        order = np.lexsort((rng.random(len(pool)), np.abs(p - 0.5)))
+        if self.variant.startswith("nested"):
+            first, rest = order[: self.candidates], order[self.candidates :]
+            expected = self._expected(model, unfairness, pool, first, p[first])
+            first = first[np.argsort(expected, kind="stable")]
+        else:
+            first, rest = self._blended(labelled, model, unfairness, pool, p, order, rng)
+        return Proposal(pool.everything(), ranking=pool.rows[np.concatenate([first, rest])])
+
+    def _expected(
+        self, model: PlainModel, unfairness: Disparity, pool: Pool, at: np.ndarray, p: Float
+    ) -> Float:
+        betas = model.refit(numeric(pool.take(pool.rows[at]), self.name), self.refit_steps)
+        after = unfairness(betas)
+        # Written so that equal outcomes give exactly that outcome: ties must stay ties.
+        return np.asarray(after[:, 0] + p * (after[:, 1] - after[:, 0]))
+
+    def _blended(
+        self,
+        labelled: Labelled,
+        model: PlainModel,
+        unfairness: Disparity,
+        pool: Pool,
+        p: Float,
+        order: np.ndarray,
+        rng: np.random.Generator,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        first, rest = order, order[:0]
+        if self.variant == "fair_by_covariance":
+            gain = _covariance_gain(labelled, model, pool, numeric(pool.X, self.name), p)[first]
+        else:
+            if self.subsample is not None and self.subsample < len(order):
+                drawn = np.zeros(len(order), dtype=bool)
+                drawn[rng.choice(len(order), self.subsample, replace=False)] = True
+                first, rest = order[drawn], order[~drawn]
+            gain = -self._expected(model, unfairness, pool, first, p[first])
+        alpha = self._alpha(len(labelled))
+        value = alpha * scaled(entropy(p[first])) + (1.0 - alpha) * scaled(gain)
+        return first[np.argsort(-value, kind="stable")], rest
+
+    def _alpha(self, n_labels: int) -> float:
+        if self.budget is None or self.alpha != "adaptive":
+            return float(self.alpha)
+        spent = (n_labels - self.pretrain) / (self.budget - self.pretrain)
+        return max(1.0 - int(_ADAPTIVE_STEPS * spent) / (_ADAPTIVE_STEPS - 1), 0.0)
+
+    def _appended(self, labelled: Labelled, unfairness: Disparity) -> Float:
+        """How often each labelled row counts: twice where its label made F fall."""
+
+        def violation(weight: Float) -> float:
+            n = len(weight)
+            return float(unfairness(fit_plain(labelled.X[:n], labelled.y[:n], weight).beta[None])[0])
+
+        def start() -> tuple[Float, float]:
+            weight = np.ones(self.pretrain)
+            return weight, violation(weight)
+
+        def step(state: tuple[Float, float], i: int) -> tuple[Float, float]:
+            weight, before = np.append(state[0], 1.0), state[1]
+            after = violation(weight)
+            if after < before:
+                weight[i] = 2.0
+                after = violation(weight)
+            return weight, after
+
+        kind = f"append {self.pretrain} {self.metric} {labelled.groups.max()}"
+        return replay(labelled, self.pretrain, kind, start, step)[0]
+
+
+def _covariance_gain(labelled: Labelled, model: PlainModel, pool: Pool, X: Float, p: Float) -> Float:
+    """Expected fall of ``sum_i |theta_i s_i| |cov(X_i, Y)|`` when each available row is labelled."""
+    member = pool.groups[:, None] == np.arange(pool.n_groups)
+    # With two groups both indicators have the same |cov|; with more the closest one counts.
+    with_group = np.abs((X - X.mean(axis=0)).T @ (member - member.mean(axis=0)) / len(X)).max(axis=1)
+    price = np.abs(model.beta[:-1]) * with_group
+    n = len(labelled)
+    x_mean, y_mean = labelled.X.mean(axis=0), labelled.y.mean()
+    now = (labelled.X - x_mean).T @ (labelled.y - y_mean) / n
+    away = (X - x_mean)[pool.rows]
+    gain = np.zeros(len(pool))
+    for label, probability in ((0.0, 1.0 - p), (1.0, p)):
+        after = n / (n + 1) * now + n / (n + 1) ** 2 * away * (label - y_mean)
+        gain += probability * ((np.abs(now) - np.abs(after)) @ price)
+    return gain

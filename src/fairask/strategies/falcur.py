@@ -1,0 +1,102 @@
+"""FAL-CUR: uncertain and representative rows of fair clusters (Fajri, Saxena, Pei, Pechenizkiy 2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+
+from fairask.metrics import Float, Int
+from fairask.pool import Pool
+from fairask.sampling import Proposal
+from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._checks import check_choice, check_share, check_whole
+from fairask.strategies._clusters import capacity_clusters, fair_kmeans
+from fairask.strategies._plain import entropy, fit_plain, numeric, scores
+from fairask.strategies.passive import uniform_proposal
+
+__all__ = ["FalCur"]
+
+
+@dataclass(frozen=True)
+class FalCur:
+    """Cluster the pool so that every cluster has the pool's group shares; ask for the best row of each.
+
+    Parameters
+    ----------
+    clusters : int
+        Number of clusters; a batch of that size takes one row of each.
+    pretrain : int
+        Labels drawn uniformly first.
+    beta : float
+        Share of similarity in ``beta R(x) + (1 - beta) U(x)``; U is the entropy in bits.
+    clustering : {"fair_km", "capacity"}
+        The FairKM objective, or k-means followed by sweeps to the nearest cluster with room for a group.
+    similarity : {"centroid", "distance"}
+        R is 1 - distance / largest distance in the cluster, or, as the authors' script computes it, the
+        distance over the largest, so that far rows win.
+    fairness_weight : float, optional
+        FairKM's lambda; None is ``(n / k)^2`` times the features' total variance.
+    passes : int
+        Passes of FairKM over the pool.
+
+    Examples
+    --------
+    >>> FalCur(clusters=10).beta
+    0.6
+    """
+
+    clusters: int = 25
+    pretrain: int = 25
+    beta: float = 0.6
+    clustering: str = "fair_km"
+    similarity: str = "centroid"
+    fairness_weight: float | None = None
+    passes: int = 5
+    name: ClassVar[str] = "falcur"
+
+    def __post_init__(self) -> None:
+        for name in ("clusters", "pretrain", "passes"):
+            check_whole(getattr(self, name), name, 1)
+        check_share(self.beta, "beta")
+        check_choice(self.clustering, "clustering", ("fair_km", "capacity"))
+        check_choice(self.similarity, "similarity", ("centroid", "distance"))
+        if self.fairness_weight is not None and not self.fairness_weight >= 0:
+            raise ValueError(f"fairness_weight={self.fairness_weight!r} must be None or a number, 0 or more")
+
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+        """See :class:`Strategy`."""
+        if len(labelled) < self.pretrain:
+            return uniform_proposal(pool)
+        model = fit_plain(numeric(labelled.X, self.name), labelled.y)
+        uncertain = entropy(expit(scores(pool, model.beta)))
+        features = np.column_stack([numeric(pool.take(pool.rows), self.name), uncertain])
+        groups, k = pool.groups[pool.rows], min(self.clusters, len(pool))
+        if self.clustering == "fair_km":
+            labels = fair_kmeans(
+                features, groups, pool.n_groups, k, rng, self.fairness_weight, passes=self.passes
+            )
+        else:
+            labels = capacity_clusters(features, groups, pool.n_groups, k, rng)
+        value = self.beta * self._similarity(features, labels) + (1.0 - self.beta) * uncertain
+        return Proposal(pool.everything(), ranking=pool.rows[_in_turn(value, labels, rng)])
+
+    def _similarity(self, features: Float, labels: Int) -> Float:
+        similarity = np.empty(len(labels))
+        for cluster in np.unique(labels):
+            of = labels == cluster
+            inside = features[of]
+            distance = np.linalg.norm(inside - inside.mean(axis=0), axis=1)
+            far = distance / max(distance.max(), 1e-300)
+            similarity[of] = far if self.similarity == "distance" else 1.0 - far
+        return similarity
+
+
+def _in_turn(value: Float, labels: Int, rng: np.random.Generator) -> Int:
+    """Positions by turns: the best row of every cluster, then every second best; better values first."""
+    order = np.lexsort((rng.random(len(value)), -value, labels))
+    starts = np.searchsorted(labels[order], labels[order])
+    turn = np.arange(len(order)) - starts
+    return np.asarray(order[np.lexsort((-value[order], turn))])

@@ -1,0 +1,146 @@
+"""The strategy: settings, and the learned policy as a distribution over the pool."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairask.metrics import Float
+from fairask.pool import Cells, Pool
+from fairask.sampling import Proposal
+from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._checks import check_share, check_whole
+from fairask.strategies._plain import numeric
+from fairask.strategies.passive import uniform_proposal
+
+__all__ = ["Panda", "PandaNotConverged"]
+
+#: Trained policies, by their data and settings. A policy follows from those, so the memo only saves time.
+_POLICIES: OrderedDict[bytes, Any] = OrderedDict()
+_KEPT = 8
+
+
+class PandaNotConverged(RuntimeError):
+    """PANDA's meta-training did not converge, so there is no policy to choose rows with."""
+
+
+@dataclass(frozen=True)
+class Panda:
+    """Sample rows from a transformer policy trained on the pretraining labels. Needs ``fairask[panda]``.
+
+    The policy sees the pool's rows as a set and gives each a score; rows are taken by Gumbel-top-B, which is
+    sampling without replacement from the softmax of the scores. So PANDA's rows have exact propensities,
+    and several small batches are distributed as one large one.
+
+    Parameters
+    ----------
+    pretrain : int
+        Labels drawn uniformly first, on which the policy is trained.
+    rho : float
+        Largest disparity (of true positive rates) on the validation part of an episode.
+    iterations : int
+        Meta-training episodes.
+    learning_rate : float
+        Of Adam, for the policy and for the proximal step.
+    layers, width, heads, feedforward : int
+        Shape of the transformer encoder.
+    temperature, temperature_floor : float
+        Start and least value of the learned temperature of the relaxation.
+    pick_share : float
+        Rows picked in an episode, as a share of its pool.
+    inner_steps, inner_rate : int, float
+        Gradient steps of the inner logistic regression and their size.
+    attended : int
+        Most rows the policy attends to at once; larger pools are scored in random parts.
+    seed : int
+        Seeds the meta-training. It is a setting, so that every batch of a run uses the same policy.
+
+    Examples
+    --------
+    >>> Panda(pretrain=50).rho
+    0.04
+    """
+
+    pretrain: int = 25
+    rho: float = 0.04
+    iterations: int = 300
+    learning_rate: float = 1e-3
+    layers: int = 1
+    width: int = 32
+    heads: int = 4
+    feedforward: int = 64
+    temperature: float = 1.0
+    temperature_floor: float = 0.1
+    pick_share: float = 0.5
+    inner_steps: int = 10
+    inner_rate: float = 0.5
+    attended: int = 1000
+    seed: int = 0
+    name: ClassVar[str] = "panda"
+
+    def __post_init__(self) -> None:
+        check_whole(self.pretrain, "pretrain", 4)
+        for name in ("iterations", "layers", "width", "heads", "feedforward", "inner_steps", "attended"):
+            check_whole(getattr(self, name), name, 1)
+        check_whole(self.seed, "seed", 0)
+        for name in ("rho", "pick_share"):
+            check_share(getattr(self, name), name)
+        for name in ("learning_rate", "temperature", "temperature_floor", "inner_rate"):
+            if not isinstance(value := getattr(self, name), (int, float)) or not 0 < value < np.inf:
+                raise ValueError(f"{name}={value!r} must be a positive number")
+        if self.width % self.heads:
+            raise ValueError(f"width={self.width} must be a multiple of heads={self.heads}")
+
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+        """See :class:`Strategy`.
+
+        Raises
+        ------
+        PandaNotConverged
+            If the meta-training did not converge; nothing is put in the policy's place.
+        ImportError
+            If PyTorch is missing.
+        """
+        if len(labelled) < self.pretrain:
+            return uniform_proposal(pool)
+        policy = self._policy(labelled, pool.n_groups)
+        logits = self._logits(policy, numeric(pool.take(pool.rows), self.name), rng)
+        chance = np.exp(logits - logits.max())
+        # Every row has a score of its own: one cell a row.
+        cells = Cells.one_a_row(pool.rows, pool.groups[pool.rows])
+        info = {
+            "panda_loss": policy.loss,
+            "panda_uniform_loss": policy.uniform_loss,
+            "panda_disparity": policy.disparity,
+            "panda_uniform_disparity": policy.uniform_disparity,
+            "panda_met": policy.met,
+        }
+        return Proposal(cells, {"policy": chance / chance.sum()}, {"policy": 1.0}, info=info)
+
+    def _policy(self, labelled: Labelled, n_groups: int) -> Any:
+        from fairask.strategies.panda._train import train
+
+        X = numeric(labelled.X, self.name)[: self.pretrain]
+        y, groups = labelled.y[: self.pretrain], labelled.groups[: self.pretrain]
+        digest = hashlib.blake2b(repr((self, n_groups)).encode(), digest_size=16)
+        digest.update(X.tobytes() + y.tobytes() + groups.tobytes())
+        key = digest.digest()
+        if key not in _POLICIES:
+            _POLICIES[key] = train(self, X, y, groups, n_groups)
+            if len(_POLICIES) > _KEPT:
+                _POLICIES.popitem(last=False)
+        policy = _POLICIES[key]
+        if policy.failure is not None:
+            raise PandaNotConverged(f"PANDA did not converge on {self.pretrain} labels: {policy.failure}")
+        return policy
+
+    def _logits(self, policy: Any, X: Float, rng: np.random.Generator) -> Float:
+        logits = np.empty(len(X))
+        order = rng.permutation(len(X))
+        for part in np.array_split(order, -(-len(X) // self.attended)):
+            logits[part] = policy.score(X[part])
+        return logits

@@ -1,0 +1,224 @@
+"""Meta-training with PyTorch: forward-backward splitting through an unrolled inner learner.
+
+An episode splits the pretraining rows into a pool and a validation part. The policy picks rows of the pool,
+a logistic regression is trained on them by a few gradient steps, and its validation loss is differentiated
+back to the policy (forward step). Then the policy moves to nearby parameters whose picks keep the disparity
+on the validation part within rho (backward, proximal step).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairask.metrics import Float, Int
+
+if TYPE_CHECKING:
+    from fairask.strategies.panda._strategy import Panda
+
+__all__ = ["Policy", "import_torch", "train"]
+
+_PROXIMAL_STEPS = 10
+#: Episodes on which a trained policy is compared with uniform picks.
+_TRIAL_EPISODES = 40
+
+
+def import_torch() -> Any:
+    """Return PyTorch, or say how to install it."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise ImportError("strategy 'panda' needs PyTorch: pip install 'fairask[panda]'") from error
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A trained policy and how its training went.
+
+    Attributes
+    ----------
+    score : callable
+        Scores of a set of rows.
+    loss, uniform_loss : float
+        Mean validation loss after the policy's picks and after uniform ones, on the same new episodes.
+    disparity, uniform_disparity : float
+        Their mean soft disparity there.
+    met : float
+        Share of the last fifth of the episodes in which the proximal step reached rho.
+    failure : str or None
+        Why the training counts as not converged.
+    """
+
+    score: Callable[[Float], Float]
+    loss: float
+    uniform_loss: float
+    disparity: float
+    uniform_disparity: float
+    met: float
+    failure: str | None
+
+
+class _Episodes:
+    """Splits of the pretraining rows and what a classifier trained on picks is worth."""
+
+    def __init__(self, torch: Any, panda: Panda, X: Float, y: Float, groups: Int, n_groups: int) -> None:
+        self.torch, self.panda, self.n_groups = torch, panda, n_groups
+        self.X = torch.tensor(X, dtype=torch.float32)
+        self.X1 = torch.cat([self.X, torch.ones(len(X), 1)], dim=1)
+        self.y = torch.tensor(y, dtype=torch.float32)
+        self.groups = torch.tensor(groups)
+        self.n_pool = min(max(len(y) // 2, 2), panda.attended)
+        self.n_picks = min(max(round(panda.pick_share * self.n_pool), 1), self.n_pool - 1)
+
+    def draw(self, generator: Any) -> tuple[Any, Any, Any]:
+        """Rows of the pool and of the validation part, and the pool's Gumbel noise."""
+        order = self.torch.randperm(len(self.y), generator=generator)
+        uniform = self.torch.rand(self.n_pool, generator=generator).clamp(1e-9, 1 - 1e-7)
+        half = len(self.y) // 2
+        return order[: self.n_pool], order[half:], -(-uniform.log()).log()
+
+    def pick(self, scores: Any, noise: Any, temperature: Any) -> Any:
+        """Gumbel-top-B, hard forwards and relaxed backwards: a weight of 0 or 1 for each row."""
+        noisy = scores + noise
+        ranked = noisy.sort(descending=True).values
+        cut = (0.5 * (ranked[self.n_picks - 1] + ranked[self.n_picks])).detach()
+        with self.torch.no_grad():
+            steep = self.torch.sigmoid((noisy - cut) / temperature)
+            steep = steep * (1.0 - steep) + 1e-12
+        # The cut moves with the scores so that the relaxed picks keep their number: raising all scores
+        # alike must change nothing, or training would do just that.
+        moving = (steep * (noisy - noisy.detach())).sum() / steep.sum()
+        soft = self.torch.sigmoid((noisy - cut - moving) / temperature)
+        return (noisy > cut).float() + soft - soft.detach()
+
+    def outcome(self, pool: Any, validation: Any, weight: Any) -> tuple[Any, Any]:
+        """Validation loss and soft disparity of the inner learner trained on weighted rows of the pool."""
+        torch = self.torch
+        X, y = self.X1[pool], self.y[pool]
+        beta = torch.zeros(X.shape[1])
+        for _ in range(self.panda.inner_steps):
+            gradient = (weight * (torch.sigmoid(X @ beta) - y)) @ X / self.n_picks
+            beta = beta - self.panda.inner_rate * gradient
+        scores, truth = self.X1[validation] @ beta, self.y[validation]
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, truth)
+        positive, group = torch.sigmoid(scores), self.groups[validation]
+        known = [(truth == 1) & (group == g) for g in range(self.n_groups)]
+        rates = [positive[of].mean() for of in known if of.any()]
+        if len(rates) < 2:  # nothing to compare: no disparity is known
+            return loss, torch.zeros(())
+        return loss, torch.stack(rates).max() - torch.stack(rates).min()
+
+
+def train(panda: Panda, X: Float, y: Float, groups: Int, n_groups: int) -> Policy:
+    """Meta-train a policy on labelled rows; the result follows from the arguments alone."""
+    torch = import_torch()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # sums in another order would give another policy
+    try:
+        with torch.random.fork_rng():
+            torch.manual_seed(panda.seed)
+            return _train(torch, panda, _Episodes(torch, panda, X, y, groups, n_groups))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _network(torch: Any, panda: Panda, n_features: int) -> Any:
+    nn = torch.nn
+    layer = nn.TransformerEncoderLayer(
+        panda.width, panda.heads, panda.feedforward, dropout=0.0, batch_first=True
+    )
+    # No positions: the pool is a set.
+    return nn.Sequential(
+        nn.Linear(n_features, panda.width),
+        nn.TransformerEncoder(layer, panda.layers, enable_nested_tensor=False),
+        nn.Linear(panda.width, 1),
+    )
+
+
+def _train(torch: Any, panda: Panda, episodes: _Episodes) -> Policy:
+    network = _network(torch, panda, episodes.X.shape[1])
+    log_temperature = torch.nn.Parameter(torch.tensor(float(np.log(panda.temperature))))
+    parameters = [*network.parameters(), log_temperature]
+    adam = torch.optim.Adam(parameters, lr=panda.learning_rate)
+    generator = torch.Generator().manual_seed(panda.seed)
+
+    def play(episode: tuple[Any, Any, Any]) -> tuple[Any, Any]:
+        pool, validation, noise = episode
+        temperature = log_temperature.exp().clamp_min(panda.temperature_floor)
+        weight = episodes.pick(network(episodes.X[pool][None])[0, :, 0], noise, temperature)
+        return episodes.outcome(pool, validation, weight)
+
+    def disparity(episode: tuple[Any, Any, Any]) -> Any:
+        return play(episode)[1]
+
+    met: list[bool] = []
+    finite = True
+    for _ in range(panda.iterations):
+        episode = episodes.draw(generator)
+        loss, _ = play(episode)
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        met.append(_proximal(torch, panda, parameters, partial(disparity, episode)))
+        finite = all(bool(torch.isfinite(p).all()) for p in parameters)
+        if not finite:
+            break
+
+    def score(rows: Float) -> Float:
+        with torch.no_grad():
+            scores = network(torch.tensor(rows, dtype=torch.float32)[None])[0, :, 0]
+        return np.asarray(scores.numpy(), dtype=np.float64)
+
+    late = float(np.mean(met[-max(len(met) // 5, 1) :]))
+    if not finite:
+        nan = float("nan")
+        return Policy(score, nan, nan, nan, nan, late, "its parameters are no longer finite")
+    outcomes = _trial(torch, episodes, network, generator)
+    (loss, gap), (uniform_loss, uniform_gap) = outcomes.mean(axis=0).tolist()
+    failure = _failure(outcomes, panda.rho)
+    return Policy(score, loss, uniform_loss, gap, uniform_gap, late, failure)
+
+
+def _proximal(torch: Any, panda: Panda, parameters: list[Any], disparity: Callable[[], Any]) -> bool:
+    """Move to nearby parameters whose disparity is at most rho; return whether that was reached."""
+    anchor = [p.detach().clone() for p in parameters]
+    adam = torch.optim.Adam(parameters, lr=panda.learning_rate)
+    price = 1.0
+    for _ in range(_PROXIMAL_STEPS):
+        excess = disparity() - panda.rho
+        if excess <= 0:
+            return True
+        distance = sum(((p - a) ** 2).sum() for p, a in zip(parameters, anchor, strict=True))
+        adam.zero_grad()
+        (0.5 * distance + price * excess).backward()
+        adam.step()
+        price *= 2.0
+    with torch.no_grad():
+        return bool(disparity() <= panda.rho)
+
+
+def _trial(torch: Any, episodes: _Episodes, network: Any, generator: Any) -> Float:
+    """Loss and disparity of the policy's and of uniform picks on new episodes: (episodes, 2 pickers, 2)."""
+    outcomes = []
+    with torch.no_grad():
+        for _ in range(_TRIAL_EPISODES):
+            pool, validation, noise = episodes.draw(generator)
+            scores = network(episodes.X[pool][None])[0, :, 0]
+            picks = [episodes.pick(s, noise, 1.0) for s in (scores, torch.zeros_like(scores))]
+            outcomes.append([[float(v) for v in episodes.outcome(pool, validation, p)] for p in picks])
+    return np.array(outcomes)
+
+
+def _failure(outcomes: Float, rho: float) -> str | None:
+    """Why a policy is worse than no policy, beyond three standard errors; None if it is not."""
+    for j, what in enumerate(("validation loss", "disparity")):
+        worse = outcomes[:, 0, j] - outcomes[:, 1, j]
+        certain = worse.mean() > 3.0 * worse.std(ddof=1) / np.sqrt(len(worse)) + 1e-9
+        if certain and (j == 0 or outcomes[:, 0, j].mean() > rho):
+            return f"the {what} after its picks is {worse.mean():.3f} above that after uniform picks"
+    return None

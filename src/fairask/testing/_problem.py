@@ -1,0 +1,99 @@
+"""A small pool, partly labelled, on which strategies are tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairask.learner import FairActiveLearner
+from fairask.learner._learner import _Fit
+from fairask.metrics import Float, Int
+from fairask.pool import Pool
+from fairask.sampling import Proposal
+from fairask.strategies import Labelled, Strategy
+
+__all__ = ["Problem", "make_problem", "row_probabilities"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything ``propose`` is given."""
+
+    learner: FairActiveLearner
+    labelled: Labelled
+    pool: Pool
+    truth: Int
+
+    def propose(self, strategy: Any, seed: int = 0) -> Proposal:
+        """One proposal of ``strategy`` with a generator of its own."""
+        rng = np.random.default_rng(seed)
+        proposal: Proposal = strategy.propose(self.labelled, self.pool, _Fit(self.learner), rng)
+        return proposal
+
+
+def make_problem(
+    strategy: Strategy,
+    *,
+    n_labels: int = 40,
+    n_left: int = 60,
+    n_groups: int = 2,
+    names: tuple[str, ...] = ("a", "b", "c"),
+    one_class: bool = False,
+) -> Problem:
+    """Draw a pool of which ``n_labels`` rows are labelled and ``n_left`` available.
+
+    Parameters
+    ----------
+    strategy : Strategy
+    n_labels, n_left, n_groups : int
+    names : tuple of str
+        Names of the groups; another order of them gives the groups other codes.
+    one_class : bool
+        Whether all labels so far are 0.
+
+    Examples
+    --------
+    >>> from fairask.strategies import Passive
+    >>> problem = make_problem(Passive(), n_labels=5, n_left=3)
+    >>> len(problem.labelled), len(problem.pool)
+    (5, 3)
+    """
+    rng = np.random.default_rng(7)
+    n = n_labels + n_left
+    group = rng.integers(n_groups, size=n)
+    group[:n_groups] = np.arange(n_groups)
+    X = rng.normal(size=(n, 3)) + 0.5 * group[:, None]
+    truth = (X[:, 0] + (group - 0.5) * X[:, 1] + rng.normal(size=n) > 0.3).astype(np.int64)
+    if one_class:
+        truth[:] = 0
+    learner = FairActiveLearner(
+        X,
+        np.array(names)[group],
+        strategy=strategy,
+        tolerance=1.0,
+        margin=None,
+        risk_weights="none",
+        fairness_weights="none",
+        random_state=0,
+    )
+    query = learner.ask(n_labels)  # the first batch is uniform, whatever the strategy
+    learner.tell(query.indices, truth[query.indices])
+    left = np.ones(n, dtype=bool)
+    left[query.indices] = False
+    pool = Pool(learner.X, learner._codes, len(learner.groups_), left)
+    return Problem(learner, learner._labelled(), pool, truth)
+
+
+def row_probabilities(proposal: Proposal) -> Float:
+    """Probability of each available row in a first draw.
+
+    Examples
+    --------
+    >>> from fairask.strategies import Passive
+    >>> row_probabilities(make_problem(Passive(), n_left=4).propose(Passive())).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    per_cell = sum(proposal.shares[name] * density for name, density in proposal.components.items())
+    return np.asarray(np.asarray(per_cell, dtype=np.float64)[proposal.cells.unfold()[1]])

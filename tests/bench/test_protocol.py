@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairask.bench import Cell, get_method, get_profile, run_cell, run_trial
+from fairask.bench.methods import METHODS, Method
+from fairask.bench.paper import PAPER
+from fairask.bench.protocol import seed_of, split, trial_data
+
+SMOKE = get_profile("smoke")
+GERMAN = SMOKE.problem("german")
+
+
+def test_a_trial_depends_on_its_cell_alone():
+    cell = Cell("smoke", "german", "fare", 1)
+    first = run_cell(cell)
+    run_cell(Cell("smoke", "german", "passive", 0))  # something else in between
+    assert run_cell(cell) == first
+
+
+def test_trials_differ():
+    assert run_cell(Cell("smoke", "german", "passive", 0)) != run_cell(Cell("smoke", "german", "passive", 1))
+
+
+def test_seeds_change_with_the_settings():
+    method = get_method("fare")
+    other = replace(method, strategy_params={"diff_share": 0.7})
+    assert method.digest != other.digest
+    assert seed_of(method.settings) != seed_of(other.settings)
+
+
+def test_look_is_no_setting():
+    method = get_method("fare")
+    assert replace(method, label="Other", colour="green", paper=None).digest == method.digest
+
+
+def test_every_group_and_round_is_counted():
+    result = run_cell(Cell("smoke", "german", "fare", 0))
+    total = np.sum(list(result.group_labels.values()), axis=0)
+    assert total.tolist() == result.labels == [25, 50, 75]
+
+
+def test_splits_are_disjoint_and_hold_all_rows():
+    train, test = split(1000, 0.25, seed_of("split", "german", 0))
+    assert len(test) == 250
+    assert sorted([*train, *test]) == list(range(1000))
+
+
+def test_methods_of_any_batch_size_are_seen_on_the_same_grid():
+    method = replace(get_method("passive"), batch=10)
+    assert run_trial(SMOKE, GERMAN, method, 0).labels == [25, 50, 75]
+
+
+def test_pretraining_is_drawn_first_and_measured():
+    method = replace(get_method("passive"), pretrain=0.4)
+    assert run_trial(SMOKE, GERMAN, method, 0).labels == [30, 50, 75]
+
+
+def test_pretraining_of_the_whole_budget_leaves_nothing_to_ask():
+    method = replace(get_method("fare"), pretrain=1.0)
+    assert run_trial(SMOKE, GERMAN, method, 0).labels == [75]
+
+
+def test_the_strategy_can_be_told_the_pretraining_size(monkeypatch):
+    given = {}
+
+    def recorder(*args, **kwargs):
+        given.update(kwargs["strategy_params"])
+        raise InterruptedError
+
+    monkeypatch.setattr("fairask.bench.protocol.FairActiveLearner", recorder)
+    method = replace(get_method("passive"), pretrain=0.2, pretrain_param="n_first")
+    with pytest.raises(InterruptedError):
+        run_trial(SMOKE, GERMAN, method, 0)
+    assert given == {"n_first": 15}
+
+
+def test_a_longer_run_stops_at_the_pool_s_end():
+    method = replace(get_method("passive"), budget_factor=100.0)
+    assert run_trial(SMOKE, replace(GERMAN, batch=250), method, 0).labels == [250, 500, 750]
+
+
+def test_an_unconstrained_method_is_unconstrained():
+    free = replace(get_method("passive"), tolerance=1.0, margin=None, model="ridge")
+    assert run_trial(SMOKE, GERMAN, free, 0).accuracy[-1] > 0.6
+
+
+def test_regenerated_data_changes_with_the_trial():
+    problem = get_profile("paper").problem("synthetic")
+    assert (trial_data(problem, 0).X == trial_data(problem, 0).X).all()
+    assert (trial_data(problem, 0).X != trial_data(problem, 1).X).any()
+
+
+@pytest.mark.parametrize("bad", [{"model": "forest"}, {"pretrain": 2.0}])
+def test_a_wrong_method_says_what_is_wrong(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        Method("x", "X", "blue", "passive", **bad)
+
+
+def test_every_paper_column_of_a_method_exists():
+    names = {method for _, method in PAPER}
+    assert {m.paper for m in METHODS.values() if m.paper} <= names
+
+
+def test_the_paper_s_tables_are_whole():
+    six = ["drug", "bank", "german", "adult", "compas", "crime"]
+    assert {(p, m) for p in six for m in ("FARE", "PANDA", "FAL", "FAL-CUR", "Passive")} <= set(PAPER)
+    assert len(PAPER) == 35

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from typer.testing import Result
+
+Run = Callable[..., Result]
+SMALL = ("demo", "--dataset", "german", "--trials", 2, "--budget", 100, "--batch", 50)
+COLUMNS = ("--label", "paid", "--protected", "sex", "--trials", 2, "--budget", 80, "--batch", 40, "--jobs", 1)
+
+
+def test_version_and_help_are_short(fairask: Run) -> None:
+    from fairask import __version__
+
+    assert fairask("--version").stdout == f"fairask {__version__}\n"
+    shown = fairask("--help")
+    assert shown.exit_code == 0
+    assert len(shown.stdout.splitlines()) < 25
+    for command in ("demo", "simulate", "datasets"):
+        assert command in shown.stdout
+        assert fairask(command, "--help").exit_code == 0
+
+
+def test_the_demo_ends_with_a_verdict_and_a_report(fairask: Run) -> None:
+    result = fairask(*SMALL, "--jobs", 1)
+    assert result.exit_code == 0, result.output
+    assert "With 100 labels FARE is within 0.1 in " in result.stdout
+    assert result.stdout.rstrip().endswith("report: report.html")
+    assert "\x1b" not in result.stdout
+    assert "<svg" in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_quiet_prints_the_verdict_only(fairask: Run) -> None:
+    result = fairask(*SMALL, "--jobs", 1, "-q", "--out", "r.html")
+    assert result.stdout.startswith("With 100 labels")
+    assert len(result.stdout.splitlines()) == 1
+    assert Path("r.html").exists()
+
+
+def test_json_is_all_there_is_and_a_figure_can_be_written(fairask: Run) -> None:
+    result = fairask(*SMALL, "--jobs", 1, "--json", "--figure", "curves.png")
+    found = json.loads(result.stdout)
+    assert [m["method"] for m in found["methods"]] == ["fare", "passive", "fare_diff"]
+    assert found["methods"][0]["labels"] == [50, 100]
+    assert len(found["methods"][0]["final_violation_by_trial"]) == 2
+    assert found["command"].startswith("fairask demo --dataset german --trials 2")
+    assert not Path("report.html").exists()
+    assert Path("curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_results_do_not_depend_on_the_number_of_workers(fairask: Run) -> None:
+    one, two = (json.loads(fairask(*SMALL, "--jobs", jobs, "--json").stdout) for jobs in (1, 2))
+    assert one == two
+
+
+def test_another_seed_gives_other_results(fairask: Run) -> None:
+    one, two = (json.loads(fairask(*SMALL, "--jobs", 1, "--json", "--seed", s).stdout) for s in (1, 2))
+    assert one["methods"][0]["accuracy"] != two["methods"][0]["accuracy"]
+
+
+def test_simulate_says_what_passive_sampling_would_need(fairask: Run, table: Path) -> None:
+    result = fairask("simulate", table, *COLUMNS)
+    assert result.exit_code == 0, result.output
+    assert "label value 'yes' counts as positive" in result.stdout
+    assert "Passive sampling" in result.stdout
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "--label paid --protected sex --positive yes" in page
+
+
+def test_simulate_reads_parquet_like_csv(fairask: Run, table: Path, rows: list[dict[str, Any]]) -> None:
+    other = table.with_suffix(".parquet")
+    parquet.write_table(pa.Table.from_pylist(rows), other)
+    one, two = (json.loads(fairask("simulate", path, *COLUMNS, "--json").stdout) for path in (table, other))
+    assert one["methods"] == two["methods"]
+
+
+def test_simulate_compares_the_strategies_it_is_given(fairask: Run, table: Path) -> None:
+    words = ("--strategy", "uncertainty", "--strategy", "group_balanced", "--metric", "eo", "--json")
+    found = json.loads(fairask("simulate", table, *COLUMNS, *words).stdout)
+    assert [m["method"] for m in found["methods"]] == ["uncertainty", "group_balanced", "passive"]
+    assert found["metric"] == "eo"
+    assert found["baseline_budget"] == 180  # three budgets, but no more than the pool
+
+
+def test_the_command_in_the_report_makes_the_same_again(
+    fairask: Run, rows: list[dict[str, Any]], write: Callable[..., Path]
+) -> None:
+    path = write([{"a,b": i % 7, "per son": f"p{i}", **row} for i, row in enumerate(rows)], "my table.csv")
+    first = json.loads(
+        fairask("simulate", path, *COLUMNS, "--drop", "per son", "--drop", "a,b", "--json").stdout
+    )
+    again = shlex.split(first["command"])
+    second = json.loads(fairask(*again[1:], "--jobs", 1, "--json").stdout)
+    assert first["methods"] == second["methods"]
+
+
+def test_hostile_names_are_only_text(
+    fairask: Run, rows: list[dict[str, Any]], write: Callable[..., Path]
+) -> None:
+    evil = "<script>alert('$x$')</script>"
+    path = write(
+        [{evil if k == "sex" else k: f"{v}{evil}" if k == "sex" else v for k, v in r.items()} for r in rows]
+    )
+    result = fairask("simulate", path, "--label", "paid", "--protected", evil, *COLUMNS[4:])
+    assert result.exit_code == 0, result.output
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_datasets_are_listed_described_and_pulled(fairask: Run) -> None:
+    listed = json.loads(fairask("datasets", "list", "--json").stdout)
+    assert {d["name"] for d in listed} >= {"adult", "german", "synthetic"}
+    shown = fairask("datasets", "list").stdout
+    assert "embedded" in shown
+    assert "fairask datasets pull bank" in shown
+    assert "48,842" in fairask("datasets", "info", "adult").stdout
+    assert json.loads(fairask("datasets", "info", "adult", "--json").stdout)["rows"] == 48842
+    pulled = fairask("datasets", "pull", "adult", "synthetic")
+    assert pulled.exit_code == 0
+    assert "part of the package" in pulled.stdout
+
+
+def test_a_dataset_without_a_download_fails_with_words(fairask: Run) -> None:
+    result = fairask("datasets", "pull", "bank")
+    assert result.exit_code == 1
+    assert "kaggle" in result.stdout.lower()
+
+
+def test_a_missing_extra_is_named(fairask: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(sys.modules):
+        if name.partition(".")[0] == "pyarrow":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    result = fairask("simulate", table, *COLUMNS)
+    assert result.exit_code == 1
+    assert "needs pyarrow" in result.stderr
+    assert "pip install 'fairask[cli]'" in result.stderr
+
+
+def test_an_unexpected_failure_is_code_1_without_a_traceback(
+    fairask: Run, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any, **options: Any) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr("fairask.tables.read_labelled", fail)
+    result = fairask("simulate", table, *COLUMNS)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[0] == "error: RuntimeError: out of luck"
+    assert "Traceback" not in result.stderr
+
+
+def test_importing_the_command_line_does_not_import_matplotlib() -> None:
+    code = (
+        "import sys, fairask.cli._app, fairask.plotting, fairask.report; print('matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_the_program_returns_its_exit_code() -> None:
+    words = [sys.executable, "-m", "fairask.cli", "demo", "--dataset", "adlt"]
+    wrong = subprocess.run(words, capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert wrong.stderr.splitlines()[0] == "error: unknown dataset 'adlt'"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
+def test_an_interrupt_exits_with_130_and_writes_nothing() -> None:
+    words = [sys.executable, "-u", "-m", "fairask.cli", "demo", "--trials", "500", "--jobs", "1"]
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    running.stdout.readline()  # the title: the runs have begun
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    assert not Path("report.html").exists()

@@ -1,0 +1,201 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate, violation
+from fairask.oracle import CalibratedFairOracle
+from fairask.oracle._correction import gap_corrections
+from fairask.oracle._plugin import PlugInLearner
+from fairask.oracle._probability import calibrate, folds_by_cell
+
+
+def population(n=6000, n_groups=2, seed=0):
+    """Base rates and the meaning of the first feature differ by group; the group itself is a feature."""
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(n_groups, size=n)
+    X = np.column_stack([rng.normal(size=(n, 3)), groups])
+    score = np.where(groups == 0, 0.7 + X[:, 0] + 0.3 * X[:, 1], 0.3 * X[:, 0] + X[:, 1] - 0.4)
+    y = (score + 0.5 * rng.logistic(size=n) > 0).astype(int)
+    return X, y, np.array(["p", "q", "r"])[groups]
+
+
+@pytest.mark.parametrize("metric", ["tprp", "fprp", "eo", "dp"])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_the_population_is_within_the_tolerance(metric, n_groups):
+    X, y, groups = population(n_groups=n_groups)
+    few = np.arange(800)
+    free = CalibratedFairOracle(metric=metric, tolerance=1.0, random_state=0)
+    free.fit(X[few], y[few], groups[few], pool=(X, groups))
+    oracle = CalibratedFairOracle(metric=metric, tolerance=0.1, level=0.975, random_state=0)
+    oracle.fit(X[few], y[few], groups[few], pool=(X, groups))
+    accuracy, gap = evaluate(oracle, X, y, groups, metric)
+    base, unfair = evaluate(free, X, y, groups, metric)
+    assert unfair > 0.13
+    assert gap <= 0.1
+    assert accuracy > max(y.mean(), 1 - y.mean()) + 0.03
+    assert accuracy <= base + 0.01
+    assert oracle.feasible_
+
+
+@pytest.mark.parametrize(
+    "estimator", [DecisionTreeClassifier(max_depth=3), HistGradientBoostingClassifier(max_iter=30)]
+)
+def test_any_classifier_with_probabilities_serves(estimator):
+    X, y, groups = population()
+    few = np.arange(500)
+    oracle = CalibratedFairOracle(estimator.set_params(random_state=0), random_state=0)
+    oracle.fit(X[few], y[few], groups[few], pool=(X, groups))
+    accuracy, gap = evaluate(oracle, X, y, groups)
+    assert gap <= 0.1
+    assert accuracy > 0.68
+
+
+def test_the_blind_rule_never_reads_the_group():
+    X, y, groups = population()
+    hidden, few = X[:, :3], np.arange(500)
+    oracle = CalibratedFairOracle(blind=True, level=0.975, random_state=0)
+    oracle.fit(hidden[few], y[few], groups[few], pool=(hidden, groups))
+
+    class Poison:
+        """Fails whoever looks at it."""
+
+        def __getattribute__(self, name):
+            raise AssertionError(f"the blind rule read the group ({name})")
+
+    expected = oracle.predict(hidden[:50])
+    np.testing.assert_array_equal(oracle.predict(hidden[:50], sensitive_features=Poison()), expected)
+    np.testing.assert_array_equal(
+        oracle.predict_proba(hidden[:50], sensitive_features=Poison()).argmax(1) >= 0, True
+    )
+    assert violation(y, oracle.predict_proba(hidden)[:, 1], groups) <= 0.1
+
+
+def test_the_aware_rule_says_that_it_needs_the_group():
+    X, y, groups = population(800)
+    oracle = CalibratedFairOracle(random_state=0).fit(X, y, groups)
+    with pytest.raises(ValueError, match="sensitive_features are needed to predict"):
+        oracle.predict(X)
+    with pytest.raises(ValueError, match="sensitive_features has 'x'"):
+        oracle.predict(X[:1], sensitive_features=["x"])
+
+
+def test_a_higher_level_keeps_a_wider_margin():
+    X, y, groups = population()
+    few = np.arange(300)
+    estimates = []
+    for level in (0.5, 0.8, 0.975):
+        oracle = CalibratedFairOracle(level=level, random_state=0)
+        oracle.fit(X[few], y[few], groups[few], pool=(X, groups))
+        estimates.append((oracle.margin_, oracle.violation_, oracle.error_))
+    margins, gaps, errors = np.array(estimates).T
+    assert margins[0] == 0.0
+    assert (np.diff(margins) > 0).all()
+    assert (np.diff(gaps) < 0).all()
+    assert (np.diff(errors) >= -1e-3).all()
+
+
+def test_known_probabilities_need_no_search_to_beat_every_pair_of_thresholds():
+    rng = np.random.default_rng(0)
+    p, codes = rng.beta(1.2, 1.0, size=400), np.repeat([0, 1], 200)
+    p[codes == 1] **= 1.5
+    from fairask.oracle._moments import Moments
+    from fairask.oracle._search import search
+
+    moments = Moments.soft(p, codes, 2, "tprp")
+    learner = PlugInLearner(p, codes, (p, codes), 2, "tprp")
+    (solution,) = search(moments, learner, 0.05, max_fits=200, worthwhile=1e-6)
+    cuts = np.linspace(0, 1, 201)
+    rate = [
+        np.array([(p[codes == g] * (p[codes == g] > t)).sum() / p[codes == g].sum() for t in cuts])
+        for g in (0, 1)
+    ]
+    cost = [
+        np.array([np.where(p[codes == g] > t, 1 - p[codes == g], p[codes == g]).sum() for t in cuts])
+        for g in (0, 1)
+    ]
+    allowed = np.abs(rate[0][:, None] - rate[1][None, :]) <= 0.05
+    best = np.where(allowed, (cost[0][:, None] + cost[1][None, :]) / 400, np.inf).min()
+    assert solution.mixture.error <= best + 1e-9
+    assert solution.mixture.violation <= 0.05 + 1e-9
+
+
+def test_probabilities_are_calibrated_out_of_fold():
+    X, y, groups = population()
+    few = np.arange(300)
+    codes = (groups[few] == "q").astype(int)
+    fold = folds_by_cell(codes, y[few].astype(float), 5, np.random.default_rng(0))
+    calibration = calibrate(X[few], y[few].astype(float), np.ones(300), np.ones(300), codes, 2, fold)
+    later = (groups[300:] == "q").astype(int)
+    p = calibration.model.proba(X[300:], later)
+    for g in (0, 1):
+        assert abs(y[300:][later == g].mean() - p[later == g].mean()) < 0.06
+    for low, high in ((0.1, 0.4), (0.4, 0.7), (0.7, 0.95)):
+        inside = (p >= low) & (p < high)
+        assert abs(y[300:][inside].mean() - p[inside].mean()) < 0.09
+
+
+def test_a_bias_without_evidence_is_shrunk_and_a_clear_one_is_not():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 2000)
+    p = np.full(4000, 0.5)
+    y = (rng.random(4000) < 0.5).astype(float)
+    decisions = (rng.random(4000) < np.where((groups == 0) & (y == 1), 0.8, 0.5)).astype(float)
+    pairs = [(0, 1), (1, 0)]
+    clear = gap_corrections(y, p, decisions, groups, np.ones(4000), 2, "tprp", pairs)
+    some = rng.permutation(4000)[:40]
+    vague = gap_corrections(y[some], p[some], decisions[some], groups[some], np.ones(40), 2, "tprp", pairs)
+    assert clear.bias[0] > 0.1
+    assert clear.shrinkage[0] > 0.8
+    assert vague.shrinkage[0] < 0.3
+    assert clear.deviation[0] < vague.deviation[0]
+    none = gap_corrections(y[:4], p[:4], decisions[:4], groups[:4], np.ones(4), 2, "tprp", pairs)
+    assert none.shrinkage[0] == 0.0
+
+
+def test_fare_explores_with_the_calibrated_oracle_and_weighs_its_shares():
+    X, y, groups = population(1500)
+    settings = {"perturbation": "bootstrap", "diff_share": "adaptive"}
+    learner = FairActiveLearner(
+        X,
+        groups,
+        strategy_params=settings,
+        oracle=CalibratedFairOracle(),
+        margin=None,
+        batch_size=40,
+        random_state=0,
+    )
+    simulate(learner, y, 320)
+    assert {"diff", "fair"} <= set(learner.components_)
+    accuracy, gap = evaluate(learner.model_, X, y, groups)
+    assert accuracy > 0.7
+    assert gap <= 0.1
+    plain = FairActiveLearner(
+        X, groups, strategy_params=settings, oracle=EmpiricalFairOracle(), random_state=0
+    )
+    with pytest.raises(ValueError, match="needs an oracle that estimates its own errors"):
+        simulate(plain, y, 60)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"level": 1.0}, r"level=1.0 must be in \[0.5, 1\)"),
+        ({"metric": "tpr"}, "metric='tpr' is unknown"),
+        ({"tolerance": 7}, "tolerance=7 must be"),
+    ],
+)
+def test_bad_settings_are_named(settings, message):
+    X, y, groups = population(60)
+    with pytest.raises(ValueError, match=message):
+        CalibratedFairOracle(**settings).fit(X, y, groups)
+
+
+def test_bad_input_is_named():
+    X, y, groups = population(60)
+    with pytest.raises(ValueError, match="y must have two classes, got 1"):
+        CalibratedFairOracle().fit(X, np.ones(60), groups)
+    with pytest.raises(ValueError, match="one group only"):
+        CalibratedFairOracle().fit(X, y, ["a"] * 60)
+    with pytest.raises(ValueError, match="sensitive_features has 'p', which is not among the pool's groups"):
+        CalibratedFairOracle().fit(X, y, groups, pool=(X, ["u", "v"] * 30))

@@ -1,0 +1,102 @@
+"""FAL-CUR: fair clusters and the rows taken from them."""
+
+import numpy as np
+import pytest
+
+from fairask.datasets import load
+from fairask.strategies import FalCur
+from fairask.strategies._clusters import (
+    _counts,
+    _move_costs,
+    capacity_clusters,
+    fair_kmeans,
+    plain_kmeans,
+    share_gap,
+)
+from fairask.testing._problem import make_problem
+
+
+def _objective(X, labels, groups, n_groups, weight):
+    share = np.bincount(groups, minlength=n_groups) / len(X)
+    total = 0.0
+    for cluster in np.unique(labels):
+        of = labels == cluster
+        total += ((X[of] - X[of].mean(axis=0)) ** 2).sum()
+        own = np.bincount(groups[of], minlength=n_groups) / of.sum()
+        total += weight * (of.sum() / len(X)) ** 2 * ((own - share) ** 2).sum() / n_groups
+    return total
+
+
+@pytest.mark.parametrize("cluster", [fair_kmeans, capacity_clusters])
+@pytest.mark.parametrize("seed", range(3))
+def test_group_shares_are_closer_to_the_pools_than_plain_kmeans(cluster, seed):
+    data = load("german")
+    groups = np.unique(data.groups, return_inverse=True)[1]
+    plain = share_gap(plain_kmeans(data.X, 10, np.random.default_rng(seed)), groups, 2)
+    fair = share_gap(cluster(data.X, groups, 2, 10, np.random.default_rng(seed)), groups, 2)
+    assert fair < 0.75 * plain
+
+
+def test_fair_kmeans_lowers_its_objective():
+    data = load("german")
+    groups = np.unique(data.groups, return_inverse=True)[1]
+    weight = (len(groups) / 10) ** 2 * data.X.var(axis=0).sum()
+    plain = plain_kmeans(data.X, 10, np.random.default_rng(0))
+    fair = fair_kmeans(data.X, groups, 2, 10, np.random.default_rng(0))
+    assert _objective(data.X, fair, groups, 2, weight) < _objective(data.X, plain, groups, 2, weight)
+
+
+def test_fair_clusters_do_not_depend_on_the_features_scale():
+    data = load("german")
+    groups = np.unique(data.groups, return_inverse=True)[1]
+    one, two = (fair_kmeans(scale * data.X, groups, 2, 10, np.random.default_rng(0)) for scale in (1.0, 8.0))
+    assert np.array_equal(one, two)
+
+
+def test_the_cost_of_a_move_is_the_change_of_the_objective():
+    rng = np.random.default_rng(0)
+    X, groups, labels = rng.normal(size=(30, 2)), rng.integers(3, size=30), rng.integers(4, size=30)
+    weight, n = 50.0, 30
+    counts = _counts(labels, groups, 4, 3)
+    centres = np.array([X[labels == c].mean(axis=0) for c in range(4)])
+    distance = ((X[7] - centres) ** 2).sum(axis=1)[None]
+    share = np.bincount(groups, minlength=3) / n
+    cost = _move_costs(
+        distance, labels[7:8], int(groups[7]), counts, counts.sum(axis=1), share, weight / (n * n * 3)
+    )[0]
+    before = _objective(X, labels, groups, 3, weight)
+    for to in range(4):
+        moved = labels.copy()
+        moved[7] = to
+        assert cost[to] == pytest.approx(_objective(X, moved, groups, 3, weight) - before, abs=1e-9)
+
+
+def test_a_batch_takes_one_row_of_each_cluster():
+    problem = make_problem(FalCur())
+    falcur = FalCur(clusters=5)
+    ranking = problem.propose(falcur).ranking
+    from scipy.special import expit
+
+    from fairask.strategies._plain import entropy, fit_plain, scores
+
+    model = fit_plain(problem.labelled.X, problem.labelled.y)
+    uncertain = entropy(expit(scores(problem.pool, model.beta)))
+    features = np.column_stack([problem.pool.X[problem.pool.rows], uncertain])
+    labels = fair_kmeans(features, problem.pool.groups[problem.pool.rows], 2, 5, np.random.default_rng(0))
+    of_row = dict(zip(problem.pool.rows.tolist(), labels.tolist(), strict=True))
+    assert sorted(of_row[row] for row in ranking[:5].tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_the_two_readings_of_similarity_are_opposite():
+    features, labels = np.array([[0.0], [1.0], [5.0]]), np.zeros(3, dtype=np.int64)
+    near = FalCur()._similarity(features, labels)
+    far = FalCur(similarity="distance")._similarity(features, labels)
+    np.testing.assert_allclose(near, 1.0 - far)
+    assert near.argmax() == 1
+    assert far.argmax() == 2
+
+
+def test_identical_rows_make_fewer_clusters():
+    X = np.repeat(np.eye(3), 4, axis=0)
+    labels = fair_kmeans(X, np.tile([0, 1], 6), 2, 8, np.random.default_rng(0))
+    assert labels.max() == 2

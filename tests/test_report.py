@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairask.report import Comparison, Method, Run, Snapshot, render, write_report
+
+METHODS = [Method("fare", "FARE", "fare", {"k": 10}), Method("passive", "passive", "passive")]
+LABELS = np.array([50, 100])
+
+
+def run(method: str, trial: int, accuracy: list[float], violation: list[float], **options: Any) -> Run:
+    labels = np.arange(1, len(accuracy) + 1) * 50
+    rates = {name: [0.5, 0.6] for name in ("tpr", "fpr", "selection_rate")}
+    spend = {"a": {"uniform": 25, "diff": 25}, "b": {"fair": 50}}
+    return Run(method, trial, labels, np.array(accuracy), np.array(violation), spend, rates, **options)
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    rng = np.random.default_rng(0)
+    snapshot = Snapshot(
+        50,
+        rng.normal(size=(30, 2)),
+        {"diff": rng.random(30), "fair": np.ones(30)},
+        {"diff": np.zeros((1, 2))},
+    )
+    runs = [
+        run("fare", 0, [0.7, 0.8], [0.2, 0.05], snapshot=snapshot, warnings={"InterpolationWarning": 1}),
+        run("fare", 1, [0.7, 0.84], [0.2, 0.15]),
+        run("passive", 0, [0.7, 0.75, 0.8, 0.9], [0.2, 0.3, 0.2, 0.1]),
+        run("passive", 1, [0.7, 0.75, 0.9, 0.9], [0.2, 0.2, 0.2, 0.1]),
+    ]
+    return Comparison(
+        title="table.csv",
+        target="paid = yes",
+        protected="sex",
+        methods=METHODS,
+        runs=runs,
+        budget=100,
+        batch=50,
+        trials=2,
+        seed=7,
+        metric="tprp",
+        tolerance=0.1,
+        pool_shares={"a": 0.7, "b": 0.3},
+        settings={"sha256 of the data": "abc123"},
+        command="fairask simulate table.csv",
+    )
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("src", "href", "xlink:href"):
+                self.links.append(value or "")
+
+
+def test_the_numbers_at_the_budget_leave_out_what_the_baseline_did_after_it(comparison: Comparison) -> None:
+    assert comparison.final("fare")["accuracy"] == pytest.approx(0.82)
+    assert comparison.final("fare")["within"] == 1
+    assert comparison.final("passive")["accuracy"] == pytest.approx(0.75)
+    assert comparison.curves("passive")[0].tolist() == [50, 100]
+
+
+def test_the_baseline_must_be_as_accurate_and_fair(comparison: Comparison) -> None:
+    # At 150 labels it is accurate enough, but not fair.
+    assert comparison.baseline_needs("fare") == 200
+    (words,) = comparison.savings()
+    assert words.startswith("Passive sampling reaches FARE's accuracy at 100 labels (0.820), as fairly,")
+    assert words.endswith("with 200 labels: 100 more.")
+
+
+def test_a_baseline_that_never_gets_there_or_is_better_is_said_to_be(comparison: Comparison) -> None:
+    worse = [run("passive", t, [0.5, 0.5], [0.1, 0.1]) for t in (0, 1)]
+    better = [run("passive", t, [0.9, 0.9], [0.1, 0.1]) for t in (0, 1)]
+    fare = comparison.of("fare")
+    assert "does not reach" in replace(comparison, runs=fare + worse).savings()[0]
+    assert "saves none" in replace(comparison, runs=fare + better).savings()[0]
+
+
+def test_the_verdict_counts_runs(comparison: Comparison) -> None:
+    assert comparison.verdict() == "With 100 labels FARE is within 0.1 in 1 of 2 runs; passive in 0 of 2."
+
+
+def test_the_page_says_everything_and_needs_nothing(comparison: Comparison) -> None:
+    page = render(comparison)
+    tags = Tags()
+    tags.feed(page)
+    assert page.index(comparison.verdict()) < page.index("<svg")
+    for words in (
+        "Where the labels went",
+        "None: this is a simulation",
+        "abc123",
+        comparison.command,
+        "in 1 of 4 rounds",
+    ):
+        assert words in page
+    assert tags.names.count("svg") == 4
+    assert not {"script", "link", "iframe", "object"} & set(tags.names)
+    assert all(link.startswith(("#", "data:")) for link in tags.links)
+    assert not re.search(r"(url\(|@import\s+)[\"']?https?:", page)
+    assert len(tags.ids) == len(set(tags.ids))
+
+
+def test_the_same_results_make_the_same_page(comparison: Comparison) -> None:
+    assert render(comparison) == render(comparison)
+
+
+@pytest.mark.parametrize("metric", ["tprp", "fprp", "eo", "dp"])
+def test_every_metric_shows_its_own_rates(comparison: Comparison, metric: str) -> None:
+    page = render(replace(comparison, metric=metric))
+    assert ("false positive rate" in page.partition("rates by group</h2>")[2]) == (metric in ("fprp", "eo"))
+
+
+def test_hostile_names_stay_text(comparison: Comparison) -> None:
+    evil = '"><script>alert(1)</script>${{7*7}}'
+    hostile = replace(
+        comparison,
+        title=evil,
+        target=evil,
+        protected=evil,
+        command=evil,
+        notes=[evil],
+        settings={evil: evil},
+        methods=[replace(METHODS[0], label=evil), METHODS[1]],
+    )
+    page = render(hostile)
+    tags = Tags()
+    tags.feed(page)
+    assert "script" not in tags.names
+    assert "{{7*7}}" in page
+
+
+def test_a_comparison_without_designs_or_with_one_run_has_a_page(comparison: Comparison) -> None:
+    runs = [replace(r, snapshot=None) for r in comparison.runs if r.trial == 0]
+    page = render(replace(comparison, runs=runs, trials=1))
+    assert "no method here samples from" in page
+    assert "one run only" in page
+    assert ">nan<" not in page
+    assert "± nan" not in page
+
+
+def test_the_file_appears_whole(comparison: Comparison, tmp_path: Path) -> None:
+    path = write_report(comparison, tmp_path / "r.html")
+    assert path.read_text(encoding="utf-8") == render(comparison)
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
