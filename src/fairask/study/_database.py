@@ -3,7 +3,8 @@
 ``read`` sees a snapshot. ``write`` is durable when it returns: SQLite syncs its log, PostgreSQL its own.
 ``relax`` is for leases, which may be lost with the machine and cost a sync a row otherwise. Writers take
 turns (a lock in the process, then SQLite's own or an advisory lock), so events are numbered in the
-order in which they become visible: a reader that has seen event 7 never misses a 6.
+order in which they become visible: a reader that has seen event 7 never misses a 6. On PostgreSQL leases
+take turns of their own, beside the answers.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from fairask.study._errors import StudyError
 
 __all__ = ["Database", "is_url"]
 
-#: Any fixed number: the advisory lock that writers of one PostgreSQL database take in turn.
-_LOCK = 0x66616972
+#: Any fixed numbers: the advisory locks that writers of one PostgreSQL database take in turn.
+_ANSWERS, _LEASES = 0x66616972, 0x66616973
+_TURN = text("SELECT set_config('synchronous_commit', :sync, true), pg_advisory_xact_lock(:key)")
 
 
 def is_url(target: str) -> bool:
@@ -43,11 +45,13 @@ class Database:
     """The database at a folder (SQLite) or a PostgreSQL URL."""
 
     def __init__(self, target: str) -> None:
-        self._turn = threading.Lock()
+        self._turn = self._lease_turn = threading.Lock()
+        self._read: Engine
         if is_url(target):
             self.sqlite = False
-            engine = _postgres(target)
-            self._read = self._write = self._relax = engine
+            self._write = self._relax = _postgres(target)
+            self._read = self._write.execution_options(isolation_level="AUTOCOMMIT")  # one trip a query
+            self._lease_turn = threading.Lock()
         else:
             self.sqlite = True
             path = Path(target) / "study.db"
@@ -64,12 +68,11 @@ class Database:
     @contextmanager
     def write(self, durable: bool = True) -> Iterator[Connection]:
         """A turn to write; what was written survives any kill once this returns."""
-        engine = self._write if durable else self._relax
-        with self._turn, engine.begin() as connection:
+        engine, turn = (self._write, self._turn) if durable else (self._relax, self._lease_turn)
+        with turn, engine.begin() as connection:
             if not self.sqlite:
-                if not durable:
-                    connection.execute(text("SET LOCAL synchronous_commit TO off"))
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+                key = _ANSWERS if durable else _LEASES
+                connection.execute(_TURN, {"sync": "on" if durable else "off", "key": key})
             yield connection
 
     def migrate(self, to: str = "head") -> None:
@@ -99,7 +102,7 @@ class Database:
 
     def close(self) -> None:
         """Give all connections back."""
-        for engine in {id(e): e for e in (self._read, self._write, self._relax)}.values():
+        for engine in (self._read, self._write, self._relax):
             engine.dispose()
 
 
@@ -127,9 +130,7 @@ def _postgres(target: str) -> Engine:
                 f"a study's URL must begin with postgresql://, not {url.drivername}://; "
                 "for SQLite give a folder"
             )
-        engine = create_engine(
-            url.set(drivername="postgresql+psycopg"), pool_size=8, max_overflow=40, pool_pre_ping=True
-        )
+        engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_size=8, max_overflow=32)
         engine.connect().close()
     except ArgumentError as error:
         raise StudyError(f"{target!r} is no database URL: postgresql://user@host/name") from error

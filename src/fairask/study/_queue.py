@@ -78,11 +78,11 @@ _NEXT = (
     .order_by(tasks.c.position)
     .limit(_COUNT)
 )
-_CLAIM = (
-    update(tasks)
-    .where(tasks.c.row == bindparam("the_row"), tasks.c.slot == bindparam("the_slot"))
-    .values(who=bindparam("new_who"), until=bindparam("new_until"))
-)
+# Leases and answers may meet at a slot whose lease has lapsed: whoever comes second finds it taken.
+_MINE_OR_FREE = and_(tasks.c.answer.is_(None), or_(_free(_NOW), tasks.c.who == _WHO))
+_SLOT = and_(tasks.c.row == bindparam("the_row"), tasks.c.slot == bindparam("the_slot"))
+_CLAIM = update(tasks).where(_SLOT, _MINE_OR_FREE).values(who=_WHO, until=bindparam("new_until"))
+_BOOK = update(tasks).where(_SLOT, _MINE_OR_FREE).values(who=_WHO, until=None, answer=bindparam("new_answer"))
 
 
 def held(connection: Connection, who: str, now: float) -> list[int]:
@@ -101,14 +101,10 @@ def lease(connection: Connection, who: str, count: int, now: float, seconds: flo
             .values(until=now + seconds)
         )
     if len(rows) < count:
-        found = connection.execute(_NEXT, {"me": who, "now": now, "count": count - len(rows)}).all()
-        rows += [row.row for row in found]
-        claims = [
-            {"the_row": row.row, "the_slot": row.slot, "new_who": who, "new_until": now + seconds}
-            for row in found
-        ]
-        if claims:
-            connection.execute(_CLAIM, claims)
+        for row, slot in connection.execute(_NEXT, {"me": who, "now": now, "count": count - len(rows)}).all():
+            claim = {"the_row": row, "the_slot": slot, "me": who, "now": now, "new_until": now + seconds}
+            if connection.execute(_CLAIM, claim).rowcount:
+                rows.append(row)
     return rows
 
 
@@ -138,11 +134,10 @@ def settle(connection: Connection, row: int, who: str, answer: int, now: float) 
         if open_slots:
             raise NotYoursError(f"row {row} has been given to somebody else: the time to answer it ran out")
         raise NotYoursError(f"row {row} is answered already")
-    connection.execute(
-        update(tasks)
-        .where(tasks.c.row == row, tasks.c.slot == (mine or free)[0].slot)
-        .values(who=who, answer=answer, until=None)
-    )
+    slot = (mine or free)[0].slot
+    booking = {"the_row": row, "the_slot": slot, "me": who, "now": now, "new_answer": answer}
+    if not connection.execute(_BOOK, booking).rowcount:
+        raise NotYoursError(f"row {row} has been given to somebody else: the time to answer it ran out")
 
 
 def change(connection: Connection, row: int, who: str, answer: int) -> None:

@@ -18,6 +18,7 @@ from fairask.learner import FairActiveLearner, Query
 from fairask.learner._log import ASKED, LABELLED, DrawLog
 from fairask.strategies import make_strategy
 from fairask.study import _events, _queue
+from fairask.study._audit import audit_sample, check_audit
 from fairask.study._config import Config, check_config, check_person, new_seed
 from fairask.study._database import Database, is_url
 from fairask.study._errors import StudyError
@@ -210,9 +211,7 @@ class Study:
             learner = copy.copy(self._template)
             learner._log, learner._batches, learner._history = log, state.batches, list(state.history)
             seen = state.last
-        learner._available = np.ones(len(learner._codes), dtype=bool)
-        learner._available[[entry.index for entry in log.entries]] = False
-        learner._fitted, learner._caught = None, []
+        learner._fitted, learner._sample, learner._audit, learner._caught = None, None, None, []
         return learner, seen
 
     def _replayed(self, at: int) -> State:
@@ -489,16 +488,7 @@ class Study:
         Until :meth:`end_audit` nothing is fitted, and the labels come on top of the budget.
         """
         with self._lock:
-            state = self.state()
-            left = state.config.rows - len(state.log.entries)
-            if not state.history:
-                raise StudyError("there is no model to audit yet; label a batch first")
-            if state.audit is not None:
-                raise StudyError("an audit is under way already")
-            if not 1 <= labels <= left:
-                raise StudyError(
-                    f"labels={labels} must be from 1 to the {left} rows that are left in the pool"
-                )
+            check_audit(self.state(), labels)
         with self._db.write() as connection:
             _events.append(connection, check_person(who), [("audit", {"size": labels})])
 
@@ -513,20 +503,7 @@ class Study:
         """What :func:`fairask.certify.certify` needs of the audit under way: labels, predictions, groups."""
         with self._lock:
             audit = self.state().audit
-        if audit is None:
-            return None
-        trained, now = self.learner(at=audit.seen), self.learner()
-        entries = [e for e in now._log.labelled() if e.component == AUDIT and e.batch >= audit.batch]
-        rows = np.array([entry.index for entry in entries], dtype=np.int64)
-        return {
-            "y": np.array([entry.label for entry in entries], dtype=np.int64),
-            "pred": trained.current_model().predict_proba(trained.X[rows])[:, 1]
-            if len(rows)
-            else np.zeros(0),
-            "groups": [self.groups[code] for code in self.group_codes[rows]],
-            "indices": rows,
-            "trained_on": trained.labelled_indices_,
-        }
+            return None if audit is None else audit_sample(audit, self.learner(at=audit.seen), self.learner())
 
     def record_certificate(self, certificate: dict[str, Any], who: str = "owner") -> None:
         """Write a certificate (as ``Certificate.to_dict()`` gives it) into the log."""
