@@ -252,6 +252,29 @@ def test_empty_views_say_what_comes(make: Make, new_page: Callable[..., Page]) -
             expect(page.locator("main")).to_contain_text(words)
 
 
+def test_an_audit_is_started_labelled_and_certified(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make(budget=40)
+    rows = study.ask(40, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada")
+    study.refit()
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/certificate")
+        expect(page.locator("main")).to_contain_text("No certificate yet")
+        page.fill("#audit-size", "60")
+        page.click("text=Start an audit >> nth=-1")
+        expect(page.locator("main")).to_contain_text("0 of 60 labels")
+        rows = study.ask(60, "ada")
+        study.tell(rows, [LABELS[row] for row in rows], "ada")
+        expect(page.locator("main")).to_contain_text("60 of 60 labels", timeout=10_000)
+        page.click("text=Certify now")
+        expect(page.locator(".verdict h2")).to_have_text(re.compile("Cannot tell yet|Certified|Refuted"))
+        page.click("text=End the audit")
+        expect(page.locator("main")).to_contain_text("Labels to spend")
+        page.goto(f"{url}/overview")
+        expect(page.locator("#feed")).to_contain_text("ended the audit")
+
+
 def test_a_server_that_goes_away_is_said_and_its_answer_is_kept(
     make: Make, new_page: Callable[..., Page]
 ) -> None:

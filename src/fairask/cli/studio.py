@@ -30,13 +30,16 @@ def studio(
 
     if demo == (study is not None):
         raise StudyError("give a study or --demo, one of the two; fairask studio STUDY")
-    shown = "localhost" if is_local(host) else host
-    typer.echo(f"fairask studio on http://{shown}:{port}  (stop with Ctrl-C)")
-    if open_page and is_local(host):
-        timer = threading.Timer(1.5, webbrowser.open, [f"http://localhost:{port}/"])
-        timer.daemon = True
-        timer.start()
+
+    def announce() -> None:
+        shown = "localhost" if is_local(host) else host
+        typer.echo(f"fairask studio on http://{shown}:{port}  (stop with Ctrl-C)")
+        if open_page and is_local(host):
+            timer = threading.Timer(1.5, webbrowser.open, [f"http://localhost:{port}/"])
+            timer.daemon = True
+            timer.start()
+
     if study is None:
-        serve_demo(host=host, port=port)
+        serve_demo(host=host, port=port, announce=announce)
     else:
-        serve(study, host=host, port=port, processes=processes)
+        serve(study, host=host, port=port, processes=processes, announce=announce)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
@@ -46,7 +47,14 @@ def check_host(study: Study, host: str) -> None:
         )
 
 
-def serve(target: str, *, host: str = "127.0.0.1", port: int = 8080, processes: int = 1) -> None:
+def serve(
+    target: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    processes: int = 1,
+    announce: Callable[[], object] = lambda: None,
+) -> None:
     """Serve a study until interrupted.
 
     Parameters
@@ -56,6 +64,8 @@ def serve(target: str, *, host: str = "127.0.0.1", port: int = 8080, processes: 
         Anything but this machine needs people with tokens.
     processes : int
         More than one, for a study in PostgreSQL with very many people.
+    announce : callable
+        Called when everything is checked, just before serving begins.
     """
     local = is_local(host)
     with Study.open(target) as study:
@@ -63,6 +73,7 @@ def serve(target: str, *, host: str = "127.0.0.1", port: int = 8080, processes: 
         if not study.state().batches:
             study.draw()  # uniform, so quick: the first person need not wait for the trainer to start
         trainer = TrainerProcess(target)
+        announce()
         if processes == 1:
             app = create_app(study, local=local, trainer=trainer)
             uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
@@ -81,13 +92,20 @@ def serve(target: str, *, host: str = "127.0.0.1", port: int = 8080, processes: 
     trainer.stop()
 
 
-def serve_demo(*, host: str = "127.0.0.1", port: int = 8080, seconds: float = 0.4) -> None:
+def serve_demo(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    seconds: float = 0.4,
+    announce: Callable[[], object] = lambda: None,
+) -> None:
     """Serve a throw-away study of German Credit that a scripted annotator labels."""
     if not is_local(host):
         raise StudyError(f"the demo is for this machine only, not for host {host!r}; leave --host out")
     with tempfile.TemporaryDirectory() as folder:
         study, truth = demo_study(Path(folder) / "german")
         with study:
+            announce()
             app = create_app(study, robot=Robot(study, truth, seconds))
             uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
 

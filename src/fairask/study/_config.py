@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -12,10 +11,8 @@ from fairask.metrics import check_metric
 from fairask.oracle._estimator import check_tolerance
 from fairask.study._errors import StudyError
 
-__all__ = ["ROLES", "ColumnInfo", "Config", "check_config", "check_person"]
+__all__ = ["ColumnInfo", "Config", "check_config", "check_person", "new_seed"]
 
-#: A column trains the model, is only shown to annotators, or says who is protected.
-ROLES = ("feature", "shown", "hidden", "protected")
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
 
 
@@ -25,7 +22,7 @@ class ColumnInfo:
 
     name: str
     kind: str  #: "number" or "text"
-    role: str = "feature"
+    role: str = "feature"  #: "feature" trains the model; "shown", "hidden" and "protected" do not
     title: str = ""
     unit: str = ""
     values: dict[str, str] = field(default_factory=dict)
@@ -143,14 +140,3 @@ def new_seed() -> int:
     True
     """
     return secrets.randbelow(2**31)
-
-
-def names_of(columns: Sequence[ColumnInfo], role: str) -> list[str]:
-    """Names of the columns of a role.
-
-    Examples
-    --------
-    >>> names_of([ColumnInfo("age", "number"), ColumnInfo("sex", "text", "protected")], "protected")
-    ['sex']
-    """
-    return [column.name for column in columns if column.role == role]

@@ -13,20 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from fairask.exceptions import FairaskWarning, suggest
+from fairask.exceptions import FairaskWarning
 from fairask.learner import FairActiveLearner, Query
-from fairask.learner._log import ASKED, LABELLED, DrawLog
+from fairask.learner._log import LABELLED, DrawLog
 from fairask.strategies import make_strategy
 from fairask.study import _events, _queue
 from fairask.study._audit import audit_sample, check_audit
-from fairask.study._config import Config, check_config, check_person, new_seed
+from fairask.study._config import Config, check_person
 from fairask.study._database import Database, is_url
 from fairask.study._errors import StudyError
-from fairask.study._estimate import estimate, model_digest
 from fairask.study._features import encode, group_values
+from fairask.study._fitting import fit_entry
 from fairask.study._open import create_store, open_store
 from fairask.study._people import People
-from fairask.study._pool import column_infos, row_values, table_of
+from fairask.study._pool import row_values, table_of
+from fairask.study._settings import make_config
 from fairask.study._state import AUDIT, SKIP, State
 
 __all__ = ["Receipt", "Study"]
@@ -124,29 +125,8 @@ class Study:
             See :class:`Config`: ``classes``, ``question``, ``metric``, ``tolerance``, ``budget``,
             ``batch_size``, ``strategy``, ``overlap``, ``lease_seconds``, ``show_protected``, ...
         """
-        known = set(Config.__dataclass_fields__) - {"columns", "rows", "pool_sha256", "protected"}
-        for name in settings:
-            if name not in known:
-                raise StudyError(f"{name!r} is no setting of a study; {suggest(name, known)}")
         table = table_of(table) if isinstance(table, Mapping) else table
-        columns = column_infos(
-            table, protected, use_protected=settings.get("use_protected", False), hide=hide, words=words or {}
-        )
-        settings.setdefault("budget", min(250, table.num_rows))
-        if "classes" in settings:
-            settings["classes"] = tuple(str(name) for name in settings["classes"])
-            if len(settings["classes"]) != 2:
-                raise StudyError(
-                    f"classes={settings['classes']!r} must be two names, the positive one second"
-                )
-        config = Config(
-            protected=protected,
-            columns=columns,
-            rows=table.num_rows,
-            random_state=new_seed() if random_state is None else random_state,
-            **settings,
-        )
-        check_config(config)
+        config = make_config(table, protected, hide, words or {}, random_state, settings)
         # Everything that can be wrong with the pool or a setting is found before anything is written.
         cls(str(target), None, State(config, DrawLog(config.rows)), table)  # type: ignore[arg-type]
         create_store(str(target), table, config, check_person(who))
@@ -466,16 +446,7 @@ class Study:
         learner, seen = self._snapshot()
         if not learner._log.labelled():
             return None
-        learner._record()
-        entry = {name: _plain(value) for name, value in learner._history[-1].items()}
-        entry |= {
-            "round": len(learner._history) - 1,
-            "answered": sum(entry.state != ASKED for entry in learner._log.entries),
-            "seen": seen,
-            "digest": model_digest(learner),
-            "rates": _rates(learner.current_model()),
-            "estimate": estimate(learner),
-        }
+        entry = fit_entry(learner) | {"seen": seen}
         with self._db.write() as connection:
             if any(event.kind == "fitted" for event in _events.read_after(connection, seen)):
                 return None  # another process was faster
@@ -527,15 +498,3 @@ def _note(note: str) -> str:
 
 def _some(note: str) -> dict[str, str]:
     return {"note": note} if note else {}
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _rates(model: Any) -> list[dict[str, Any]]:
-    return [
-        {"condition": condition, "group": str(group), "rate": _plain(rate)}
-        for (condition, group), rate in model.rates_.items()
-    ]
