@@ -129,13 +129,17 @@ def test_an_audit_earns_a_certificate(
     monkeypatch.setattr("fairask.studio._certificates.available", lambda: True)
     assert client.post("/api/audit", json={"labels": 20}).status_code == 201
     rows = labelled.ask(20, "ada")
-    labelled.tell(rows, [LABELS[row] for row in rows], "ada")
+    labelled.tell(rows[1:], [LABELS[row] for row in rows[1:]], "ada")
+    assert "19 of its 20 labels" in client.post("/api/certificate").json()["detail"]  # no peeking
+    labelled.tell(rows[:1], [LABELS[rows[0]]], "ada")
     assert client.get("/api/certificate").json()["audited"] == 20
     assert client.post("/api/certificate").json()["verdict"] == "undecided"
     assert sorted(given["indices"]) == sorted(rows)
     assert given["alpha"] == labelled.config.tolerance
     assert client.get("/api/certificate").json()["certificate"]["n_labels"] == 20
     assert client.get("/api/status").json()["certificate"]["verdict"] == "undecided"
+    assert client.delete("/api/audit").status_code == 422  # over
+    assert client.post("/api/audit", json={"labels": 5}).status_code == 201
     assert client.delete("/api/audit").status_code == 200
 
 

@@ -56,16 +56,26 @@ def end(request: Request, me: Owner) -> Document:
 
 @router.post("/certificate", status_code=201)
 def certify(request: Request, me: Owner) -> Document:
-    """Certify the audited model on the audit's labels so far."""
+    """Certify the audited model on the audit's labels, once all are there; this ends the audit.
+
+    Their number was fixed beforehand. To look earlier, or again after some more, would break the promise.
+    """
     if not available():
         raise HTTPException(409, "this installation has no fairask.certify; upgrade fairask")
     study = study_of(request)
-    sample = study.audit_sample()
-    if sample is None or len(set(sample["groups"])) < len(study.groups):
-        raise HTTPException(409, "an audit with labels of every group is needed first")
+    sample, audit = study.audit_sample(), study.state().audit
+    if sample is None or audit is None:
+        raise HTTPException(409, "start an audit first")
+    if len(sample["y"]) < audit.size:
+        raise HTTPException(
+            409, f"the audit has {len(sample['y'])} of its {audit.size} labels; wait for the rest"
+        )
+    if len(set(sample["groups"])) < len(study.groups):
+        raise HTTPException(409, "the audit has no labels of some groups; end it and start a larger one")
     made = import_module("fairask.certify").certify(
         metric=study.config.metric, alpha=study.config.tolerance, **sample
     )
     document: Document = made.to_dict()
     study.record_certificate(document, me.name)
+    study.end_audit(me.name)
     return document

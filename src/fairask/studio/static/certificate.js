@@ -19,8 +19,8 @@ function verdict(c) {
 function audit(state) {
   if (!state.fitted) return panel("Audit", el("p", { class: "hint" }, "First a model must be fitted."));
   if (state.audit) return panel("Audit under way",
-    el("p", {}, `${number(state.audited)} of ${number(state.audit.size)} labels. Rows are drawn uniformly within groups, and nothing is trained meanwhile.`),
-    el("p", { class: "buttons" }, el("button", { class: "primary", type: "button", disabled: !state.audited, onclick: act(() => post("/certificate")) }, "Certify now"),
+    el("p", {}, `${number(state.audited)} of ${number(state.audit.size)} labels. Rows are drawn uniformly within groups, and nothing is trained meanwhile. The certificate comes when all are there: looking earlier would break its promise.`),
+    el("p", { class: "buttons" }, el("button", { class: "primary", type: "button", disabled: state.audited < state.audit.size, onclick: act(() => post("/certificate")) }, "Certify"),
       el("button", { type: "button", onclick: act(() => remove("/audit")) }, "End the audit")));
   const size = el("input", { type: "number", min: 1, max: state.left, value: Math.min(200, state.left), id: "audit-size" });
   const form = el("form", { class: "filters" }, el("label", {}, "Labels to spend", size), el("button", { class: "primary" }, "Start an audit"));
