@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +14,6 @@ from fairask.study import Study
 from tests.study.conftest import make, new_database, people_table, postgres_url
 
 __all__ = ["make", "new_database", "people_table", "postgres_url"]
-
-CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 
 
 @pytest.fixture
