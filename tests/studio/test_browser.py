@@ -274,9 +274,7 @@ def test_an_audit_is_started_labelled_and_certified(make: Make, new_page: Callab
         expect(page.locator("#feed")).to_contain_text("ended the audit")
 
 
-def test_a_server_that_goes_away_is_said_and_its_answer_is_kept(
-    make: Make, new_page: Callable[..., Page]
-) -> None:
+def test_a_refused_answer_is_said_and_the_next_one_counts(make: Make, new_page: Callable[..., Page]) -> None:
     study = make()
     with serving(create_app(study)) as url:
         page = new_page()
@@ -291,6 +289,22 @@ def test_a_server_that_goes_away_is_said_and_its_answer_is_kept(
         page.keyboard.press("1")
         expect(page.locator("#alert")).to_be_hidden()
         expect(page.locator("#progress")).to_contain_text("1 of 60")
+
+
+def test_an_answer_survives_a_server_out_of_reach(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    with serving(create_app(study)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        shown_row(page)
+        page.route("**/api/answers", lambda route: route.abort("connectionrefused"))
+        page.keyboard.press("2")
+        expect(page.locator("#alert")).to_contain_text("cannot be reached")
+        assert study.status()["labels"] == 0
+        page.unroute("**/api/answers")
+        expect(page.locator("#progress")).to_contain_text("1 of 60", timeout=10_000)
+        expect(page.locator("#alert")).to_be_hidden()
+        assert study.learner().labels_.tolist() == ["good"]
 
 
 def test_a_hostile_pool_is_shown_as_text(make: Make, new_page: Callable[..., Page]) -> None:
