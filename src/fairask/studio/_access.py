@@ -1,0 +1,123 @@
+"""Who is asking: sessions for browsers, tokens for programs, roles for both."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections import OrderedDict, deque
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request, Response, Security
+from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+
+from fairask.study import Study
+from fairask.study._people import SESSION_SECONDS, Person
+
+__all__ = ["COOKIE", "Access", "Attempts", "Me", "Owner", "access_of"]
+
+COOKIE = "fairask_session"
+_BEARER = HTTPBearer(auto_error=False, description="A person's token, for programs.")
+_COOKIE = APIKeyCookie(name=COOKIE, auto_error=False, description="A session, for browsers.")
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class Attempts:
+    """Failed sign-ins by address: a few a minute, then wait."""
+
+    def __init__(self, most: int = 8, seconds: float = 60.0) -> None:
+        self.most, self.seconds = most, seconds
+        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def wait(self, address: str) -> float:
+        """Seconds until this address may try again, 0 for now."""
+        times = self._failed.get(address, deque())
+        now = time.monotonic()
+        while times and times[0] <= now - self.seconds:
+            times.popleft()
+        return times[0] + self.seconds - now if len(times) >= self.most else 0.0
+
+    def fail(self, address: str) -> None:
+        """Count a failure."""
+        self._failed.setdefault(address, deque()).append(time.monotonic())
+        self._failed.move_to_end(address)
+        while len(self._failed) > 10_000:  # memory is bounded whatever the number of addresses
+            self._failed.popitem(last=False)
+
+
+class Access:
+    """The doorkeeper of one app.
+
+    Without people in the study, and on this machine only, whoever opens the page is the owner.
+    """
+
+    def __init__(self, study: Study, local_name: str | None) -> None:
+        self.study, self.local_name = study, local_name
+        self.attempts = Attempts()
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody needs to sign in."""
+        return self.local_name is not None and not self.study.people.any()
+
+    def person(self, name: str) -> Person | None:
+        """The person of a session's name."""
+        known = self.study.people.by_name(name)
+        if known is None and self.open and name == self.local_name:
+            return Person(name, "owner")
+        return known
+
+    def from_cookie(self, request: Request) -> tuple[Person, str] | None:
+        """Person and CSRF token of a browser's session."""
+        session = self.study.people.session(request.cookies.get(COOKIE, ""))
+        person = None if session is None else self.person(session.name)
+        return None if session is None or person is None else (person, session.csrf)
+
+    def remember(self, request: Request, response: Response, name: str) -> None:
+        """Begin a session in this browser."""
+        response.set_cookie(
+            COOKIE,
+            self.study.people.sign_in(name),
+            max_age=int(SESSION_SECONDS),
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+
+
+def access_of(request: Request) -> Access:
+    """The app's doorkeeper."""
+    access: Access = request.app.state.access
+    return access
+
+
+async def _me(  # not in a thread: it is remembered most of the time, and a hop costs more than a look
+    request: Request,
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
+    _: Annotated[str | None, Security(_COOKIE)],
+) -> Person:
+    access = access_of(request)
+    if bearer is not None:
+        person = access.study.people.by_token(bearer.credentials)
+        if person is not None:
+            return person
+        raise HTTPException(401, "unknown token", {"WWW-Authenticate": "Bearer"})
+    found = access.from_cookie(request)
+    if found is None:
+        raise HTTPException(401, "sign in first", {"WWW-Authenticate": "Bearer"})
+    person, csrf = found
+    given = request.headers.get("x-csrf-token", "")
+    if request.method not in _SAFE and not hmac.compare_digest(given.encode(), csrf.encode()):
+        raise HTTPException(403, "the page is out of date; load it again")
+    return person
+
+
+Me = Annotated[Person, Depends(_me)]
+
+
+async def _owner(me: Me) -> Person:
+    if me.role != "owner":
+        raise HTTPException(403, "only an owner of the study may do this")
+    return me
+
+
+Owner = Annotated[Person, Depends(_owner)]

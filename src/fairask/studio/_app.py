@@ -1,0 +1,182 @@
+"""create_app: the studio of one study as an ASGI application."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from fairask.studio import _certificates, _labelling, _owning, _pages
+from fairask.studio._access import COOKIE, Access, Me, access_of
+from fairask.studio._models import Document, Pause, Problem, SignIn
+from fairask.studio._security import Guard
+from fairask.studio._trainer import Trainer
+from fairask.study import NotYoursError, Study, StudyError
+
+if TYPE_CHECKING:
+    from fairask.studio._robot import Robot
+    from fairask.studio._trainer_process import TrainerProcess
+
+__all__ = ["create_app"]
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    code: {"model": Problem, "description": words}
+    for code, words in {
+        400: "What was sent cannot be read.",
+        401: "Nobody is signed in.",
+        403: "Not for this person, or the page is out of date.",
+        404: "There is no such thing.",
+        409: "The study's state forbids it.",
+        413: "The body is too large.",
+        422: "What was sent is not what is expected.",
+    }.items()
+}
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
+
+session = APIRouter(tags=["session"])
+
+
+@session.get("/me")
+def me(request: Request, me: Me) -> Document:
+    """Who I am."""
+    return {"name": me.name, "role": me.role}
+
+
+@session.post("/session", status_code=201, responses={429: {"model": Problem, "description": "Too many."}})
+def sign_in(request: Request, response: Response, given: SignIn) -> Document:
+    """Begin a session in this browser with a token."""
+    access = access_of(request)
+    address = request.client.host if request.client else "?"
+    wait = access.attempts.wait(address)
+    if wait > 0:
+        raise HTTPException(429, "too many attempts; wait a minute", {"Retry-After": str(int(wait) + 1)})
+    person = access.study.people.by_token(given.token)
+    if person is None:
+        access.attempts.fail(address)
+        raise HTTPException(401, "this token is unknown", {"WWW-Authenticate": "Bearer"})
+    access.remember(request, response, person.name)
+    return {"name": person.name, "role": person.role}
+
+
+@session.delete("/session")
+def sign_out(request: Request, response: Response, me: Me) -> Document:
+    """End this browser's session."""
+    access_of(request).study.people.sign_out(request.cookies.get(COOKIE, ""))
+    response.delete_cookie(COOKIE)
+    return {"name": me.name}
+
+
+demo = APIRouter(tags=["demo"])
+
+
+@demo.get("/demo")
+def get_robot(request: Request, me: Me) -> Pause:
+    """Whether the demo's annotator rests."""
+    return Pause(paused=_robot(request).paused)
+
+
+@demo.put("/demo")
+def set_robot(request: Request, wanted: Pause, me: Me) -> Pause:
+    """Let the demo's annotator rest or go on."""
+    _robot(request).paused = wanted.paused
+    return wanted
+
+
+def _robot(request: Request) -> Robot:
+    robot: Robot | None = request.app.state.robot
+    if robot is None:
+        raise HTTPException(404, "this is no demo")
+    return robot
+
+
+def create_app(
+    study: Study,
+    *,
+    local: bool = True,
+    train: bool = True,
+    trainer: Trainer | TrainerProcess | None = None,
+    robot: Robot | None = None,
+) -> FastAPI:
+    """Make the studio of a study.
+
+    Parameters
+    ----------
+    study : Study
+    local : bool
+        Whether it is served to this machine only: then requests must name it, and nobody needs to sign
+        in while the study has no people. Otherwise everybody signs in.
+    train : bool
+        Draw rows and fit models in a background thread while the app runs, unless
+    trainer : Trainer or TrainerProcess, optional
+        is to do it.
+    robot : Robot, optional
+        A scripted annotator, for the demo.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask.study import Study
+    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+    >>> study = Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex")
+    >>> create_app(study, train=False).title
+    'fairask studio'
+    >>> study.close()
+    """
+    if trainer is None and train:
+        trainer = Trainer(study)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        workers: list[Any] = [worker for worker in (trainer, robot) if worker is not None]
+        for worker in workers:
+            worker.start()
+        yield
+        for worker in reversed(workers):
+            worker.stop()
+
+    app = FastAPI(
+        title="fairask studio",
+        description="The API that the studio's own pages use.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
+    app.state.access = Access(study, getpass.getuser() if local else None)
+    api = APIRouter(prefix="/api", responses=_PROBLEMS)
+    for part in (session, _labelling.router, _owning.router, _certificates.router, demo):
+        api.include_router(part)
+    app.include_router(api)
+    app.mount("/static", StaticFiles(directory=_pages.HERE / "static"), name="static")
+    app.include_router(_pages.router)
+    app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
+    _handle_errors(app)
+    return app
+
+
+def _handle_errors(app: FastAPI) -> None:
+    @app.exception_handler(StudyError)
+    def _refused(request: Request, error: StudyError) -> Response:
+        return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)
+
+    @app.exception_handler(RequestValidationError)
+    def _invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:]) or "body"
+        return JSONResponse({"detail": f"{where}: {first['msg']}"}, 422)
+
+    @app.exception_handler(StarletteHTTPException)
+    def _http(request: Request, error: StarletteHTTPException) -> Response:
+        if error.status_code == 304:
+            return Response(status_code=304, headers=error.headers)
+        if request.url.path.startswith("/api"):
+            return JSONResponse({"detail": str(error.detail)}, error.status_code, error.headers)
+        return _pages.error_page(request, error.status_code, str(error.detail))

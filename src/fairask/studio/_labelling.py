@@ -1,0 +1,143 @@
+"""The annotator's part of the API: next row, answer, correct, take back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Path, Request
+
+from fairask.studio._access import Me
+from fairask.studio._models import (
+    Answer,
+    Card,
+    CardField,
+    Correction,
+    Given,
+    Next,
+    Progress,
+    Wanted,
+)
+from fairask.study import Study
+from fairask.study._config import ColumnInfo
+from fairask.study._files import shown_columns
+from fairask.study._state import SKIP
+
+__all__ = ["RowNumber", "card", "router"]
+
+router = APIRouter(tags=["labelling"])
+RowNumber = Annotated[int, Path(ge=0, le=2**31 - 1)]
+
+#: Characters of a cell that are sent; a cell may be megabytes.
+LONGEST_CELL = 2000
+
+
+def study_of(request: Request) -> Study:
+    """The app's study."""
+    study: Study = request.app.state.study
+    return study
+
+
+def _shown(column: ColumnInfo, value: Any) -> CardField:
+    text = "" if value is None else str(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        text = str(int(value))
+    words = column.values.get(text, text)
+    title = column.title or column.name.replace("_", " ")
+    return CardField(
+        name=column.name, title=title, unit=column.unit, value=words[:LONGEST_CELL], length=len(words)
+    )
+
+
+def card(study: Study, row: int) -> Card:
+    """A row as an annotator sees it: no scores, no model's opinion, the protected attribute only if asked."""
+    cells = study.row(row)
+    visible = set(shown_columns(study.config))
+    fields = [_shown(column, cells[column.name]) for column in study.config.columns if column.name in visible]
+    return Card(row=row, fields=fields)
+
+
+def _progress(study: Study, who: str) -> Progress:
+    people = study.people_now()
+    with study._lock:
+        state = study.state()
+        labels = state.answered - state.skipped
+        mine = state.by.get(who, 0)
+        return Progress(
+            labels=labels,
+            budget=state.budget,
+            batch=state.batches,
+            people=people,
+            mine=mine,
+            complete=labels >= state.budget,
+        )
+
+
+@router.post("/next")
+def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
+    """Hold the next rows for me, and renew those I hold; the same rows come back until answered."""
+    study = study_of(request)
+    rows = study.lease(me.name, wanted.count)
+    progress = _progress(study, me.name)
+    coming = not rows and study.undrawn() > 0
+    return Next(cards=[card(study, row) for row in rows], progress=progress, training=coming)
+
+
+@router.get("/progress")
+def progress(request: Request, me: Me) -> Progress:
+    """Where the study stands."""
+    return _progress(study_of(request), me.name)
+
+
+@router.post("/answers", status_code=201)
+def answer(request: Request, given: Answer, me: Me) -> Progress:
+    """Answer a row I hold, or skip it; saying the same again changes nothing."""
+    study = study_of(request)
+    if given.label is None:
+        study.skip([given.row], me.name, notes=[given.note])
+    else:
+        study.tell([given.row], [given.label], me.name, notes=[given.note])
+    return _progress(study, me.name)
+
+
+@router.get("/answers")
+def my_answers(request: Request, me: Me) -> list[Given]:
+    """My last five answers, newest first."""
+    study = study_of(request)
+    with study._lock:
+        recent = list(study.state().recent.get(me.name, {}))[-5:]
+    return [_given(study, row, me.name) for row in reversed(recent)]
+
+
+def _given(study: Study, row: int, who: str) -> Given:
+    with study._lock:
+        found = study.state().answers.get(row, {}).get(who)
+    if found is None:
+        raise HTTPException(404, f"you have not answered row {row}")
+    label = None if found.code == SKIP else study.config.classes[found.code]
+    return Given(row=row, label=label, at=found.at, note=found.note)
+
+
+@router.get("/answers/{row}")
+def my_answer(request: Request, row: RowNumber, me: Me) -> Card:
+    """A row I answered, to look at again."""
+    study = study_of(request)
+    _given(study, row, me.name)
+    return card(study, row)
+
+
+@router.put("/answers/{row}")
+def correct(request: Request, row: RowNumber, correction: Correction, me: Me) -> Given:
+    """Replace my answer to a row."""
+    study = study_of(request)
+    _given(study, row, me.name)
+    study.tell([row], [correction.label], me.name, correct=True)
+    return _given(study, row, me.name)
+
+
+@router.delete("/answers/{row}")
+def take_back(request: Request, row: RowNumber, me: Me) -> Card:
+    """Take my answer back; the row is mine to answer again."""
+    study = study_of(request)
+    _given(study, row, me.name)
+    study.withdraw(row, me.name)
+    return card(study, row)

@@ -1,0 +1,147 @@
+"""What goes over the wire: the API's documents, checked on the way in and out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "Answer",
+    "AuditSize",
+    "Card",
+    "Correction",
+    "Given",
+    "NewPerson",
+    "Next",
+    "Pause",
+    "Problem",
+    "Progress",
+    "Settings",
+    "SignIn",
+    "Wanted",
+    "Words",
+]
+
+#: Rows are 32-bit numbers in the database.
+Row = Annotated[int, Field(ge=0, le=2**31 - 1)]
+# No NUL: PostgreSQL stores none.
+Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    """What was wrong with a request."""
+
+    detail: str
+
+
+class Wanted(_Strict):
+    """How many rows to hold."""
+
+    count: Annotated[int, Field(ge=1, le=5)] = 2
+
+
+class Answer(_Strict):
+    """An answer to a row: a class, or null to skip."""
+
+    row: Row
+    label: Annotated[Text, Field(max_length=60)] | None
+    note: Annotated[Text, Field(max_length=2000)] = ""
+
+
+class Correction(_Strict):
+    """Another class for a row."""
+
+    label: Annotated[Text, Field(max_length=60)]
+
+
+class CardField(BaseModel):
+    """One cell, in words."""
+
+    name: str
+    title: str
+    unit: str
+    value: str
+    length: int  #: characters of the whole cell; more than ``value`` has when it was cut
+
+
+class Progress(BaseModel):
+    """Where the study stands, for the bar above the card."""
+
+    labels: int
+    budget: int
+    batch: int
+    people: int
+    mine: int
+    complete: bool
+
+
+class Card(BaseModel):
+    """A row to label."""
+
+    row: int
+    fields: list[CardField]
+
+
+class Next(BaseModel):
+    """The rows this person holds now."""
+
+    cards: list[Card]
+    progress: Progress
+    training: bool  #: whether more rows are on their way
+
+
+class Given(BaseModel):
+    """An answer this person gave."""
+
+    row: int
+    label: str | None
+    at: str
+    note: str
+
+
+class SignIn(_Strict):
+    """A token."""
+
+    token: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Words(_Strict):
+    """How a column is shown."""
+
+    title: Annotated[Text, Field(max_length=120)] = ""
+    unit: Annotated[Text, Field(max_length=40)] = ""
+    values: dict[Annotated[Text, Field(max_length=200)], Annotated[Text, Field(max_length=200)]] = {}
+
+
+class Settings(_Strict):
+    """Words of the study that may change."""
+
+    question: Annotated[Text, Field(min_length=1, max_length=500)] | None = None
+    columns: dict[Annotated[Text, Field(max_length=500)], Words] = {}
+
+
+class NewPerson(_Strict):
+    """Somebody to let in."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=64)]
+    role: Annotated[str, Field(pattern="^(annotator|owner)$")] = "annotator"
+
+
+class AuditSize(_Strict):
+    """How many labels an audit asks for."""
+
+    labels: Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class Pause(_Strict):
+    """Whether the demo's annotator rests."""
+
+    paused: bool
+
+
+Document = dict[str, Any]

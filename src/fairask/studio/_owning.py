@@ -1,0 +1,205 @@
+"""The owner's part of the API: how it goes, who did what, the model, words, people, files."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+
+from fairask.studio._access import Owner
+from fairask.studio._labelling import RowNumber, card, study_of
+from fairask.studio._models import Card, Correction, Document, NewPerson, Settings
+from fairask.study import Study, export
+from fairask.study._export import label_table, model_bytes
+from fairask.study._features import feature_columns
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["owning"])
+
+FILES = {
+    "labels.csv": "text/csv; charset=utf-8",
+    "labels.parquet": "application/octet-stream",
+    "labels-label-studio.json": "application/json",
+    "events.jsonl": "application/jsonl",
+    "study.json": "application/json",
+    "model.skops": "application/zip",
+}
+_Text = Annotated[str | None, Query(max_length=200)]
+
+
+@router.get("/status", responses={304: {"description": "Nothing has changed."}})
+def status(request: Request, response: Response, me: Owner) -> Document:
+    """The study in numbers; an ETag says whether anything has changed."""
+    study = study_of(request)
+    waiting, trainer = study.waiting(), request.app.state.trainer
+    busy = trainer.busy if trainer is not None else None
+    error = trainer.error if trainer is not None else None
+    tag = f'"{study.state().last}-{waiting.people}-{bool(busy)}-{bool(error)}"'
+    if request.headers.get("if-none-match") == tag:
+        raise HTTPException(304, headers={"ETag": tag})
+    response.headers["ETag"] = tag
+    return {**study.status(), "busy": busy, "error": error}
+
+
+@router.get("/events")
+def events(
+    request: Request, me: Owner, limit: Annotated[int, Query(ge=1, le=200)] = 30
+) -> list[dict[str, Any]]:
+    """The newest events, newest first, in words' raw material."""
+    study = study_of(request)
+    last = study.state().last
+    found = [e for e in study.events(max(last - limit, 0)) if e.kind != "created"]
+    return [{"id": e.id, "at": e.at, "who": e.who, "kind": e.kind, **_gist(e.data)} for e in reversed(found)]
+
+
+def _gist(data: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {
+        name: data[name]
+        for name in ("row", "label", "note", "labels", "batch", "round", "size")
+        if name in data
+    }
+    if "rows" in data:
+        kept["count"] = len(data["rows"])
+    return kept
+
+
+@router.get("/rows")
+def rows(
+    request: Request,
+    me: Owner,
+    state: _Text = None,
+    group: _Text = None,
+    component: _Text = None,
+    who: _Text = None,
+    disagree: bool = False,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Document:
+    """Drawn rows, latest first: label, by whom, when, why drawn and with which probability."""
+    wanted = {"state": state, "group": group, "component": component}
+    found = [
+        row
+        for row in reversed(label_table(study_of(request)))
+        if all(value is None or row[name] == value for name, value in wanted.items())
+        and (who is None or who in row["answers"])
+        and (not disagree or len({a for a in row["answers"].values() if a != "skipped"}) > 1)
+    ]
+    return {"total": len(found), "rows": found[offset : offset + limit]}
+
+
+@router.get("/rows/{row}")
+def row(request: Request, row: RowNumber, me: Owner) -> Card:
+    """One row of the pool, as annotators see it."""
+    study = study_of(request)
+    if row >= study.config.rows:
+        raise HTTPException(404, f"no row {row}")
+    return card(study, row)
+
+
+@router.put("/rows/{row}")
+def decide(request: Request, row: RowNumber, correction: Correction, me: Owner) -> Document:
+    """Decide a row's label, whatever its answers were."""
+    study_of(request).correct(row, correction.label, me.name, decide=True)
+    return {"row": row, "label": correction.label}
+
+
+@router.get("/model")
+def model(request: Request, me: Owner) -> Document:
+    """The last fitted model: rates by group, weights of the features, history of rounds."""
+    study = study_of(request)
+    history = list(study.state().history)
+    if not history:
+        return {"history": [], "members": [], "features": []}
+    learner = study.learner(at=history[-1]["seen"])
+    fitted = learner.current_model()
+    names = _feature_names(study)
+    members = [
+        {"probability": float(weight), "weights": _weights(rule, names)}
+        for rule, weight in zip(fitted.members_, fitted.weights_, strict=True)
+    ]
+    return {"history": history, "members": members, "features": names}
+
+
+def _feature_names(study: Study) -> list[str]:
+    """The encoder's features in the study's own words."""
+    columns = feature_columns(study.config)
+    pretty = []
+    for name in study.encoder.get_feature_names_out():
+        _, _, rest = str(name).partition("__")
+        number, _, level = rest.removeprefix("missingindicator_").lstrip("x").partition("_")
+        column = columns[int(number)]
+        level = "missing" if rest.startswith("missingindicator_") else column.values.get(level, level)
+        title = column.title or column.name
+        pretty.append(f"{title}: {level}" if level else title)
+    return pretty
+
+
+def _weights(rule: Any, names: list[str]) -> list[dict[str, Any]]:
+    """The twelve largest weights of a linear member; none for others."""
+    beta = getattr(rule, "beta", None)
+    if beta is None:
+        return []
+    order = np.argsort(-np.abs(beta[:-1]))[:12]
+    return [{"feature": names[i], "weight": float(beta[i])} for i in order]
+
+
+@router.put("/settings")
+def settings(request: Request, words: Settings, me: Owner) -> Document:
+    """Change the question or the column dictionary."""
+    study = study_of(request)
+    columns = {name: word.model_dump() for name, word in words.columns.items()}
+    study.reword(words.question, columns, me.name)
+    return {"question": study.config.question}
+
+
+@router.get("/settings")
+def get_settings(request: Request, me: Owner) -> Document:
+    """The study's settings."""
+    return study_of(request).config.to_dict()
+
+
+@router.get("/people")
+def people(request: Request, me: Owner) -> list[dict[str, str]]:
+    """Who may sign in."""
+    return [
+        {"name": person.name, "role": person.role, "since": person.since}
+        for person in study_of(request).people.all()
+    ]
+
+
+@router.post("/people", status_code=201)
+def add_person(request: Request, new: NewPerson, me: Owner) -> dict[str, str]:
+    """Let somebody in; the token is in this answer and nowhere else."""
+    study = study_of(request)
+    if not study.people.all() and new.role != "owner":
+        raise HTTPException(409, "the first person must be an owner, or nobody could change the study")
+    return {"name": new.name, "role": new.role, "token": study.people.add(new.name, new.role)}
+
+
+@router.delete("/people/{name}")
+def remove_person(request: Request, name: str, me: Owner) -> dict[str, str]:
+    """Let somebody out; their answers stay."""
+    study_of(request).people.remove(name)
+    return {"name": name}
+
+
+@router.get(
+    "/export/{name}", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
+)
+def download(request: Request, name: str, me: Owner) -> Response:
+    """A file of the study: labels, events, settings or the model."""
+    study = study_of(request)
+    if name not in FILES:
+        raise HTTPException(404, f"no file of that name; known: {', '.join(FILES)}")
+    if name == "model.skops":
+        data = model_bytes(study)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            export(study, folder, only=name)
+            data = (Path(folder) / name).read_bytes()
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type=FILES[name], headers=headers)

@@ -1,0 +1,112 @@
+"""The pages: thin shells whose modules use the API."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse, RedirectResponse
+from fastapi.templating import Jinja2Templates
+
+from fairask.studio._access import access_of
+from fairask.studio._labelling import study_of
+
+__all__ = ["HERE", "error_page", "router"]
+
+HERE = Path(__file__).parent
+router = APIRouter(include_in_schema=False, default_response_class=Response)
+_TEMPLATES = Jinja2Templates(HERE / "templates")
+
+#: Name, title and who may see it.
+VIEWS = {
+    "label": ("Label", "annotator"),
+    "overview": ("Overview", "owner"),
+    "rows": ("Rows", "owner"),
+    "model": ("Model", "owner"),
+    "certificate": ("Certificate", "owner"),
+    "settings": ("Settings", "owner"),
+}
+
+
+@cache
+def plotly_script() -> Path:
+    """Plotly's script, as the installed plotly package ships it."""
+    spec = importlib.util.find_spec("plotly")
+    if spec is None or spec.origin is None:  # pragma: no cover - depends on the installation
+        raise ModuleNotFoundError("the studio needs plotly: pip install 'fairask[studio]'", name="plotly")
+    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
+
+
+@router.get("/vendor/plotly.js")
+def plotly() -> FileResponse:
+    """Serve Plotly's script; it changes with the package only."""
+    return FileResponse(
+        plotly_script(), media_type="text/javascript", headers={"cache-control": "max-age=86400"}
+    )
+
+
+def error_page(request: Request, status: int, words: str) -> Response:
+    """An error in the page's own clothes."""
+    context: dict[str, Any] = {
+        "title": "Sorry",
+        "status": status,
+        "words": words,
+        "views": {},
+        "person": None,
+        "csrf": "",
+    }
+    return _TEMPLATES.TemplateResponse(request, "error.html", context, status_code=status)
+
+
+@router.get("/signin")
+def sign_in(request: Request) -> Response:
+    """Ask for a token."""
+    context: dict[str, Any] = {"title": "Sign in", "views": {}, "person": None, "csrf": "", "view": "signin"}
+    return _TEMPLATES.TemplateResponse(request, "signin.html", context)
+
+
+@router.get("/")
+def home(request: Request) -> Response:
+    """Where each role begins."""
+    found = access_of(request).from_cookie(request)
+    role = found[0].role if found else "owner"
+    return RedirectResponse("/overview" if role == "owner" else "/label", 303)
+
+
+@router.get("/{view}")
+def show(request: Request, view: str) -> Response:
+    """One of the views; who may not see it is told so, who is not signed in is asked to."""
+    if view not in VIEWS:
+        return error_page(request, 404, "There is no such page.")
+    access = access_of(request)
+    found = access.from_cookie(request)
+    if found is None:
+        # What a proxy hands on comes from elsewhere, and is nobody's own machine.
+        direct = "x-forwarded-for" not in request.headers and "forwarded" not in request.headers
+        if direct and access.open and access.local_name is not None:
+            response: Response = RedirectResponse(f"/{view}", 303)
+            access.remember(request, response, access.local_name)
+            return response
+        return RedirectResponse("/signin", 303)
+    person, csrf = found
+    title, role = VIEWS[view]
+    if role == "owner" and person.role != "owner":
+        return error_page(request, 403, "This page is for the owners of the study.")
+    views = {
+        name: words for name, (words, least) in VIEWS.items() if person.role == "owner" or least != "owner"
+    }
+    config = study_of(request).config
+    context = {
+        "title": title,
+        "view": view,
+        "views": views,
+        "person": person,
+        "csrf": csrf,
+        "config": config,
+        "local": access.open,
+        "demo": request.app.state.robot is not None,
+    }
+    return _TEMPLATES.TemplateResponse(request, f"{view}.html", context)

@@ -1,0 +1,84 @@
+"""What every answer carries and every request must pass: headers, host, size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["LARGEST_BODY", "Guard"]
+
+#: Nothing the page sends is larger: a note has 2,000 characters, a column dictionary some kilobytes.
+LARGEST_BODY = 1 << 20
+_TOO_LARGE = f"the body is larger than {LARGEST_BODY} bytes"
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src {style}; style-src-attr 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+#: Plotly writes its style sheet into the page, so the one view with a chart allows that; scripts never.
+_CHARTED = ("/overview",)
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class Guard:
+    """Refuse foreign hosts and large bodies; add security headers to everything."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str] | None) -> None:
+        self.app = app
+        self.hosts = None if hosts is None else frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def guarded_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                style = "'self' 'unsafe-inline'" if scope["path"] in _CHARTED else "'self'"
+                headers["content-security-policy"] = _POLICY.format(style=style)
+                if "cache-control" not in headers:
+                    headers["cache-control"] = "no-store"
+            await send(message)
+
+        headers = Headers(scope=scope)
+        if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
+            # Another site's name that resolves here is how a web page would reach a local server.
+            refusal = JSONResponse({"detail": "unknown host"}, 421)
+            await refusal(scope, receive, guarded_send)
+            return
+        length = headers.get("content-length", "0")
+        size = 0
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > LARGEST_BODY:
+                raise HTTPException(413, _TOO_LARGE)
+            return message
+
+        if not length.isdigit() or int(length) > LARGEST_BODY:
+            await JSONResponse({"detail": _TOO_LARGE}, 413)(scope, receive, guarded_send)
+            return
+        await self.app(scope, counted, guarded_send)
+
+
+def _host(header: str) -> str:
+    """The name in a Host header, without its port."""
+    name, _, port = header.rpartition(":")
+    return name if name and port.isdigit() else header

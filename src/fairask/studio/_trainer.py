@@ -1,0 +1,96 @@
+"""Drawing and fitting in the background, so that nobody who labels waits for either."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+
+from fairask.study import Study
+
+__all__ = ["Trainer"]
+
+_LOG = logging.getLogger("fairask.studio")
+
+
+class Trainer:
+    """Keeps the queue filled and the model fresh.
+
+    Rows are drawn as late as possible, since a later draw knows more labels, and early enough that the
+    queue lasts while the next draw is being computed: the more people label, the more rows wait.
+    """
+
+    def __init__(self, study: Study, pause: float = 0.05) -> None:
+        self.study, self.pause = study, pause
+        self.busy: str | None = None  #: what is being done, for the page
+        self.error: str | None = None
+        self.on_change: Callable[[], object] = lambda: None  #: called when ``busy`` has changed
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._draw_seconds = 0.2
+        self._seen = (time.monotonic(), 0)
+        self._rate = 0.0
+
+    def low(self, people: int) -> int:
+        """Free rows below which more are drawn, with so many people labelling."""
+        lasting = self._rate * 2.0 * (self._draw_seconds + self.pause)
+        return max(2, 2 * people, math.ceil(lasting))
+
+    def _measure(self, answered: int) -> None:
+        at, before = self._seen
+        elapsed = time.monotonic() - at
+        if elapsed >= 0.5:
+            self._rate = max((answered - before) / elapsed, 0.6 * self._rate)
+            self._seen = (time.monotonic(), answered)
+
+    def step(self) -> bool:
+        """Do what is due; return whether anything was."""
+        answered = self.study.answered()
+        self._measure(answered)
+        waiting = self.study.waiting()
+        # Who waits for a row holds none, so those who answered lately count as well.
+        low = self.low(max(waiting.people, self.study.active()))
+        worked = False
+        if waiting.free < low and self.study.undrawn() > 0:
+            self._say("choosing the next rows")
+            began = time.monotonic()
+            worked = self.study.draw(max(self.study.config.batch_size, 2 * low - waiting.free)) is not None
+            self._draw_seconds = 0.5 * self._draw_seconds + 0.5 * (time.monotonic() - began)
+        elif self.study.due():
+            self._say("training")
+            worked = self.study.refit() is not None
+        self._say(None)
+        return worked
+
+    def _say(self, busy: str | None) -> None:
+        if busy != self.busy:
+            self.busy = busy
+            self.on_change()
+
+    def run(self, ended: Callable[[], bool]) -> None:
+        """Work until ``ended()``, which is asked after every step."""
+        while not ended():
+            try:
+                worked = self.step()
+                self.error = None
+            except Exception as error:
+                # The page keeps working on rows drawn before; the owner sees why no new ones come.
+                _LOG.exception("drawing or fitting failed")
+                self.error, self.busy, worked = f"{type(error).__name__}: {error}", None, False
+                self._stop.wait(2.0)
+            self._stop.wait(0.001 if worked else self.pause)
+
+    def start(self) -> None:
+        """Work in a thread of its own."""
+        self._thread = threading.Thread(
+            target=self.run, args=(self._stop.is_set,), name="fairask-trainer", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the step under way."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()

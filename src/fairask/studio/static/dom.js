@@ -1,0 +1,68 @@
+// Building the page from data: text is always text, never markup.
+
+export const $ = (id) => document.getElementById(id);
+
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "class") node.className = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined).map((c) => (c instanceof Node ? c : String(c))));
+  return node;
+}
+
+export const fill = (node, ...children) => node.replaceChildren(...children.flat().map((c) => (c instanceof Node ? c : String(c))));
+
+export function say(words) {
+  $("said").textContent = "";
+  requestAnimationFrame(() => { $("said").textContent = words; });
+}
+
+export function alertUser(words) {
+  const box = $("alert");
+  box.textContent = words ?? "";
+  box.hidden = !words;
+}
+
+export const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)} %`;
+export const number = (value) => value.toLocaleString("en");
+
+export function ago(at) {
+  const seconds = Math.max(0, (Date.now() - Date.parse(at)) / 1000);
+  if (seconds < 10) return "now";
+  if (seconds < 60) return `${Math.floor(seconds)} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
+  return new Date(at).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
+}
+
+export function table(heads, rows, caption) {
+  const cell = (tag) => (value) => el(tag, { class: typeof value === "number" || value?.number ? "number" : null, dir: "auto", scope: tag === "th" ? "col" : null }, value?.number ?? value);
+  return el("table", {}, caption ? el("caption", { class: "unseen" }, caption) : null,
+    el("thead", {}, el("tr", {}, heads.map(cell("th")))), el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell("td"))))));
+}
+
+const SHORT = 300;
+const MANY = 60;
+
+// The fields of a row as a two-column list; long cells and long rows open on demand.
+export function fieldList(fields) {
+  const entry = (field) => {
+    const cell = el("dd", { dir: "auto" });
+    const rest = field.length - field.value.length;
+    const show = (whole) => fill(cell,
+      field.value === "" ? el("span", { class: "missing" }, "not given") : field.value.slice(0, whole ? undefined : SHORT),
+      field.unit && field.value !== "" ? el("span", { class: "unit" }, ` ${field.unit}`) : "",
+      !whole && field.value.length > SHORT ? el("button", { type: "button", class: "more", onclick: () => show(true) }, "… show more") : "",
+      whole && rest > 0 ? el("span", { class: "missing" }, ` (${number(rest)} more characters)`) : "");
+    show(false);
+    return el("div", {}, el("dt", { dir: "auto" }, field.title), cell);
+  };
+  const list = el("dl", { class: "fields" }, fields.slice(0, MANY).map(entry));
+  if (fields.length <= MANY) return list;
+  const more = el("button", { type: "button", class: "more all", onclick: () => { list.append(...fields.slice(MANY).map(entry)); more.remove(); } }, `Show all ${number(fields.length)} fields`);
+  return el("div", {}, list, more);
+}

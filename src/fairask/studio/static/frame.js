@@ -1,0 +1,27 @@
+// What every page has: theme, sign-out, the demo's pause.
+import { get, put, remove } from "./api.js";
+import { $ } from "./dom.js";
+
+const root = document.documentElement;
+$("theme")?.addEventListener("click", () => {
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("theme", root.dataset.theme);
+  dispatchEvent(new Event("themechange"));
+});
+
+$("signout")?.addEventListener("click", async () => {
+  await remove("/session");
+  location.assign("/signin");
+});
+
+const robot = $("robot");
+if (robot) {
+  const show = ({ paused }) => {
+    robot.hidden = false;
+    robot.textContent = paused ? "Resume the robot" : "Pause the robot";
+    robot.setAttribute("aria-pressed", String(paused));
+  };
+  robot.addEventListener("click", async () => show(await put("/demo", { paused: robot.getAttribute("aria-pressed") !== "true" })));
+  show(await get("/demo"));
+}

@@ -1,0 +1,184 @@
+// One row at a time. The next card is already here when an answer is given; saving happens behind it.
+import { get, post, put, remove } from "./api.js";
+import { $, alertUser, el, fieldList, fill, number, say } from "./dom.js";
+
+const LOOK_AGAIN = ["q", "w", "e", "r", "t"];
+const buttons = [...document.querySelectorAll("#answers .answer")];
+let cards = []; // rows held, the one shown first
+let recent = []; // last answers, newest first: {row, label}
+let again = null; // the earlier row being looked at, if any
+let saving = Promise.resolve();
+const unsaved = new Set(); // answered here, not yet there: the server still thinks I hold them
+let timer = null;
+
+const current = () => again ?? cards[0] ?? null;
+
+function show() {
+  const card = current();
+  $("card").setAttribute("aria-busy", "false");
+  for (const button of [...buttons, $("note")]) button.disabled = !card;
+  $("skip").disabled = !card || Boolean(again);
+  $("correcting").hidden = !again;
+  if (again) fill($("correcting"), `Row ${again.row} again. You said: `, el("strong", { dir: "auto" }, again.label ?? "skipped"), ". ", el("button", { type: "button", class: "more", onclick: leave }, "Back"));
+  if (card) fill($("card"), fieldList(card.fields));
+  $("undo").disabled = recent.length === 0;
+  fill($("strip"), recent.length ? recent.map(stripItem) : el("li", { class: "none" }, "None yet."));
+}
+
+function stripItem(given, i) {
+  return el("li", {}, el("button", { type: "button", onclick: () => lookAgain(i), "aria-label": `Row ${given.row}, ${given.label ?? "skipped"}: look again` },
+    el("span", { class: "row" }, `Row ${given.row}`), el("span", { class: "said", dir: "auto" }, given.label ?? "skipped"), el("kbd", {}, LOOK_AGAIN[i].toUpperCase())));
+}
+
+function showProgress(progress) {
+  const share = Math.min(100, (100 * progress.labels) / progress.budget);
+  $("bar").setAttribute("aria-valuenow", share.toFixed(0));
+  $("bar").firstElementChild.style.width = `${share}%`;
+  const people = progress.people > 1 ? `, ${progress.people} people labelling` : "";
+  $("progress").textContent = `${number(progress.labels)} of ${number(progress.budget)}, batch ${Math.max(progress.batch, 1)}${people}, ${number(progress.mine)} by you`;
+}
+
+function showState(heading, words) {
+  fill($("card"), el("div", { class: "state" }, el("p", { class: "big" }, heading), el("p", {}, words)));
+  say(`${heading} ${words}`);
+}
+
+async function refill() {
+  clearTimeout(timer);
+  const answer = await post("/next", { count: 2 });
+  const before = current()?.row;
+  cards = answer.cards.filter((card) => !unsaved.has(card.row));
+  showProgress(answer.progress);
+  if (current()?.row !== before || !cards.length) show();
+  if (!cards.length && !again && !unsaved.size) {
+    if (answer.training) {
+      showState("Choosing the next rows…", "Training on the labels so far; this takes a moment.");
+      timer = setTimeout(() => guard(refill), 400);
+    } else if (answer.progress.complete) showState("Done. Thank you!", "The budget is spent: there is nothing left to label.");
+    else {
+      showState("Nothing for you right now", "Others hold the remaining rows. This page looks again by itself.");
+      timer = setTimeout(() => guard(refill), 4000);
+    }
+  } else timer = setTimeout(() => guard(refill), 60000); // keeps the rows mine while I think
+}
+
+// Run a request; when it fails say so, and when the server is away try again by itself.
+async function guard(action, quiet = false) {
+  try {
+    const result = await action();
+    if (!quiet) alertUser(null);
+    return result;
+  } catch (error) {
+    if (error.status === 0) {
+      alertUser("The server cannot be reached. Trying again…");
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+      return guard(action, false);
+    }
+    alertUser(error.message);
+    recent = await get("/answers").catch(() => recent);
+    again = null;
+    show();
+    return undefined;
+  }
+}
+
+function answer(label) {
+  const card = current();
+  if (!card) return;
+  if (again) return correct(label);
+  const note = $("note-text").value.trim();
+  closeNote();
+  cards = cards.slice(1);
+  unsaved.add(card.row);
+  recent = [{ row: card.row, label }, ...recent].slice(0, 5);
+  if (cards.length) show();
+  else { fill($("card"), el("div", { class: "state" }, el("p", {}, "Fetching a row…"))); show(); }
+  say(`Saved ${label ?? "as skipped"}. Next row.`);
+  saving = saving.then(() => guard(() => post("/answers", { row: card.row, label, note }))).then(() => {
+    unsaved.delete(card.row);
+    return guard(refill, true); // a refusal stays on screen until the next answer
+  });
+}
+
+function correct(label) {
+  const row = again.row;
+  saving = saving.then(() => guard(async () => {
+    if (label !== again?.label) await put(`/answers/${row}`, { label });
+    recent = recent.map((given) => (given.row === row ? { ...given, label } : given));
+    say(`Row ${row} is now ${label}.`);
+    leave();
+  }));
+}
+
+async function lookAgain(i) {
+  await saving;
+  const given = recent[i];
+  if (!given) return;
+  const card = await guard(() => get(`/answers/${given.row}`));
+  if (!card) return;
+  again = { ...card, label: given.label };
+  show();
+  $("question").focus();
+}
+
+function leave() {
+  again = null;
+  if (cards.length) show();
+  else guard(refill);
+}
+
+function undo() {
+  saving = saving.then(() => guard(async () => {
+    const last = recent[0];
+    if (!last) return;
+    const card = await remove(`/answers/${last.row}`);
+    recent = recent.slice(1);
+    cards = [card, ...cards];
+    again = null;
+    show();
+    say(`Took back row ${last.row}.`);
+    await refill();
+  }));
+}
+
+function openNote() {
+  $("note-box").hidden = false;
+  $("note").setAttribute("aria-expanded", "true");
+  $("note-text").focus();
+}
+
+function closeNote() {
+  $("note-box").hidden = true;
+  $("note").setAttribute("aria-expanded", "false");
+  $("note-text").value = "";
+}
+
+buttons.forEach((button) => button.addEventListener("click", () => answer(button.dataset.label)));
+$("skip").addEventListener("click", () => answer(null));
+$("undo").addEventListener("click", undo);
+$("note").addEventListener("click", () => ($("note-box").hidden ? openNote() : $("note-text").focus()));
+$("help").addEventListener("click", () => $("help-box").showModal());
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || $("help-box").open) return;
+  if (event.target === $("note-text")) {
+    if (event.key === "Escape") $("question").focus();
+    return;
+  }
+  const key = event.key.toLowerCase();
+  const place = LOOK_AGAIN.indexOf(key);
+  if (buttons[Number(key) - 1]) buttons[Number(key) - 1].click();
+  else if (key === "s") $("skip").click();
+  else if (key === "u") $("undo").click();
+  else if (key === "n") $("note").click();
+  else if (key === "?") $("help").click();
+  else if (key === "escape" && again) leave();
+  else if (place >= 0 && recent[place]) lookAgain(place);
+  else return;
+  event.preventDefault();
+});
+
+recent = (await guard(() => get("/answers"))) ?? [];
+await guard(refill);
+show();
+if (!current()) await guard(refill);

@@ -1,0 +1,53 @@
+// Words, people and files.
+import { get, post, put, remove } from "./api.js";
+import { $, alertUser, el, fill } from "./dom.js";
+
+const fail = (error) => alertUser(error.message);
+let columns = [];
+
+async function words() {
+  ({ columns } = await get("/settings"));
+  const field = (column, name) => el("input", { name: `${name}`, "data-column": column.name, value: column[name], maxlength: name === "unit" ? 40 : 120, "aria-label": `${name} of ${column.name}`, dir: "auto" });
+  fill($("columns"), el("table", {}, el("thead", {}, el("tr", {}, ["Column", "Role", "Title", "Unit"].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", {}, columns.slice(0, 200).map((c) => el("tr", {}, el("td", { dir: "auto" }, c.name), el("td", {}, c.role), el("td", {}, field(c, "title")), el("td", {}, field(c, "unit")))))));
+}
+
+$("words").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const changed = {};
+  for (const column of columns) {
+    const inputs = [...$("columns").querySelectorAll("input")].filter((input) => input.dataset.column === column.name);
+    const now = Object.fromEntries(inputs.map((input) => [input.name, input.value]));
+    if (inputs.length && (now.title !== column.title || now.unit !== column.unit)) changed[column.name] = { ...now, values: column.values };
+  }
+  try {
+    await put("/settings", { question: $("question-text").value, columns: changed });
+    $("words-saved").textContent = "Saved.";
+    await words();
+  } catch (error) { fail(error); }
+});
+
+async function people() {
+  const list = await get("/people");
+  if (!list.length) {
+    fill($("people"), el("p", { class: "hint" }, "Nobody needs to sign in: this page is for this machine only. Add an owner, then annotators, to share it; from then on everybody signs in."));
+    return;
+  }
+  fill($("people"), el("table", {}, el("thead", {}, el("tr", {}, ["Name", "Role", ""].map((h) => el("th", { scope: "col" }, h || el("span", { class: "unseen" }, "Actions"))))),
+    el("tbody", {}, list.map((p) => el("tr", {}, el("td", { dir: "auto" }, p.name), el("td", {}, p.role), el("td", {}, el("button", { type: "button", onclick: () => remove(`/people/${encodeURIComponent(p.name)}`).then(people).catch(fail) }, `Remove`)))))));
+}
+
+$("new-person").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = new FormData(event.target);
+  try {
+    const made = await post("/people", Object.fromEntries(form));
+    $("token").hidden = false;
+    fill($("token"), `${made.name} signs in with this token, shown only now: `, el("code", {}, made.token));
+    event.target.reset();
+    await people();
+  } catch (error) { fail(error); }
+});
+
+words().catch(fail);
+people().catch(fail);

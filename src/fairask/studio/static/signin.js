@@ -1,0 +1,13 @@
+import { post } from "./api.js";
+import { $ } from "./dom.js";
+
+$("signin").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    await post("/session", { token: $("token").value.trim() });
+    location.assign("/");
+  } catch (error) {
+    $("refused").textContent = error.message;
+    $("token").select();
+  }
+});

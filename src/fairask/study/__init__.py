@@ -1,0 +1,25 @@
+"""Studies: a fair active learner on an append-only log, for a folder or a PostgreSQL database."""
+
+try:
+    from fairask.study._config import ColumnInfo, Config
+    from fairask.study._errors import NotYoursError, StudyError
+    from fairask.study._export import export, load_model
+    from fairask.study._people import People
+    from fairask.study._pool import read_pool
+    from fairask.study._study import Receipt, Study
+except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
+    message = f"studies need {error.name}: pip install 'fairask[studio]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
+
+__all__ = [
+    "ColumnInfo",
+    "Config",
+    "NotYoursError",
+    "People",
+    "Receipt",
+    "Study",
+    "StudyError",
+    "export",
+    "load_model",
+    "read_pool",
+]

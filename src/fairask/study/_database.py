@@ -1,0 +1,141 @@
+"""Connections to a study's database: three kinds of transaction, and the schema's version.
+
+``read`` sees a snapshot. ``write`` is durable when it returns: SQLite syncs its log, PostgreSQL its own.
+``relax`` is for leases, which may be lost with the machine and cost a sync a row otherwise. Writers take
+turns (a lock in the process, then SQLite's own or an advisory lock), so events are numbered in the
+order in which they become visible: a reader that has seen event 7 never misses a 6. On PostgreSQL leases
+take turns of their own, beside the answers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+
+from fairask.study._errors import StudyError
+
+__all__ = ["Database", "is_url"]
+
+#: Any fixed numbers: the advisory locks that writers of one PostgreSQL database take in turn.
+_ANSWERS, _LEASES = 0x66616972, 0x66616973
+_TURN = text("SELECT set_config('synchronous_commit', :sync, true), pg_advisory_xact_lock(:key)")
+
+
+def is_url(target: str) -> bool:
+    """Whether a study's address is a database URL rather than a folder.
+
+    Examples
+    --------
+    >>> is_url("postgresql://host/credit"), is_url("studies/credit")
+    (True, False)
+    """
+    return "://" in target
+
+
+class Database:
+    """The database at a folder (SQLite) or a PostgreSQL URL."""
+
+    def __init__(self, target: str) -> None:
+        self._turn = self._lease_turn = threading.Lock()
+        self._read: Engine
+        if is_url(target):
+            self.sqlite = False
+            self._write = self._relax = _postgres(target)
+            self._read = self._write.execution_options(isolation_level="AUTOCOMMIT")  # one trip a query
+            self._lease_turn = threading.Lock()
+        else:
+            self.sqlite = True
+            path = Path(target) / "study.db"
+            self._read = _sqlite(path, "BEGIN", "FULL")
+            self._write = _sqlite(path, "BEGIN IMMEDIATE", "FULL")
+            self._relax = _sqlite(path, "BEGIN IMMEDIATE", "NORMAL")
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A consistent snapshot."""
+        with self._read.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self, durable: bool = True) -> Iterator[Connection]:
+        """A turn to write; what was written survives any kill once this returns."""
+        engine, turn = (self._write, self._turn) if durable else (self._relax, self._lease_turn)
+        with turn, engine.begin() as connection:
+            if not self.sqlite:
+                key = _ANSWERS if durable else _LEASES
+                connection.execute(_TURN, {"sync": "on" if durable else "off", "key": key})
+            yield connection
+
+    def migrate(self, to: str = "head") -> None:
+        """Bring the schema up to date; refuse one that a newer fairask has made."""
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        with self.write() as connection:
+            present = self.revision(connection)
+            script = ScriptDirectory.from_config(config)
+            known = [revision.revision for revision in script.walk_revisions()]
+            if present is not None and present not in known:
+                raise StudyError(
+                    f"this study has schema {present}; this fairask knows up to {script.get_current_head()}. "
+                    "It was made by a newer version: upgrade with pip install -U fairask"
+                )
+            if present == script.get_current_head():
+                return
+            config.attributes["connection"] = connection
+            command.upgrade(config, to)
+
+    def revision(self, connection: Connection) -> str | None:
+        """Revision of the schema, None for an empty database."""
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        row = connection.execute(text("SELECT version_num FROM alembic_version")).first()
+        return None if row is None else str(row[0])
+
+    def close(self) -> None:
+        """Give all connections back."""
+        for engine in (self._read, self._write, self._relax):
+            engine.dispose()
+
+
+def _sqlite(path: Path, begin: str, synchronous: str) -> Engine:
+    engine = create_engine(f"sqlite:///{path}", pool_size=8, max_overflow=40)
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves, so that DDL is transactional too
+        for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "busy_timeout=30000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _postgres(target: str) -> Engine:
+    try:
+        url = make_url(target)
+        if url.get_backend_name() != "postgresql":
+            raise StudyError(
+                f"a study's URL must begin with postgresql://, not {url.drivername}://; "
+                "for SQLite give a folder"
+            )
+        engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_size=8, max_overflow=32)
+        engine.connect().close()
+    except ArgumentError as error:
+        raise StudyError(f"{target!r} is no database URL: postgresql://user@host/name") from error
+    except (ImportError, NoSuchModuleError) as error:
+        raise StudyError("a PostgreSQL study needs psycopg: pip install 'fairask[postgres]'") from error
+    except OperationalError as error:
+        raise StudyError(f"cannot reach {url.render_as_string()}: {error.orig}") from error
+    return engine

@@ -1,0 +1,112 @@
+"""Honest estimates while labels come in: accuracy and violation out of fold, with intervals.
+
+The fitted model's own error is in-sample and flatters it. Here the labelled rows are split in five, each
+part is predicted by a model fitted on the rest, and the importance weights undo the sampling. Intervals
+are for watching (normal, with the effective sample size), not a promise: that is the certificate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from fairask.learner import FairActiveLearner
+from fairask.metrics import METRICS, Float
+
+__all__ = ["estimate", "model_digest", "wilson"]
+
+FOLDS = 5
+#: With fewer labels a fold is too small to say anything.
+FEWEST = 30
+_Z = 1.959963984540054
+
+
+def wilson(rate: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % interval of a rate seen on ``n`` (effective) rows.
+
+    Examples
+    --------
+    >>> [round(v, 3) for v in wilson(0.8, 100)]
+    [0.711, 0.867]
+    """
+    centre = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * math.sqrt(rate * (1 - rate) / n + _Z**2 / (4 * n * n))
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
+    """Cross-fitted accuracy, violation and group rates with 95 % intervals; None with too few labels."""
+    rows = learner._labelled()
+    if len(rows) < FEWEST or len(np.unique(rows.y)) < 2:
+        return None
+    # Draw order is random already, so every fifth row is a random fifth.
+    fold = np.arange(len(rows)) % FOLDS
+    positive = np.empty(len(rows))
+    for part in range(FOLDS):
+        inside, outside = fold != part, fold == part
+        (solution,) = learner._oracle().solve_many(
+            rows.X[inside],
+            rows.y[None, inside],
+            rows.groups[inside],
+            len(learner.groups_),
+            rows.risk_weights[inside],
+            rows.fairness_weights[inside],
+        )
+        rules, weights = solution.members
+        votes = np.array([rule.decide(rows.X[outside]) for rule in rules], dtype=np.float64)
+        positive[outside] = np.clip(np.asarray(weights) @ votes, 0.0, 1.0)
+    right = np.where(rows.y == 1.0, positive, 1.0 - positive)
+    rates = _group_rates(rows.y, positive, rows.groups, rows.fairness_weights, learner)
+    return {"accuracy": _mean(right, rows.risk_weights), "rates": rates, "violation": _worst(rates)}
+
+
+def _mean(value: Float, weight: Float) -> dict[str, float]:
+    total = float(weight.sum())
+    rate = float(weight @ value) / total
+    n = total**2 / float(weight @ weight)
+    low, high = wilson(rate, n)
+    return {"value": rate, "low": low, "high": high, "n": n}
+
+
+def _group_rates(
+    y: Float, positive: Float, codes: Any, weight: Float, learner: FairActiveLearner
+) -> list[dict[str, Any]]:
+    names = {1: "y=1", 0: "y=0", None: "all"}
+    found: list[dict[str, Any]] = []
+    for label in METRICS[learner.metric]:
+        for code, group in enumerate(learner.groups_):
+            cell = (codes == code) & (True if label is None else y == label)
+            known = bool(weight[cell].sum() > 0)
+            entry = {"condition": names[label], "group": str(group), "labels": int(cell.sum())}
+            found.append(entry | (_mean(positive[cell], weight[cell]) if known else {"value": None}))
+    return found
+
+
+def _worst(rates: list[dict[str, Any]]) -> dict[str, float] | None:
+    """The largest pairwise difference with Newcombe's interval; None while a rate is unknown."""
+    if any(rate["value"] is None for rate in rates):
+        return None
+    pairs = [
+        (max(a, b, key=_value), min(a, b, key=_value))
+        for a, b in combinations(rates, 2)
+        if a["condition"] == b["condition"]
+    ]
+    high, low = max(pairs, key=lambda pair: pair[0]["value"] - pair[1]["value"])
+    gap = high["value"] - low["value"]
+    below = math.hypot(high["value"] - high["low"], low["high"] - low["value"])
+    above = math.hypot(high["high"] - high["value"], low["value"] - low["low"])
+    return {"value": gap, "low": max(gap - below, 0.0), "high": min(gap + above, 1.0)}
+
+
+def _value(rate: dict[str, Any]) -> float:
+    return float(rate["value"])
+
+
+def model_digest(learner: FairActiveLearner) -> str:
+    """A sha256 of what the current model does on the whole pool: equal models, equal digests."""
+    positive = learner.current_model().predict_proba(learner.X)[:, 1]
+    return hashlib.sha256(np.round(positive, 9).tobytes()).hexdigest()

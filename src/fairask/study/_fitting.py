@@ -1,0 +1,35 @@
+"""What is recorded of a fitted model: its history entry, estimates, rates and digest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairask.learner import FairActiveLearner
+from fairask.learner._log import ASKED
+from fairask.study._estimate import estimate, model_digest
+
+__all__ = ["fit_entry"]
+
+
+def fit_entry(learner: FairActiveLearner) -> dict[str, Any]:
+    """Fit on all labels of ``learner`` and describe the model in plain values."""
+    number = len(learner._history)
+    learner._record()
+    rates = learner.current_model().rates_
+    return {name: _plain(value) for name, value in learner._history[-1].items()} | {
+        "round": number,
+        "answered": sum(entry.state != ASKED for entry in learner._log.entries),
+        "digest": model_digest(learner),
+        "rates": [
+            {"condition": condition, "group": str(group), "rate": _plain(rate)}
+            for (condition, group), rate in rates.items()
+        ],
+        "estimate": estimate(learner),
+    }
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,1 @@
+"""Alembic migrations of a study's database; they run when a study is opened."""

@@ -1,0 +1,376 @@
+"""The studio in a real browser: keyboard, phone, two people, charts that move, no faults for axe."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from fairask.studio import Robot, create_app, demo_study
+from fairask.study import Study
+from tests.studio.serving import serving
+from tests.study.conftest import people_table, truth
+from tests.study.test_files import HOSTILE
+
+pytestmark = pytest.mark.slow
+VIEWS = ["label", "overview", "rows", "model", "certificate", "settings"]
+LABELS = truth(people_table())
+Make = Callable[..., Study]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        reason = "chromium is not installed (Debian: apt-get install chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=flags)
+        yield launched
+        launched.close()
+
+
+class Faults(list[str]):
+    """What a browser complained about; expected refusals are taken out."""
+
+    def watch(self, page: Page) -> Page:
+        page.on("console", lambda m: m.type == "error" and self.append(m.text))
+        page.on("pageerror", lambda e: self.append(str(e)))
+        return page
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open a page of its own session; at the end none may have complained."""
+    contexts: list[BrowserContext] = []
+    faults = Faults()
+
+    def build(**options: Any) -> Page:
+        options.setdefault("viewport", {"width": 1200, "height": 860})
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(20_000)
+        return faults.watch(page)
+
+    yield build
+    for context in contexts:
+        context.close()
+    # The browser logs refusals (a wrong token, no such page) by itself, and a server that has stopped.
+    logged = re.compile("status of (401|404|409)|ERR_CONNECTION_REFUSED")
+    assert [fault for fault in faults if not logged.search(fault)] == []
+
+
+def shown_row(page: Page) -> str:
+    """What the card shows, as text."""
+    page.wait_for_selector("#card .fields")
+    return page.inner_text("#card")
+
+
+def test_labelling_with_the_keyboard_alone(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    with serving(create_app(study)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        first = shown_row(page)
+        page.keyboard.press("2")
+        expect(page.locator("#card")).not_to_have_text(first)
+        second = shown_row(page)
+        page.keyboard.press("1")
+        expect(page.locator("#strip li")).to_have_count(2)
+        expect(page.locator("#progress")).to_contain_text("2 of 60")
+        assert sorted(study.learner().labels_.tolist()) == ["bad", "good"]
+
+        page.keyboard.press("u")  # the second row comes back
+        expect(page.locator("#strip li")).to_have_count(1)
+        expect(page.locator("#progress")).to_contain_text("1 of 60")
+        assert shown_row(page) == second
+
+        page.keyboard.press("n")
+        page.keyboard.type("torn page s")  # letters that are keys elsewhere
+        page.keyboard.press("Escape")
+        page.keyboard.press("s")
+        expect(page.locator("#strip li").first).to_contain_text("skipped")
+        expect(page.locator("#progress")).to_contain_text("1 of 60, batch 1, 2 by you")
+        assert [a.note for given in study.state().answers.values() for a in given.values()] == [
+            "",
+            "torn page s",
+        ]
+
+        page.keyboard.press("w")  # look again at the first answer, and correct it
+        expect(page.locator("#correcting")).to_contain_text("You said: good")
+        assert shown_row(page) == first
+        page.keyboard.press("1")
+        expect(page.locator("#correcting")).to_be_hidden()
+        assert study.learner().labels_.tolist() == ["bad"]
+
+        page.keyboard.press("?")
+        expect(page.locator("#help-box")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("#help-box")).to_be_hidden()
+        page.reload()
+        expect(page.locator("#strip li")).to_have_count(2)
+
+
+def test_everything_can_be_reached_by_tab(make: Make, new_page: Callable[..., Page]) -> None:
+    with serving(create_app(make())) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        shown_row(page)
+        reached = set()
+        for _ in range(20):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.innerText || document.activeElement.ariaLabel"))
+        words = " ".join(str(word) for word in reached)
+        for action in ("Skip to the content", "bad", "good", "Skip", "Note", "Help"):
+            assert action in words
+
+
+def test_the_end_of_the_budget_is_said(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make(budget=3, batch_size=3)
+    with serving(create_app(study)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        for number in range(1, 4):
+            shown_row(page)
+            page.keyboard.press("1")
+            expect(page.locator("#strip li")).to_have_count(number)
+        expect(page.locator("#card")).to_contain_text("Done. Thank you!")
+
+
+def test_two_people_sign_in_and_never_get_the_same_row(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    owner = study.people.add("ada", "owner")
+    tokens = {"bob": study.people.add("bob"), "cyn": study.people.add("cyn")}
+    with serving(create_app(study)) as url:
+        page = new_page()
+        page.goto(f"{url}/overview")
+        expect(page).to_have_url(f"{url}/signin")
+        page.fill("#token", "wrong")
+        page.keyboard.press("Enter")
+        expect(page.locator("#refused")).to_have_text("this token is unknown")
+        page.fill("#token", owner)
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(f"{url}/overview")
+
+        pages = []
+        for token in tokens.values():
+            pages.append(new_page())
+            pages[-1].goto(url)
+            pages[-1].fill("#token", token)
+            pages[-1].keyboard.press("Enter")
+            expect(pages[-1]).to_have_url(f"{url}/label")
+            assert pages[-1].locator("nav").count() == 0  # nothing but labelling for them
+        for number in range(1, 6):
+            for each in pages:
+                shown_row(each)
+                each.keyboard.press("1")
+                expect(each.locator("#progress")).to_contain_text(f"{number} by you")
+        answers = study.state().answers
+        assert len(answers) == 10
+        assert all(len(given) == 1 for given in answers.values())
+        expect(page.locator("#people")).to_contain_text("cyn")  # the owner saw it without a reload
+        pages[0].click("#signout")
+        expect(pages[0]).to_have_url(f"{url}/signin")
+
+
+def test_the_charts_move_while_labels_arrive(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make(budget=120)
+    with serving(create_app(study, robot=Robot(study, LABELS, seconds=0.02))) as url:
+        page = new_page()
+        page.goto(f"{url}/overview")
+        page.wait_for_selector("#curves .main-svg")
+        expect(page.locator("#curves")).to_have_attribute("data-points", re.compile("[1-9]"))
+        points = int(str(page.get_attribute("#curves", "data-points")))
+        labels = int(page.inner_text(".tile .value >> nth=0"))
+        expect(page.locator("#curves")).not_to_have_attribute("data-points", str(points), timeout=20_000)
+        assert int(page.inner_text(".tile .value >> nth=0")) > labels
+        page.click("#robot")
+        expect(page.locator("#robot")).to_have_text("Resume the robot")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_fault(make: Make, new_page: Callable[..., Page], scheme: str) -> None:
+    study = make()
+    empty = make(target=str(Path(study.target).with_name("empty")))
+    rows = study.ask(40, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada", notes=["note"] * 40)
+    study.refit()
+    for chosen in (study, empty):
+        with serving(create_app(chosen)) as url:
+            page = new_page(color_scheme=scheme)
+            for view in [*VIEWS, "signin", "nowhere"]:
+                page.goto(f"{url}/{view}")
+                page.wait_for_load_state("networkidle")
+                found = Axe().run(page).response["violations"]
+                serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
+                assert serious == [], f"{view}: {found}"
+
+
+def test_every_view_fits_a_phone(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    rows = study.ask(40, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada")
+    study.refit()
+    with serving(create_app(study)) as url:
+        page = new_page(viewport={"width": 375, "height": 740}, has_touch=True, is_mobile=True)
+        for view in VIEWS:
+            page.goto(f"{url}/{view}")
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 375, view
+        page.goto(f"{url}/label")
+        before = shown_row(page)
+        page.tap("#answers .answer >> nth=1")
+        expect(page.locator("#card")).not_to_have_text(before)
+        box = page.locator("#answers .answer").first.bounding_box()
+        assert box is not None
+        assert box["height"] >= 44
+        assert box["y"] + box["height"] <= 740  # no scrolling to answer
+
+
+def test_empty_views_say_what_comes(make: Make, new_page: Callable[..., Page]) -> None:
+    with serving(create_app(make(), train=False)) as url:
+        page = new_page()
+        for view, words in {
+            "label": "Choosing the next rows",
+            "overview": "the first batch is uniform, so that nothing is assumed",
+            "rows": "No such rows yet",
+            "model": "No model yet",
+            "certificate": "certif",
+            "nowhere": "There is no such page",
+        }.items():
+            page.goto(f"{url}/{view}")
+            expect(page.locator("main")).to_contain_text(words)
+
+
+def test_an_audit_is_started_labelled_and_certified(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make(budget=40)
+    rows = study.ask(40, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada")
+    study.refit()
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/certificate")
+        expect(page.locator("main")).to_contain_text("No certificate yet")
+        page.fill("#audit-size", "60")
+        page.click("text=Start an audit >> nth=-1")
+        expect(page.locator("main")).to_contain_text("0 of 60 labels")
+        rows = study.ask(60, "ada")
+        study.tell(rows, [LABELS[row] for row in rows], "ada")
+        expect(page.locator("main")).to_contain_text("60 of 60 labels", timeout=10_000)
+        page.click("#certificate button:text-is('Certify')")
+        expect(page.locator(".verdict h2")).to_have_text(re.compile("Cannot tell yet|Certified|Refuted"))
+        expect(page.locator("main")).to_contain_text("Labels to spend")  # the audit is over
+        page.goto(f"{url}/overview")
+        expect(page.locator("#feed")).to_contain_text("ended the audit")
+
+
+def test_a_refused_answer_is_said_and_the_next_one_counts(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    with serving(create_app(study)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        shown_row(page)
+        page.route("**/api/answers", lambda route: route.fulfill(status=409, json={"detail": "too late"}))
+        page.keyboard.press("1")
+        expect(page.locator("#alert")).to_have_text("too late")
+        page.unroute("**/api/answers")
+        assert study.status()["labels"] == 0
+        shown_row(page)
+        page.keyboard.press("1")
+        expect(page.locator("#alert")).to_be_hidden()
+        expect(page.locator("#progress")).to_contain_text("1 of 60")
+
+
+def test_an_answer_survives_a_server_out_of_reach(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    with serving(create_app(study)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        shown_row(page)
+        page.route("**/api/answers", lambda route: route.abort("connectionrefused"))
+        page.keyboard.press("2")
+        expect(page.locator("#alert")).to_contain_text("cannot be reached")
+        assert study.status()["labels"] == 0
+        page.unroute("**/api/answers")
+        expect(page.locator("#progress")).to_contain_text("1 of 60", timeout=10_000)
+        expect(page.locator("#alert")).to_be_hidden()
+        assert study.learner().labels_.tolist() == ["good"]
+
+
+def test_a_hostile_pool_is_shown_as_text(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make(table=HOSTILE, budget=40, batch_size=40, classes=("<b>no</b>", "yes"))
+    with serving(create_app(study)) as url:
+        page = new_page()
+        dialogs: list[str] = []
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        page.goto(f"{url}/label")
+        seen = ""
+        for number in range(1, 9):
+            seen += shown_row(page)
+            page.keyboard.press("1")
+            expect(page.locator("#strip li")).to_have_count(min(number, 5))
+        assert "<script>alert(1)</script>" in seen
+        assert page.locator("#card script, #answers b").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+        page.goto(f"{url}/rows")
+        expect(page.locator("#rows tbody tr").first).to_contain_text("<b>no</b>")
+        assert dialogs == []
+
+
+def test_screenshots_for_the_documentation(
+    tmp_path: Path, new_page: Callable[..., Page], request: pytest.FixtureRequest
+) -> None:
+    """Written to docs/img, where the README takes them from."""
+    pictures = request.config.rootpath / "docs" / "img"
+    pictures.mkdir(parents=True, exist_ok=True)
+    study, labels = demo_study(tmp_path / "german")
+    robot = Robot(study, labels, seconds=0.01)
+    robot.paused = True
+
+    def shoot(page: Page, name: str) -> None:
+        page.evaluate("document.getElementById('robot').style.visibility = 'hidden'")
+        page.wait_for_timeout(600)  # let the chart's transition end
+        path = pictures / f"studio-{name}.png"
+        page.screenshot(path=path)
+        assert path.stat().st_size < 200_000
+
+    with study, serving(create_app(study, robot=robot)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        for key in "221":
+            shown_row(page)
+            page.keyboard.press(key)
+            page.wait_for_timeout(300)
+        shoot(page, "label")
+        robot.paused = False
+        while study.answered() < 175:
+            page.wait_for_timeout(100)
+        robot.paused = True
+        for view, scheme in [
+            ("overview", "light"),
+            ("overview", "dark"),
+            ("model", "light"),
+            ("rows", "light"),
+        ]:
+            page = new_page(color_scheme=scheme)
+            page.goto(f"{url}/{view}")
+            page.wait_for_load_state("networkidle")
+            if view == "overview":
+                page.wait_for_selector("#curves .main-svg")
+            shoot(page, view if scheme == "light" else f"{view}-{scheme}")
+        phone = {"viewport": {"width": 375, "height": 740}, "has_touch": True, "is_mobile": True}
+        page = new_page(**phone)
+        page.goto(f"{url}/label")
+        shown_row(page)
+        shoot(page, "phone")
+    study.close()

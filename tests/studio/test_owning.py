@@ -1,0 +1,152 @@
+"""The owner's API: numbers, rows, model, words, people, files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from fairask.studio import create_app
+from fairask.study import Study
+from tests.studio.conftest import signed
+from tests.study.conftest import people_table, truth
+
+LABELS = truth(people_table())
+
+
+@pytest.fixture
+def labelled(study: Study) -> Study:
+    study.draw(40)
+    rows = study.ask(60, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada", notes=["=1+1"] * 60)
+    study.refit()
+    return study
+
+
+def test_the_status_says_when_nothing_has_changed(client: TestClient, labelled: Study) -> None:
+    first = client.get("/api/status")
+    assert first.json()["labels"] == 60
+    assert client.get("/api/status", headers={"If-None-Match": first.headers["etag"]}).status_code == 304
+    labelled.correct(labelled.state().log.entries[0].index, "bad")
+    assert client.get("/api/status", headers={"If-None-Match": first.headers["etag"]}).status_code == 200
+
+
+def test_events_come_newest_first(client: TestClient, labelled: Study) -> None:
+    found = client.get("/api/events?limit=5").json()
+    assert found[0]["kind"] == "fitted"
+    assert [event["id"] for event in found] == sorted((event["id"] for event in found), reverse=True)
+
+
+def test_rows_are_filtered_and_decided(client: TestClient, labelled: Study) -> None:
+    found = client.get("/api/rows?group=f&limit=200").json()
+    assert 0 < found["total"] < 60
+    assert {row["group"] for row in found["rows"]} == {"f"}
+    assert client.get("/api/rows?who=bob").json()["total"] == 0
+    row = found["rows"][0]
+    other = "bad" if row["label"] == "good" else "good"
+    assert client.put(f"/api/rows/{row['row']}", json={"label": other}).status_code == 200
+    again = client.get("/api/rows?group=f&limit=200").json()["rows"][0]
+    assert again["label"] == other
+    assert "(decided)" in again["by"]
+    assert client.get("/api/rows/100000").status_code == 404
+
+
+def test_disagreements_are_found(make: Callable[..., Study]) -> None:
+    study = make(overlap=2)
+    study.draw(2)
+    for who, answers in {"ada": ["good", "good"], "bob": ["good", "bad"]}.items():
+        study.tell(study.lease(who, 2), answers, who)
+    split = study.state().log.entries[1].index
+    with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+        found = signed(client).get("/api/rows?disagree=true").json()
+        assert [row["row"] for row in found["rows"]] == [split]
+        assert found["rows"][0]["answers"] == {"ada": "good", "bob": "bad"}
+
+
+def test_the_model_is_described_in_the_studys_words(
+    client: TestClient, study: Study, labelled: Study
+) -> None:
+    labelled.reword(columns={"income": {"title": "Income"}, "job": {"values": {"smith": "a smith"}}})
+    model = client.get("/api/model").json()
+    assert set(model["features"]) == {"Income", "debt", "job: none", "job: a smith"}
+    assert sum(member["probability"] for member in model["members"]) == pytest.approx(1)
+    assert len(model["history"]) == 1
+
+
+def test_before_the_first_label_there_is_no_model(client: TestClient) -> None:
+    assert client.get("/api/model").json()["history"] == []
+    assert client.get("/api/export/model.skops").status_code == 422
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.parquet", "labels-label-studio.json", "events.jsonl",
+                                  "study.json", "model.skops"])  # fmt: skip
+def test_every_file_can_be_fetched(client: TestClient, labelled: Study, name: str) -> None:
+    answer = client.get(f"/api/export/{name}")
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+    assert len(answer.content) > 100
+    if name == "labels.csv":
+        assert "'=1+1" in answer.text
+    assert client.get("/api/export/..%2Fstudy.db").status_code == 404
+
+
+def test_words_change(client: TestClient, study: Study) -> None:
+    changed = client.put("/api/settings", json={"question": "Ça va?", "columns": {"job": {"title": "Work"}}})
+    assert changed.json()["question"] == "Ça va?"
+    assert study.config.question == "Ça va?"
+    refused = client.put("/api/settings", json={"columns": {"jobb": {}}})
+    assert refused.status_code == 422
+    assert "did you mean 'job'" in refused.json()["detail"]
+
+
+def test_a_certificate_is_refused_while_there_is_nothing_to_rest_it_on(client: TestClient) -> None:
+    state = client.get("/api/certificate").json()
+    assert (state["certificate"], state["audit"]) == (None, None)
+    assert client.post("/api/certificate").status_code == 409
+    assert client.post("/api/audit", json={"labels": 5}).status_code == 422
+    assert client.delete("/api/audit").status_code == 422
+
+
+def test_an_audit_earns_a_certificate(
+    client: TestClient, labelled: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+
+    def certify(**sample: Any) -> Any:
+        given.update(sample)
+        return SimpleNamespace(
+            to_dict=lambda: {"verdict": "undecided", "upper": 0.3, "n_labels": len(sample["y"])}
+        )
+
+    module = ModuleType("fairask.certify")
+    module.certify = certify  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "fairask.certify", module)
+    monkeypatch.setattr("fairask.studio._certificates.available", lambda: True)
+    assert client.post("/api/audit", json={"labels": 20}).status_code == 201
+    rows = labelled.ask(20, "ada")
+    labelled.tell(rows[1:], [LABELS[row] for row in rows[1:]], "ada")
+    assert "19 of its 20 labels" in client.post("/api/certificate").json()["detail"]  # no peeking
+    labelled.tell(rows[:1], [LABELS[rows[0]]], "ada")
+    assert client.get("/api/certificate").json()["audited"] == 20
+    assert client.post("/api/certificate").json()["verdict"] == "undecided"
+    assert sorted(given["indices"]) == sorted(rows)
+    assert given["alpha"] == labelled.config.tolerance
+    assert client.get("/api/certificate").json()["certificate"]["n_labels"] == 20
+    assert client.get("/api/status").json()["certificate"]["verdict"] == "undecided"
+    assert client.delete("/api/audit").status_code == 422  # over
+    assert client.post("/api/audit", json={"labels": 5}).status_code == 201
+    assert client.delete("/api/audit").status_code == 200
+
+
+def test_people_are_let_in_and_out(client: TestClient, study: Study) -> None:
+    assert client.post("/api/people", json={"name": "bob"}).status_code == 409  # an owner first
+    made = client.post("/api/people", json={"name": "ada", "role": "owner"}).json()
+    assert study.people.by_token(made["token"]) is not None
+    # From now on everybody signs in, the local owner too.
+    assert client.get("/api/people").status_code == 401
+    assert json.dumps(made["token"]) not in str(study.events())

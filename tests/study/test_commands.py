@@ -1,0 +1,82 @@
+"""The commands, as typed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fairask.cli.study import study_commands
+from tests.study.conftest import people_table, truth
+from tests.study.test_files import filled
+
+Run = Callable[..., Result]
+LABELS = truth(people_table())
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    table = people_table()
+    with Path("loans.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+    runner = CliRunner()
+
+    def call(*words: str, fails: bool = False) -> Result:
+        result = runner.invoke(study_commands, words)
+        assert (result.exit_code != 0) is fails, result.output + repr(result.exception)
+        return result
+
+    return call
+
+
+def test_a_study_from_beginning_to_end(run: Run) -> None:
+    made = run(
+        "new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--batch", "20", "--seed", "1"
+    )
+    assert "200 rows, groups by sex" in made.output
+    for number in range(1, 3):
+        run("ask", "loans", "-o", "batch.csv")
+        with Path("batch.csv").open(newline="") as file:
+            rows = [int(row["row"]) for row in csv.DictReader(file)]
+        assert len(rows) == 20
+        filled(Path("batch.csv"), {row: LABELS[row] for row in rows})
+        assert "20 new labels" in run("tell", "loans", "batch.csv").output
+        assert "20 known already" in run("tell", "loans", "batch.csv").output
+        assert f"on {number * 20} labels" in run("status", "loans").output
+    run("correct", "loans", str(rows[0]), "good")
+    assert json.loads(run("status", "loans", "--json").output)["labels"] == 40
+    files = json.loads(run("export", "loans", "-o", "out", "--json").output)["files"]
+    assert "out/model.skops" in files
+
+
+def test_rows_can_be_skipped_and_written_again(run: Run) -> None:
+    run("new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--to", "s")
+    rows = json.loads(run("ask", "s", "-n", "3", "--json").output)["rows"]
+    run("skip", "s", str(rows[0]))
+    again = json.loads(run("ask", "s", "--pending", "--json").output)["rows"]
+    assert sorted(again) == sorted(rows[1:])
+
+
+def test_people_are_added_listed_and_removed(run: Run) -> None:
+    run("new", "loans.csv", "--protected", "sex", "--to", "s")
+    token = run("people", "s", "--add", "ada", "--role", "owner").output.splitlines()[-1]
+    assert len(token) == 32
+    run("people", "s", "--add", "bob")
+    run("people", "s", "--remove", "bob")
+    listed = run("people", "s").output
+    assert "ada\towner" in listed
+    assert "bob" not in listed
+    assert token not in listed
+
+
+def test_a_misspelt_column_is_named(run: Run) -> None:
+    result = run("new", "loans.csv", "--protected", "sx", fails=True)
+    assert "did you mean 'sex'?" in str(result.exception)
+    assert not Path("loans").exists()

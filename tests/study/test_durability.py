@@ -1,0 +1,113 @@
+"""Killing a writer at any instant loses no acknowledged answer, doubles none, and leaves a sound study."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from fairask.study import Study
+from fairask.study._estimate import model_digest
+from fairask.study._schema import tasks
+from tests.study.conftest import people_table
+
+Make = Callable[..., Study]
+
+
+def killed(target: str, kills: int, seed: int) -> list[tuple[int, str, int, str, str]]:
+    """What the writers had been told was done before they died."""
+    program = Path(__file__).with_name("killing.py")
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, str(program), target, str(kills), str(seed)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=env,
+    )
+    acts = [tuple(json.loads(line)) for line in done.stdout.splitlines()]
+    return [act for act in acts if act[1] != "ready"]
+
+
+def check(target: str, acts: list[tuple[int, str, int, str, str]]) -> int:
+    """Compare a reopened study with the acts; return how many labels it has."""
+    failed = [act for act in acts if act[1] == "failed"]
+    assert failed == []
+    with Study.open(target) as study:
+        state = study.state()
+        # A writer died after its last act was acknowledged: only later acts may differ from it.
+        last = {(row, who): (act, label) for _, act, row, who, label in acts}
+        silent = {(r.who, r.row) for r in _unreported(study, acts)}
+        for (row, who), (act, label) in last.items():
+            answer = state.answers.get(row, {}).get(who)
+            if (who, row) in silent:
+                continue
+            if act == "withdrawn":
+                assert answer is None, (row, who)
+            else:
+                assert answer is not None, (row, who)
+                assert study.config.classes[answer.code] == label, (row, who)
+        _check_log(study)
+        return int(study.status()["labels"])
+
+
+class _Act:
+    def __init__(self, who: str, row: int) -> None:
+        self.who, self.row = who, row
+
+
+def _unreported(study: Study, acts: list[tuple[int, str, int, str, str]]) -> list[_Act]:
+    """Acts in the log beyond those acknowledged: at most one for each kill of each writer."""
+    said: dict[tuple[str, int], int] = {}
+    for _, _, row, who, _ in acts:
+        said[who, row] = said.get((who, row), 0) + 1
+    found: dict[tuple[str, int], int] = {}
+    for event in study.events():
+        if event.kind in ("labelled", "corrected", "withdrawn"):
+            key = (event.who, event.data["row"])
+            found[key] = found.get(key, 0) + 1
+    for key, count in said.items():
+        assert found.get(key, 0) >= count, f"an acknowledged act on {key} is missing"
+    return [_Act(*key) for key, count in found.items() if count > said.get(key, 0)]
+
+
+def _check_log(study: Study) -> None:
+    """No row drawn or answered twice; the queue is what the events say; every model can be made again."""
+    drawn: list[int] = []
+    open_answers: set[tuple[str, int]] = set()
+    for event in study.events():
+        if event.kind == "proposed":
+            drawn += event.data["rows"]
+        elif event.kind == "labelled":
+            key = (event.who, event.data["row"])
+            assert key not in open_answers, f"{key} answered twice"
+            open_answers.add(key)
+        elif event.kind == "withdrawn":
+            open_answers.remove((event.who, event.data["row"]))
+    assert len(drawn) == len(set(drawn))
+    state = study.state()
+    with study._db.read() as connection:
+        queue = {(t.row, t.who): t.answer for t in connection.execute(select(tasks)) if t.answer is not None}
+    assert queue == {(row, who): a.code for row, given in state.answers.items() for who, a in given.items()}
+    assert sorted({row for row, _ in queue}) == sorted(row for row, given in state.answers.items() if given)
+    for entry in state.history[-3:]:
+        assert model_digest(study.learner(at=entry["seen"])) == entry["digest"]
+
+
+def test_twelve_kills_lose_nothing(make: Make, target: str) -> None:
+    make(target, table=people_table(600), budget=600, batch_size=20).close()
+    acts = killed(target, 12, seed=1)
+    assert check(target, acts) > 0
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_lose_nothing(make: Make, target: str) -> None:
+    make(target, table=people_table(20_000), budget=20_000, batch_size=50).close()
+    acts = killed(target, 200, seed=2)
+    assert check(target, acts) > 200

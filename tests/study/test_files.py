@@ -1,0 +1,169 @@
+"""Files in and out: what comes back is what went out, and no spreadsheet runs anything."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairask.study import Study, StudyError, export, load_model, read_pool
+from fairask.study._features import feature_columns, raw_matrix
+from fairask.study._files import plain_cell, read_labels, safe_cell, write_rows
+from tests.study.conftest import people_table, truth
+
+Make = Callable[..., Study]
+LABELS = truth(people_table())
+HOSTILE = {
+    "name": ["<script>alert(1)</script>", "=HYPERLINK(\"http://x\")", "x" * 1_000_000,
+             "שלום עולם \u202e", "@SUM(A1)"] * 8,
+    "income": [float(i) for i in range(40)],
+    "sex": ["f", "m"] * 20,
+    **{f"c{i}": [i % 7] * 39 + [i] for i in range(2000)},
+}  # fmt: skip
+
+
+def filled(path: Path, labels: dict[int, str]) -> None:
+    """Fill in the label column of a CSV, in another order, as a spreadsheet would save it."""
+    csv.field_size_limit(1 << 24)
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["label"] = labels.get(int(row["row"]), "")
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows[::-1])
+
+
+@given(st.text(max_size=8) | st.integers() | st.floats())
+def test_no_cell_of_a_csv_is_a_formula_and_none_is_lost(value: object) -> None:
+    cell = safe_cell(value)
+    if isinstance(value, str):
+        assert plain_cell(cell) == (value if cell != value else plain_cell(value))
+        if isinstance(cell, str) and cell[:1] in "=+-@\t\r" and cell:
+            float(cell)  # only numbers may begin like that
+    else:
+        assert cell is value
+
+
+@pytest.mark.parametrize("name", ["batch.csv", "batch.parquet"])
+def test_rows_go_out_and_labels_come_back_in_part_and_in_any_order(
+    make: Make, tmp_path: Path, name: str
+) -> None:
+    study = make()
+    rows = study.ask(10)
+    path = tmp_path / name
+    write_rows(path, [(row, study.row(row)) for row in rows], study.config)
+    if path.suffix == ".csv":
+        filled(path, {row: LABELS[row] for row in rows[:6]})
+    else:
+        table = pq.read_table(path).to_pandas()
+        table["label"] = [LABELS[row] if row in rows[:6] else None for row in table["row"]]
+        table.iloc[::-1].to_parquet(path)
+    told = read_labels(path)
+    assert dict(zip(told.rows, told.labels, strict=True)) == {row: LABELS[row] for row in rows[:6]}
+    assert study.tell(told.rows, told.labels, notes=told.notes).new == 6
+    assert "sex" not in path.read_bytes().decode("utf-8", "ignore")[:60]
+
+
+def test_label_studio_tasks_go_out_and_annotations_come_back(make: Make, tmp_path: Path) -> None:
+    study = make()
+    rows = study.ask(3, "ada")
+    path = tmp_path / "tasks.json"
+    write_rows(path, [(row, study.row(row)) for row in rows], study.config)
+    tasks = json.loads(path.read_text())
+    tasks[0]["annotations"] = [{"result": [{"type": "choices", "value": {"choices": ["good"]}}]}]
+    tasks[1]["annotations"] = [{"was_cancelled": True, "result": []}]
+    path.write_text(json.dumps(tasks))
+    told = read_labels(path)
+    assert (told.rows, told.labels) == ([rows[0]], ["good"])
+    study.tell(told.rows, told.labels, "ada")
+    export(study, tmp_path / "out")
+    back = json.loads((tmp_path / "out" / "labels-label-studio.json").read_text())
+    assert back[0]["annotations"][0]["result"][0]["value"]["choices"] == ["good"]
+    again = read_labels(tmp_path / "out" / "labels-label-studio.json")
+    assert study.tell(again.rows, again.labels, "ada").known == 1
+    assert read_pool(path).num_rows == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "row,lable\n1,good\n", "no column 'label'; did you mean 'lable'"),
+        ("a.csv", "row,label\nx,good\n", "line 2: 'x' is no row number"),
+        ("a.json", "{", "damaged"),
+        ("a.json", '[{"data": {}}]', "task 1 is no task of this study"),
+        ("a.parquet", "PAR1", "damaged"),
+    ],
+)
+def test_files_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(StudyError, match=message):
+        read_labels(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("p.csv", "a,a\n1,2\n", "two columns are named 'a'"),
+        ("p.csv", "a,b\n", "no rows"),
+        ("p.xls", "", "known: .csv"),
+        ("p.parquet", "x", "damaged"),
+    ],
+)
+def test_pools_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(StudyError, match=message):
+        read_pool(tmp_path / name)
+
+
+def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Path) -> None:
+    study = make()
+    rows = study.ask(60)
+    study.tell(rows, [LABELS[row] for row in rows])
+    files = {path.name for path in export(study, tmp_path / "out")}
+    assert files == {
+        "labels.csv", "labels.parquet", "labels-label-studio.json", "events.jsonl", "study.json",
+        "model.skops",
+    }  # fmt: skip
+    model = load_model(tmp_path / "out" / "model.skops")
+    assert model.columns_ == ["income", "debt", "job"]
+    raw = raw_matrix(study.table, feature_columns(study.config))
+    learner = study.learner()
+    np.testing.assert_array_equal(model.predict_proba(raw), learner.current_model().predict_proba(learner.X))
+    assert set(model.predict(raw)) <= {"bad", "good"}
+    labels = pq.read_table(tmp_path / "out" / "labels.parquet").to_pylist()
+    np.testing.assert_array_equal([row["propensity"] for row in labels], learner.propensities_)
+    events = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
+    assert [event["kind"] for event in events[:2]] == ["created", "proposed"]
+
+
+def test_a_model_file_with_other_classes_is_refused(tmp_path: Path) -> None:
+    import skops.io
+    from skops.io.exceptions import UntrustedTypesFoundException
+
+    skops.io.dump(argparse.Namespace(run=1), tmp_path / "model.skops")
+    with pytest.raises(UntrustedTypesFoundException):
+        load_model(tmp_path / "model.skops")
+
+
+def test_a_hostile_pool_is_asked_and_exported_safely(make: Make, tmp_path: Path) -> None:
+    study = make(table=HOSTILE, budget=40, classes=("=no", "+yes"))
+    rows = study.ask(10)
+    write_rows(tmp_path / "batch.csv", [(row, study.row(row)) for row in rows], study.config)
+    filled(tmp_path / "batch.csv", {row: safe_cell("+yes") for row in rows})
+    told = read_labels(tmp_path / "batch.csv")
+    assert study.tell(told.rows, told.labels, notes=["=cmd|' /C calc'!A0"] * 10).new == 10
+    export(study, tmp_path / "out")
+    for path in (tmp_path / "batch.csv", tmp_path / "out" / "labels.csv"):
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            for cell in (cell for row in csv.reader(file) for cell in row):
+                assert not cell.startswith(("=", "+", "@", "\t", "\r"))

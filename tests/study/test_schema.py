@@ -1,0 +1,60 @@
+"""Older studies migrate, newer ones are refused, and the migrations make the declared tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect, text
+
+from fairask.study import Study, StudyError
+from fairask.study._database import Database
+from fairask.study._schema import metadata
+
+Make = Callable[..., Study]
+
+
+def test_the_migrations_make_the_tables_that_are_declared(make: Make, target: str) -> None:
+    study = make(target)
+    with study._db.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_a_study_of_an_older_version_is_migrated(make: Make, target: str) -> None:
+    study = make(target)
+    rows = study.ask(5)
+    study.tell(rows, ["good"] * 5)
+    with study._db.write() as connection:  # back to the first revision, which had no people
+        connection.execute(text("DROP TABLE people"))
+        connection.execute(text("DROP TABLE sessions"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    with Study.open(target) as again:
+        assert again.status()["labels"] == 5
+        assert again.people.all() == []
+
+
+def test_a_study_of_a_newer_version_is_refused_untouched(make: Make, target: str) -> None:
+    study = make(target)
+    with study._db.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(StudyError, match=r"schema 9999; this fairask knows up to 0002.*newer version"):
+        Study.open(target)
+
+
+def test_a_migration_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(str(tmp_path))
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sqlalchemy.engine.Connection.commit", die)
+    monkeypatch.setattr("sqlalchemy.engine.base.RootTransaction.commit", die)
+    with pytest.raises(KeyboardInterrupt):
+        database.migrate()
+    monkeypatch.undo()
+    with database.read() as connection:
+        assert inspect(connection).get_table_names() == []
+    database.close()
