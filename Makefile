@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test check lint types unit bench clean
+.PHONY: help setup demo test check lint types unit system clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -33,8 +33,21 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/python -m pytest -m 'not slow'
 
-test: $(STAMP) lint types  ## everything: lint, types, all tests
+test: $(STAMP) system lint types  ## everything: lint, types, all tests
 	$(BIN)/python -m pytest
+
+# The browser and database tests use Debian's chromium and postgresql: installed when missing and allowed,
+# else those tests skip with a reason (and fail where CI is set).
+system:
+	@for pair in chromium:chromium postgresql:pg_ctlcluster; do \
+	  package=$${pair%%:*}; program=$${pair##*:}; \
+	  command -v $$program >/dev/null 2>&1 && continue; \
+	  if command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
+	    echo "installing $$package"; \
+	    { [ -n "$$updated" ] || apt-get update -qq; } && updated=1 && \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$package >/dev/null || echo "could not install $$package"; \
+	  else echo "$$package is missing and cannot be installed here: its tests will skip"; fi; \
+	done
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

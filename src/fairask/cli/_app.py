@@ -16,7 +16,7 @@ __all__ = ["COMMANDS", "app"]
 
 #: Modules of this package with a ``register(app)``, in the order of ``fairask --help``. They import what is
 #: heavy or optional inside their functions.
-COMMANDS = ("demo", "simulate", "audit", "datasets", "bench")
+COMMANDS = ("demo", "simulate", "study", "studio", "audit", "datasets", "bench")
 
 
 class _Guarded(TyperGroup):

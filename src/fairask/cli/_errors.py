@@ -22,6 +22,11 @@ EXTRAS = {
     "pooch": "bench",
     "requests": "bench",
     "tqdm": "bench",
+    **dict.fromkeys(("sqlalchemy", "alembic", "fastapi", "uvicorn", "plotly", "skops"), "studio"),
+    "psycopg": "postgres",
+    "dask": "dask",
+    "ray": "ray",
+    "torch": "panda",
 }
 
 
