@@ -9,7 +9,7 @@ from fairask.bench.figures import FIGURES, draw_all
 from fairask.bench.methods import METHODS
 from fairask.bench.paper import CITATION, PAPER, Reported
 from fairask.bench.problems import Profile, get_profile
-from fairask.bench.reading import SHARES, Check, fare_checks, passive_checks, read_claims
+from fairask.bench.reading import SHARES, Check, fare_checks, passive_checks, past_checks, read_claims
 from fairask.bench.render import Entry, Table, render
 from fairask.bench.stats import apart
 from fairask.bench.store import Curves
@@ -104,6 +104,13 @@ def _reading(results: dict[tuple[str, str], Curves], profile: Profile) -> str:
         f"share throughout: {alone}.\n"
     )
     lines += _verdict("Claims in words that hold", read_claims(results, profile))
+    past = past_checks(results, profile)
+    lines += _verdict(
+        "Past the paper, the calibrated oracle (one setting for all; level, prior and shares were chosen on "
+        "Drug, German and Compas) is more accurate than the paper's FARE, with a mean violation of at most "
+        "0.07 and at most 15 % of trials above 0.1,",
+        past,
+    )
     return "\n".join(lines)
 
 

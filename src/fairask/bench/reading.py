@@ -12,7 +12,7 @@ from fairask.bench.problems import Profile
 from fairask.bench.stats import Summary, apart, summarize
 from fairask.bench.store import Curves
 
-__all__ = ["Check", "fare_checks", "passive_checks", "read_claims"]
+__all__ = ["Check", "fare_checks", "passive_checks", "past_checks", "read_claims"]
 
 SIX = ("drug", "bank", "german", "adult", "compas", "crime")
 #: The two shares of lambda_diff that are reported.
@@ -71,6 +71,25 @@ def fare_checks(
         )
         holds = end.met(alpha) and end.accuracy >= paper.accuracy - 0.5
         checks.append(Check(problem, name, holds, text))
+    return checks
+
+
+def past_checks(results: dict[tuple[str, str], Curves], profile: Profile) -> list[Check]:
+    """The calibrated oracle against the paper's FARE: more accurate, and fair in most trials."""
+    checks = []
+    ends = _ends(results, profile)
+    for problem in SIX:
+        if (problem, "calibrated") not in ends:
+            continue
+        end, paper = ends[problem, "calibrated"], PAPER[problem, "FARE"]
+        text = (
+            f"{profile.problem(problem).title}: {end.accuracy:.1f} ± {end.accuracy_se:.1f} against "
+            f"{paper.accuracy:.1f} ({end.accuracy - paper.accuracy:+.1f} points), violation "
+            f"{end.violation:.3f} against {paper.violation:.3f}, "
+            f"{100 * end.above:.0f} % of trials above {profile.tolerance:g}"
+        )
+        holds = end.accuracy > paper.accuracy and end.violation <= 0.07 and end.above <= 0.15
+        checks.append(Check(problem, "calibrated", holds, text))
     return checks
 
 
