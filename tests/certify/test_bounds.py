@@ -30,7 +30,9 @@ def test_a_bound_lies_between_the_estimate_and_one(upper, table, level):
     assert ta / na - tb / nb - 1e-6 <= value <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("upper", BOUNDS)
+# Not a law of the exact bound: its order of the tables is Newcombe's at the level asked for, so that two levels
+# may order the tables of a handful of rows differently. Each bound is valid at its own level.
+@pytest.mark.parametrize("upper", [newcombe_upper, clopper_pearson_upper])
 @settings(max_examples=25, deadline=None)
 @given(table=tables())
 def test_a_smaller_error_never_gives_a_smaller_bound(upper, table):

@@ -1,0 +1,37 @@
+"""The README's table of results, from the result files in the repository.
+
+python benchmarks/readme_table.py
+"""
+
+from pathlib import Path
+
+from fairask.bench.paper import PAPER
+from fairask.bench.problems import get_profile
+from fairask.bench.stats import summarize
+from fairask.bench.store import load_curves
+
+COLUMNS = (
+    ("passive", "passive"),
+    ("fare", "FARE"),
+    ("fare-diff", "FARE, λ_diff alone"),
+    ("calibrated", "calibrated"),
+)
+
+
+def main():
+    profile = get_profile("paper")
+    results = load_curves(Path(__file__).parents[1] / "results")
+    print("| dataset, labels | the paper's FARE | " + " | ".join(label for _, label in COLUMNS) + " |")
+    print("|---" * (len(COLUMNS) + 2) + "|")
+    for name in ("drug", "german", "compas", "crime", "bank", "adult"):
+        problem, paper = profile.problem(name), PAPER[name, "FARE"]
+        cells = []
+        for method, _ in COLUMNS:
+            end = summarize(results[name, method], profile.tolerance)
+            cells.append(f"{end.accuracy:.1f} / {end.violation:.3f} / {100 * end.above:.0f} %")
+        first = f"{problem.title}, {problem.budget:,} | {paper.accuracy:.1f} / {paper.violation:.3f}"
+        print(f"| {first} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
