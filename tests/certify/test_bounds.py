@@ -30,8 +30,8 @@ def test_a_bound_lies_between_the_estimate_and_one(upper, table, level):
     assert ta / na - tb / nb - 1e-6 <= value <= 1 + 1e-9
 
 
-# Not a law of the exact bound: its order of the tables is Newcombe's at the level asked for, so two levels may
-# order the tables of a handful of rows differently. Each bound is valid at its own level.
+# Not a law of the exact bound: its order of the tables is Newcombe's at the level asked for, so two levels
+# may order the tables of a handful of rows differently. Each bound is valid at its own level.
 @pytest.mark.parametrize("upper", [newcombe_upper, clopper_pearson_upper])
 @settings(max_examples=25, deadline=None)
 @given(table=tables())
