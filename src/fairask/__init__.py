@@ -2,11 +2,12 @@
 
 from fairask.learner import FairActiveLearner, Query, evaluate, simulate
 from fairask.metrics import group_rates, violation
-from fairask.oracle import EmpiricalFairOracle
+from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CalibratedFairOracle",
     "EmpiricalFairOracle",
     "FairActiveLearner",
     "Query",
