@@ -38,7 +38,7 @@ def test_draws_follow_the_proposal_and_report_their_exact_propensity():
     exact = exact_sequence_probabilities(proposal, 2)
     assert sum(exact.values()) == pytest.approx(1.0)
     rng = np.random.default_rng(0)
-    trials, seen = 20_000, dict.fromkeys(exact, 0)
+    trials, seen = 8_000, dict.fromkeys(exact, 0)
     for _ in range(trials):
         drawn = draw(proposal, 2, rng)
         order = tuple(drawn.indices.tolist())
@@ -53,7 +53,7 @@ def test_weights_make_the_mean_unbiased(kind):
     values = np.array([3.0, -1.0, 0.5, 7.0, 2.0, -4.0])
     proposal, M = mixed_proposal(0.3), 3
     rng = np.random.default_rng(1)
-    estimates, trials = [], 20_000
+    estimates, trials = [], 8_000
     for _ in range(trials):
         drawn = draw(proposal, M, rng)
         weights = importance_weights(kind, drawn.propensities, drawn.pool_sizes, 6)

@@ -155,6 +155,7 @@ def test_repeated_looks_keep_the_promise_at_the_tolerance(target):
     assert np.mean(verdict == 1) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1500)
 
 
+@pytest.mark.slow
 def test_the_simulation_agrees_with_audits_run_one_by_one():
     y, pred, g = pool(2000, seed=5)
     simulated = simulate_audit(y, pred, g, budget=300, n_audits=2000)
