@@ -1,8 +1,9 @@
 """Past the paper: the calibrated oracle, exploration by bootstrap, shares from the data; its ablation.
 
-One setting for all tables, but every table was looked at while it was chosen: level and prior on Drug, German and
-Compas, batch size and range of shares on Crime and Bank too, Adult in passing. Scaling groups only on evidence
-came after a full run on these very splits had shown Compas to suffer. None of the six is a confirmation.
+One setting for all tables, but every table was looked at while it was chosen: level and prior on Drug,
+German and Compas, batch size and range of shares on Crime and Bank too, Adult in passing. Scaling groups
+only on evidence came after a full run on these very splits had shown Compas to suffer. None of the six is
+a confirmation.
 """
 
 from typing import Any
