@@ -211,7 +211,7 @@ class Comparison:
         >>> runs = [Run("fare", 0, *values, {}, {}, stopped=50)]
         >>> methods = [Method("fare", "FARE", "fare")]
         >>> Comparison("t", "y", "sex", methods, runs, 100, 50, 1, 0, "tprp", 0.1, {}).stops()[0]
-        'FARE would stop at 50 labels (mean of 1 run): accuracy 0.790 (0.800 at 100), violation 0.050 (0.040).'
+        'FARE would stop at 50 labels (mean of 1): accuracy 0.790 (0.800 at 100), violation 0.050 (0.040).'
         """
         out = []
         for method in self.methods:
@@ -222,8 +222,8 @@ class Comparison:
             violation = np.mean([run.violation[i] for run, i in zip(runs, at, strict=True)])
             end = self.final(method.key)
             out.append(
-                f"{method.label} would stop at {labels:,.0f} labels (mean of {len(runs)} "
-                f"run{'s' if len(runs) > 1 else ''}): accuracy {accuracy:.3f} ({end['accuracy']:.3f} at "
+                f"{method.label} would stop at {labels:,.0f} labels (mean of "
+                f"{len(runs)}): accuracy {accuracy:.3f} ({end['accuracy']:.3f} at "
                 f"{self.budget:,}), violation {violation:.3f} ({end['violation']:.3f})."
             )
         return out
