@@ -125,7 +125,7 @@ def test_probabilities_are_calibrated_out_of_fold():
     few = np.arange(300)
     codes = (groups[few] == "q").astype(int)
     fold = folds_by_cell(codes, y[few].astype(float), 5, np.random.default_rng(0))
-    calibration = calibrate(X[few], y[few].astype(float), np.ones(300), np.ones(300), codes, 2, fold)
+    calibration = calibrate(X[few], y[few].astype(float), np.ones(300), codes, 2, fold)
     later = (groups[300:] == "q").astype(int)
     p = calibration.model.proba(X[300:], later)
     for g in (0, 1):

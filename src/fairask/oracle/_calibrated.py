@@ -159,7 +159,6 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             X,
             labels,
             risk_weight,
-            fairness_weight,
             codes,
             len(groups),
             fold,
@@ -253,7 +252,7 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         estimator = None if fast_ridge(self.estimator, 1) is not None else self.estimator
         weights = np.broadcast_to(risk_weight, labels.shape)
-        models = perturb(self.calibration_, X, labels, weights, estimator)
+        models = perturb(self.calibration_, X, codes, labels, weights, estimator)
         pool_X, pool_codes, p = self._pool_sample_
         perturbed = []
         for model in models:

@@ -1,8 +1,8 @@
 """How far a plug-in gap is off, from the labels: an estimate, shrunk by its own variance.
 
 On labelled rows the rate of a rule can be had twice: from the labels, and from out-of-fold probabilities.
-The difference estimates the plug-in's bias, without bias but with noise. A prior standard deviation of
-that bias, at least ``PRIOR`` and as large as the estimate itself demands, weighs the two.
+The difference estimates the plug-in's bias, without bias but with noise, far more of it than its own
+variance says where weights are uneven; so it is shrunk by a prior, which no estimate can widen.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from fairask.metrics import METRICS, Float, Int
 
 __all__ = ["Correction", "gap_corrections"]
 
-#: Smallest prior standard deviation of a calibrated plug-in's gap: a calibrated model is still
+#: Prior standard deviation of a calibrated plug-in's gap: a calibrated model is still
 #: miscalibrated within groups by a few points.
 PRIOR = 0.04
-#: Standard errors that an estimated bias must exceed before it widens the prior.
-SURPRISE = 2.0
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def gap_corrections(
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     b, s2 = np.array(bias), np.array(variance)
     gap, noise = b[first] - b[second], s2[first] + s2[second]
-    prior2 = np.maximum(prior**2, gap**2 - SURPRISE**2 * noise)
+    prior2 = np.full_like(noise, prior**2)
     with np.errstate(invalid="ignore"):
         shrinkage = np.where(np.isfinite(noise), prior2 / (prior2 + noise), 0.0)
         deviation = np.sqrt(np.where(np.isfinite(noise), shrinkage * noise, prior2))

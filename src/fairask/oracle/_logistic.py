@@ -99,8 +99,9 @@ def solve_logistic(
         Rows; the last column is the intercept's (see :func:`with_intercept`).
     target, weight : ndarray of shape (p, n)
         0/1 targets and non-negative weights of each problem.
-    ridge : float or ndarray of shape (p,)
-        Penalty ``ridge / 2 * |beta|^2`` on the weighted *mean* loss, intercept excluded.
+    ridge : float or ndarray of shape (p,) or (p, d)
+        Penalty ``ridge / 2 * |beta|^2`` on the weighted *mean* loss, intercept excluded; one for each
+        problem, or for each of its coefficients.
     start : LogisticFit, optional
         Warm start: the fits of similar problems.
     X1_single : ndarray, optional
@@ -118,7 +119,10 @@ def solve_logistic(
     p, d = len(target), X1.shape[1]
     single = X1.astype(np.float32) if X1_single is None else X1_single
     weight = weight / weight.sum(axis=1, keepdims=True)
-    penalty = np.tile(np.broadcast_to(ridge, p)[:, None], (1, d))
+    if np.ndim(ridge) == 2:
+        penalty = np.array(np.broadcast_to(ridge, (p, d)), dtype=np.float64)
+    else:
+        penalty = np.tile(np.broadcast_to(ridge, p)[:, None], (1, d))
     penalty[:, -1] = INTERCEPT_RIDGE
     beta = np.zeros((p, d)) if start is None else start.beta.copy()
     inverse = np.zeros((p, d, d), dtype=np.float32) if start is None else start.inverse.copy()

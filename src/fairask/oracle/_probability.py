@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.base import clone
 
 from fairask.metrics import Float, Int
 from fairask.oracle._learners import weight_parameter
-from fairask.oracle._logistic import LogisticFit, solve_logistic, with_intercept
+from fairask.oracle._logistic import LogisticFit, solve_logistic
 
 __all__ = [
     "Calibration",
@@ -27,15 +28,14 @@ __all__ = [
 RIDGES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 #: Margins are kept within this distance of 0.
 CLIP = 20.0
-#: Prior standard deviation, in log odds, of a group's shift and scale from the common ones.
-GROUP_DEVIATION = 0.5
-#: Likelihood ratio, in expectations under chance, from which groups are scaled by themselves.
-EVIDENCE = 4.0
+#: Prior standard deviation, in log odds, of a group's intercept from the common one: wide, so that it only
+#: matters while a group has few labels, or labels of one class.
+INTERCEPT_DEVIATION = 2.0
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Log odds of group g: ``scale[g] * margin + shift[g]`` (Platt scaling, shrunk to a common scale)."""
+    """Log odds of group g: ``scale[g] * margin + shift[g]`` (Platt scaling)."""
 
     scale: Float
     shift: Float
@@ -49,10 +49,23 @@ class Scaling:
 
 @dataclass(frozen=True)
 class LinearProbability:
-    """Calibrated probabilities of a logistic regression; ``inverse`` warm-starts its perturbed copies."""
+    """Calibrated probabilities of a logistic regression.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (features + 1,)
+        Coefficients; the last, 0, stands where rules keep an intercept.
+    scaling : Scaling
+        From the score to log odds; its shifts hold the groups' intercepts.
+    intercepts : ndarray of shape (groups,)
+        Those intercepts, before scaling.
+    inverse : ndarray, optional
+        Warm-starts the perturbed copies.
+    """
 
     beta: Float
     scaling: Scaling
+    intercepts: Float | None = None
     inverse: Any = None
 
     def proba(self, X: Any, groups: Int | None) -> Float:
@@ -74,7 +87,10 @@ class FittedProbability:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A calibrated model, the out-of-fold margins of the labelled rows, and how it was chosen."""
+    """A calibrated model, the out-of-fold margins of the labelled rows, and how it was chosen.
+
+    The margins are those that ``model.scaling`` takes.
+    """
 
     model: LinearProbability | FittedProbability
     out_of_fold: Float
@@ -106,7 +122,6 @@ def calibrate(
     X: Any,
     y: Float,
     weight: Float,
-    calibration_weight: Float,
     groups: Int,
     n_groups: int,
     fold: Int,
@@ -117,16 +132,13 @@ def calibrate(
     """Fit probabilities on all rows, with ridge and scaling from the rows held out.
 
     Probabilities that are calibrated within a group, given the score, give that group's rates at any
-    threshold without bias, even where the model is wrong; so groups are scaled by themselves where the
-    labels show that one scale does not fit them all.
+    threshold without bias, even where the model is wrong; so every group has its own intercept.
 
     Parameters
     ----------
     X, y : labelled rows and their 0/1 labels
     weight : ndarray
-        Weights of the fit and of the log loss that chooses the ridge.
-    calibration_weight : ndarray
-        Weights of the scaling, e.g. inverse propensities, so that it is right on the pool.
+        Weights of the fit, and of the log loss that chooses ridge and scaling.
     groups, n_groups : ndarray of codes, int
     fold : ndarray
         See :func:`folds_by_cell`.
@@ -137,57 +149,67 @@ def calibrate(
     if estimator is not None:
         margins = _held_out_margins(estimator, X, y, weight, held)[None, :]
     else:
-        X1 = with_intercept(np.asarray(X, dtype=np.float64))
-        margins, ridge_fits = _held_out_by_ridge(X1, y, weight, held, ridges)
+        X1 = _with_groups(X, groups, n_groups)
+        penalty = _penalty(ridges, len(y), X1.shape[1] - n_groups - 1, n_groups)
+        margins, parts, ridge_fits = _held_out_by_ridge(X1, y, weight, held, penalty, n_groups)
     margins = np.clip(margins, -CLIP, CLIP)
-    temperature = _temperatures(margins, y, calibration_weight)
+    temperature = _temperatures(margins, y, weight)
     losses = np.logaddexp(0.0, -(2.0 * y - 1.0) * temperature[:, None] * margins) @ weight / weight.sum()
     best = int(np.argmin(losses))
-    scaling = _scale_by_group(
-        margins[best], y, calibration_weight, groups, n_groups, float(temperature[best])
-    )
+    scaling = _scale(margins[best], y, weight, groups, n_groups)
     out_of_fold = margins[best]
     model: LinearProbability | FittedProbability
     if estimator is not None:
         model = FittedProbability(_fit(estimator, X, y, weight), scaling)
         return Calibration(model, out_of_fold, None, float(losses[0]))
     fit = solve_logistic(
-        X1, y[None, :], weight[None, :] + 1e-12, ridge=ridges[best], start=ridge_fits[best], tol=1e-6
+        X1,
+        y[None, :],
+        weight[None, :] + 1e-12,
+        ridge=penalty[best][None],
+        start=ridge_fits[best],
+        tol=1e-6,
     )
-    model = LinearProbability(fit.beta[0], scaling, fit.inverse[0])
-    return Calibration(model, out_of_fold, ridges[best], float(losses[best]))
+    model = _linear(fit.beta[0], n_groups, scaling, fit.inverse[0])
+    return Calibration(model, np.clip(parts[best], -CLIP, CLIP), ridges[best], float(losses[best]))
 
 
-def _scale_by_group(
-    margin: Float, y: Float, weight: Float, groups: Int, n_groups: int, temperature: float
-) -> Scaling:
-    """One scale for all; or, where the labels plainly ask for it, a shift and a scale for each group.
+def _with_groups(X: Any, groups: Int, n_groups: int) -> Float:
+    """Append one column a group, and the intercept's."""
+    member = groups[:, None] == np.arange(n_groups)
+    return np.hstack([np.asarray(X, dtype=np.float64), member, np.ones((len(member), 1))])
 
-    Two numbers a group cost more noise than they remove bias when one scale fits, so they are used only
-    when the likelihood gains four times what chance would give them.
+
+def _penalty(ridges: Sequence[float], n: int, features: int, n_groups: int) -> Float:
+    """The ridge on features, (ridges, columns); the groups' intercepts have their own, which hardly binds.
+
+    The features' ridge would shrink them: it overstates the positives of the group that has few, and so
+    understates its rates.
     """
-    w = weight / weight.sum()
-    effective = weight.sum() ** 2 / (weight**2).sum()
-    spread = max(float(np.std(margin)), 1e-6)
-    member = (groups[:, None] == np.arange(n_groups)).astype(np.float64)
-    # The last column is left unpenalised: it carries the common scale.
-    columns = np.hstack([member, member * margin[:, None] / spread, margin[:, None] / spread])
-    ridge = 1.0 / (GROUP_DEVIATION**2 * effective)
-    fit = solve_logistic(columns, y[None, :], weight[None, :] + 1e-12, ridge=ridge, tol=1e-8)
-    shift, own, common = np.split(fit.beta[0], [n_groups, 2 * n_groups])
-    own_scale = Scaling(scale=np.maximum(common[0] + own, 0.05) / spread, shift=shift)
-    one_scale = Scaling(scale=np.full(n_groups, temperature), shift=np.zeros(n_groups))
+    own = np.full(n_groups + 1, 1.0 / (n * INTERCEPT_DEVIATION**2))
+    return np.array([np.append(np.full(features, ridge), own) for ridge in ridges])
 
-    def loss(scaling: Scaling) -> float:
-        odds = margin * scaling.scale[groups] + scaling.shift[groups]
-        return float(w @ np.logaddexp(0.0, -(2.0 * y - 1.0) * odds))
 
-    gain = 2.0 * effective * (loss(one_scale) - loss(own_scale))
-    return own_scale if gain > EVIDENCE * 2 * (n_groups - 1) else one_scale
+def _linear(beta: Float, n_groups: int, scaling: Scaling, inverse: Any) -> LinearProbability:
+    weights, intercepts = beta[: -n_groups - 1], beta[-n_groups - 1 : -1] + beta[-1]
+    shifted = Scaling(scaling.scale, scaling.shift + scaling.scale * intercepts)
+    return LinearProbability(np.append(weights, 0.0), shifted, intercepts, inverse)
+
+
+def _scale(margin: Float, y: Float, weight: Float, groups: Int, n_groups: int) -> Scaling:
+    """One scale for all, and a shift for each group.
+
+    A scale below 1 alone pulls all probabilities to one half, and so overstates the positives of a group
+    that has few; the shifts keep each group's share of positives as the labels have it.
+    """
+    X1 = _with_groups(margin[:, None], groups, n_groups)
+    penalty = _penalty([1e-3], len(y), 1, n_groups)
+    beta = solve_logistic(X1, y[None, :], weight[None, :] + 1e-12, ridge=penalty, tol=1e-8).beta[0]
+    return Scaling(np.full(n_groups, max(beta[0], 0.05)), beta[1:-1] + beta[-1])
 
 
 def perturb(
-    calibration: Calibration, X: Any, labels: Float, weights: Float, estimator: Any
+    calibration: Calibration, X: Any, groups: Int, labels: Float, weights: Float, estimator: Any
 ) -> list[LinearProbability | FittedProbability]:
     """Refit with other labels or weights (k, n), at the same ridge and scaling."""
     model = calibration.model
@@ -196,25 +218,37 @@ def perturb(
             replace(model, estimator=_fit(estimator, X, y, w)) for y, w in zip(labels, weights, strict=True)
         ]
     k = len(labels)
-    start = LogisticFit(np.tile(model.beta, (k, 1)), np.tile(model.inverse, (k, 1, 1)))
-    X1 = with_intercept(np.asarray(X, dtype=np.float64))
     assert calibration.ridge is not None
-    fits = solve_logistic(X1, labels, weights + 1e-12, ridge=calibration.ridge, start=start)
-    return [replace(model, beta=beta) for beta in fits.beta]
+    assert model.intercepts is not None
+    n_groups = len(model.intercepts)
+    beta = np.concatenate([model.beta[:-1], model.intercepts, [0.0]])
+    start = LogisticFit(np.tile(beta, (k, 1)), np.tile(model.inverse, (k, 1, 1)))
+    X1 = _with_groups(X, groups, n_groups)
+    penalty = _penalty([calibration.ridge], labels.shape[1], X1.shape[1] - n_groups - 1, n_groups)
+    fits = solve_logistic(X1, labels, weights + 1e-12, ridge=penalty, start=start)
+    scale = model.scaling
+    bare = Scaling(scale.scale, scale.shift - scale.scale * model.intercepts)
+    return [_linear(beta, n_groups, bare, None) for beta in fits.beta]
 
 
 def _held_out_by_ridge(
-    X1: Float, y: Float, weight: Float, held: Any, ridges: tuple[float, ...]
-) -> tuple[Float, list[LogisticFit]]:
-    """Margins (ridges, n) of rows by the model that did not see them: all folds and ridges in one batch."""
+    X1: Float, y: Float, weight: Float, held: Any, penalty: Float, n_groups: int
+) -> tuple[Float, Float, list[LogisticFit]]:
+    """Margins (ridges, n) of rows by the model that did not see them: all folds and ridges in one batch.
+
+    Also the part of the margins that the groups' intercepts are not in.
+    """
     n_folds = len(held)
     w = np.where(held, 0.0, weight[None, :]) + 1e-12
-    batch = np.tile(w, (len(ridges), 1))
-    fit = solve_logistic(X1, np.tile(y, (len(batch), 1)), batch, ridge=np.repeat(ridges, n_folds))
-    scores = (fit.beta @ X1.T).reshape(len(ridges), n_folds, len(y))
-    margins = (scores * held[None, :, :]).sum(axis=1)
+    batch = np.tile(w, (len(penalty), 1))
+    fit = solve_logistic(X1, np.tile(y, (len(batch), 1)), batch, ridge=np.repeat(penalty, n_folds, axis=0))
+    shape = (len(penalty), n_folds, len(y))
+    features, intercepts = slice(None, -n_groups - 1), slice(-n_groups - 1, None)
+    part = (fit.beta[:, features] @ X1[:, features].T).reshape(shape)
+    group = (fit.beta[:, intercepts] @ X1[:, intercepts].T).reshape(shape)
+    parts, margins = ((m * held[None, :, :]).sum(axis=1) for m in (part, part + group))
     firsts = range(0, len(batch), n_folds)
-    return margins, [LogisticFit(fit.beta[i : i + 1], fit.inverse[i : i + 1]) for i in firsts]
+    return margins, parts, [LogisticFit(fit.beta[i : i + 1], fit.inverse[i : i + 1]) for i in firsts]
 
 
 def _held_out_margins(estimator: Any, X: Any, y: Float, weight: Float, held: Any) -> Float:
