@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,9 +37,9 @@ def status(request: Request, response: Response, me: Owner) -> Document:
     """The study in numbers; an ETag says whether anything has changed."""
     study = study_of(request)
     waiting, trainer = study.waiting(), request.app.state.trainer
-    busy = trainer.busy if trainer is not None else None
-    error = trainer.error if trainer is not None else None
-    tag = f'"{study.state().last}-{waiting.people}-{bool(busy)}-{bool(error)}"'
+    said = study.training()
+    busy, error = said.busy, said.error or getattr(trainer, "error", None)
+    tag = f'"{study.state().last}-{waiting.people}-{zlib.crc32(repr((busy, error)).encode())}"'
     if request.headers.get("if-none-match") == tag:
         raise HTTPException(304, headers={"ETag": tag})
     response.headers["ETag"] = tag

@@ -23,8 +23,10 @@ from fairask.study._features import encode, group_values
 from fairask.study._open import create_store, open_store
 from fairask.study._people import People
 from fairask.study._pool import row_values, table_of
+from fairask.study._repair import Repair, repair
 from fairask.study._settings import make_config
 from fairask.study._state import SKIP, State
+from fairask.study._training import Training, read_training, write_training
 
 __all__ = ["Receipt", "Study"]
 
@@ -360,6 +362,21 @@ class Study:
             _events.append(connection, check_person(who), [("certified", certificate)])
 
     # -- telling what is ------------------------------------------------------------------------
+
+    def repair(self, *, change: bool = True) -> Repair:
+        """Rebuild the queue from the events, and return what was wrong with it.
+
+        Leases that still make sense are kept. With ``change=False`` it only looks.
+        """
+        return repair(self._db, time.time(), change=change)
+
+    def training(self) -> Training:
+        """What the trainer of the studio does now, in whatever process."""
+        return read_training(self._db)
+
+    def say_training(self, now: Training) -> None:
+        """Tell all processes what the trainer does."""
+        write_training(self._db, now)
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, in plain values."""

@@ -69,8 +69,8 @@ async function guard(action, quiet = false) {
     if (!quiet) alertUser(null);
     return result;
   } catch (error) {
-    if (error.status === 0) {
-      alertUser("The server cannot be reached. Trying again…");
+    if (error.status === 0 || error.status === 503) {
+      alertUser(`${error.message.replace(/ Try again.*/, "")} Trying again…`);
       await new Promise((resolve) => setTimeout(resolve, 2000));
       return guard(action, false);
     }
