@@ -132,7 +132,7 @@ def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Pat
     files = {path.name for path in export(study, tmp_path / "out")}
     assert files == {
         "labels.csv", "labels.parquet", "labels-label-studio.json", "events.jsonl", "study.json",
-        "model.skops",
+        "report.html", "model.skops",
     }  # fmt: skip
     model = load_model(tmp_path / "out" / "model.skops")
     assert model.columns_ == ["income", "debt", "job"]

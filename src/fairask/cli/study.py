@@ -232,7 +232,7 @@ def export(
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the files.")] = Path("export"),
     as_json: _Json = False,
 ) -> None:
-    """Write labels with propensities, the event log, the settings and the model (skops)."""
+    """Write labels with propensities, the event log, the settings, the report and the model (skops)."""
     from fairask.study import export as write
 
     with _opened(study) as opened:

@@ -27,6 +27,7 @@ FILES = {
     "labels-label-studio.json": "application/json",
     "events.jsonl": "application/jsonl",
     "study.json": "application/json",
+    "report.html": "text/html; charset=utf-8",
     "model.skops": "application/zip",
 }
 _Text = Annotated[str | None, Query(max_length=200)]
@@ -192,7 +193,7 @@ def remove_person(request: Request, name: str, me: Owner) -> dict[str, str]:
     "/export/{name}", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
 )
 def download(request: Request, name: str, me: Owner) -> Response:
-    """A file of the study: labels, events, settings or the model."""
+    """A file of the study: labels, events, settings, the report or the model."""
     study = study_of(request)
     if name not in FILES:
         raise HTTPException(404, f"no file of that name; known: {', '.join(FILES)}")
