@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from fairask.studio import Robot, create_app, demo_study
 from fairask.study import Study
@@ -66,7 +66,7 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     # The browser logs refusals (a wrong token, no such page) by itself, and a server that has stopped.
-    logged = re.compile("status of (401|404|409)|ERR_CONNECTION_REFUSED")
+    logged = re.compile("status of (401|404|409|503)|ERR_CONNECTION_REFUSED")
     assert [fault for fault in faults if not logged.search(fault)] == []
 
 
@@ -198,6 +198,29 @@ def test_the_charts_move_while_labels_arrive(make: Make, new_page: Callable[...,
         expect(page.locator("#robot")).to_have_text("Resume the robot")
 
 
+def test_rows_and_the_model_move_without_a_reload(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    with serving(create_app(study, train=False)) as url:
+        rows_page, model_page = new_page(), new_page()
+        rows_page.goto(f"{url}/rows")
+        model_page.goto(f"{url}/model")
+        expect(model_page.locator("main")).to_contain_text("No model yet")
+        rows = study.ask(40, "ada")
+        study.tell(rows, [LABELS[row] for row in rows], "ada")
+        study.refit()
+        expect(rows_page.locator("#page")).to_have_text("1 to 40 of 40", timeout=10_000)
+        expect(rows_page.locator("#filter-who")).to_contain_text("ada")
+        expect(model_page.locator("main")).to_contain_text("Rates by group", timeout=10_000)
+        rows_page.get_by_role("button", name=f"Open row {rows[0]}").focus()
+        more = study.ask(5, "ada")
+        study.tell(more, [LABELS[row] for row in more], "ada")
+        rows_page.wait_for_timeout(2500)
+        expect(rows_page.locator("#page")).to_have_text("1 to 40 of 40")  # nothing moves under a reader
+        rows_page.locator("h1").click()
+        study.skip(study.ask(1, "ada"), "ada")
+        expect(rows_page.locator("#page")).to_have_text("1 to 45 of 45", timeout=10_000)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_serious_fault(make: Make, new_page: Callable[..., Page], scheme: str) -> None:
     study = make()
@@ -291,15 +314,25 @@ def test_a_refused_answer_is_said_and_the_next_one_counts(make: Make, new_page: 
         expect(page.locator("#progress")).to_contain_text("1 of 60")
 
 
-def test_an_answer_survives_a_server_out_of_reach(make: Make, new_page: Callable[..., Page]) -> None:
+@pytest.mark.parametrize("away", ["server", "database"])
+def test_an_answer_survives_what_is_out_of_reach(
+    make: Make, new_page: Callable[..., Page], away: str
+) -> None:
+    def refuse(route: Route) -> None:
+        if away == "server":
+            route.abort("connectionrefused")
+        else:
+            words = "The database cannot be reached. Try again in a moment."
+            route.fulfill(status=503, json={"detail": words})
+
     study = make()
     with serving(create_app(study)) as url:
         page = new_page()
         page.goto(f"{url}/label")
         shown_row(page)
-        page.route("**/api/answers", lambda route: route.abort("connectionrefused"))
+        page.route("**/api/answers", refuse)
         page.keyboard.press("2")
-        expect(page.locator("#alert")).to_contain_text("cannot be reached")
+        expect(page.locator("#alert")).to_have_text(f"The {away} cannot be reached. Trying again…")
         assert study.status()["labels"] == 0
         page.unroute("**/api/answers")
         expect(page.locator("#progress")).to_contain_text("1 of 60", timeout=10_000)
