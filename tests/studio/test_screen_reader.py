@@ -12,8 +12,8 @@ from playwright.sync_api import Page, Route, expect
 
 from fairask.studio import create_app
 from fairask.study import Study
+from tests.studio.browsing import LABELS, VIEWS, browser, new_page, shown_row
 from tests.studio.serving import serving
-from tests.studio.test_browser import LABELS, VIEWS, browser, new_page, shown_row
 
 __all__ = ["browser", "new_page"]
 
