@@ -186,6 +186,31 @@ def test_axe_finds_no_serious_fault(make: Make, new_page: Callable[..., Page], s
                 assert serious == [], f"{view}: {found}"
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_report_opens_from_disk_on_a_phone_and_for_everybody(
+    make: Make, new_page: Callable[..., Page], tmp_path: Path, scheme: str
+) -> None:
+    study = make()
+    rows = study.ask(40, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada")
+    study.refit()
+    with serving(create_app(study, train=False)) as url:
+        page = new_page(accept_downloads=True)
+        page.goto(f"{url}/overview")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Report").click()
+        download.value.save_as(tmp_path / "report.html")
+    asked: list[str] = []
+    page = new_page(color_scheme=scheme, viewport={"width": 375, "height": 740})
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "report.html").as_uri())
+    assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Which class is this?")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    assert [v for v in found if v["impact"] in ("serious", "critical")] == []
+
+
 def test_every_view_fits_a_phone(make: Make, new_page: Callable[..., Page]) -> None:
     study = make()
     rows = study.ask(40, "ada")

@@ -186,5 +186,6 @@ def _rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             title=title,
             names={"model": ""},
         )
-        out[f"rates{i}"] = svg(display.plot().figure_, f"rates{i}")
+        display.plot().ax_.set_ylim(len(known) - 0.4, -0.6)
+        out[f"rates{i}"] = svg(display.figure_, f"rates{i}")
     return out
