@@ -140,11 +140,8 @@ def test_each_action_is_announced_and_focus_follows(make: Make, new_page: Callab
         assert focused(page) == "help"
 
 
-def _refuse_posts(route: Route) -> None:
-    if route.request.method == "POST":
-        route.fulfill(status=409, json={"detail": "too late"})
-    else:
-        route.continue_()
+def _refuse(route: Route) -> None:
+    route.fulfill(status=409, json={"detail": "too late"})
 
 
 def test_the_end_and_a_fault_are_announced(make: Make, new_page: Callable[..., Page]) -> None:
@@ -154,10 +151,9 @@ def test_the_end_and_a_fault_are_announced(make: Make, new_page: Callable[..., P
         page.goto(f"{url}/label")
         shown_row(page)
         listen(page)
-        page.route("**/api/answers", _refuse_posts)
+        page.route("**/api/answers", _refuse, times=1)
         page.keyboard.press("1")
         expect(page.get_by_role("alert")).to_have_text("too late")
-        page.unroute("**/api/answers")
         for number in (1, 2):
             shown_row(page)
             page.keyboard.press("1")

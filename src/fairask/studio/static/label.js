@@ -73,6 +73,8 @@ async function refill() {
   } else timer = setTimeout(() => guard(refill), 60000); // keeps the rows mine while I think
 }
 
+const away = (error) => error.status === 0 || error.status === 503;
+
 // Run a request; when it fails say so, and when the server is away try again by itself.
 async function guard(action, quiet = false) {
   try {
@@ -80,13 +82,14 @@ async function guard(action, quiet = false) {
     if (!quiet) alertUser(null);
     return result;
   } catch (error) {
-    if (error.status === 0 || error.status === 503) {
+    if (away(error)) {
       alertUser(`${error.message.replace(/ Try again.*/, "")} Trying again…`);
       await new Promise((resolve) => setTimeout(resolve, 2000));
       return guard(action, false);
     }
     alertUser(error.message);
-    recent = await get("/answers").catch(() => recent);
+    const known = await get("/answers").catch(() => recent);
+    recent = [...recent.filter((given) => unsaved.has(given.row) && !known.some((k) => k.row === given.row)), ...known].slice(0, 5);
     again = null;
     show();
     return undefined;
@@ -105,7 +108,11 @@ function answer(label) {
   if (!cards.length) fill($("card"), el("div", { class: "state" }, title("Fetching a row…")));
   show();
   toCard();
-  saving = saving.then(() => guard(() => post("/answers", { row: card.row, label, note }))).then((saved) => {
+  const send = () => post("/answers", { row: card.row, label, note }).catch((error) => {
+    if (!away(error)) unsaved.delete(card.row); // refused: it is not among my answers
+    throw error;
+  });
+  saving = saving.then(() => guard(send)).then((saved) => {
     unsaved.delete(card.row);
     if (saved) say(`Saved: row ${card.row}, ${label ?? "skipped"}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
     return guard(refill, true); // a refusal stays on screen until the next answer
