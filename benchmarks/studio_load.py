@@ -2,9 +2,13 @@
 
     python benchmarks/studio_load.py                             # SQLite, one process, 50 people, 60 s
     python benchmarks/studio_load.py --postgres --processes 2    # a PostgreSQL server of its own
-    python benchmarks/studio_load.py --think 0 --seconds 20      # the highest rate it holds
+    python benchmarks/studio_load.py --highest                   # the highest rate it holds, SQLite
+    python benchmarks/studio_load.py --highest --postgres --processes 2
 
 Prints one table: times of "next row" and of an answer, rows handed out twice, 5xx, models fitted meanwhile.
+With --highest the number of people is doubled until "next row" takes more than 50 ms at the 95th percentile,
+a row is handed out twice or an answer is not 200 or 201; then the largest number that held is searched
+by halving. Its labels a second are the highest rate held.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import platform
@@ -22,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +37,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fairask.study import Study
+
+
+#: Seconds that the 95th percentile of "next row" may take.
+LIMIT = 0.05
 
 
 @dataclass
@@ -163,9 +172,107 @@ def report(tally: Tally, study: Study, seconds: float) -> None:
     print(f"given twice  {twice}        5xx {errors}        statuses {dict(sorted(tally.statuses.items()))}")
     print(f"meanwhile    {len(status['history'])} models fitted, {status['batches']} batches drawn")
     print(f"processor    {used.ru_utime + used.ru_stime:.1f} s used by the server, trainer included")
-    machine = platform.processor() or platform.machine()
+    print(machine())
+
+
+def machine() -> str:
+    name = platform.processor() or platform.machine()
     load = os.getloadavg()[0]
-    print(f"{machine}, {os.cpu_count()} cores, load {load:.1f}, Python {platform.python_version()}")
+    return f"{name}, {os.cpu_count()} cores, load {load:.1f}, Python {platform.python_version()}"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One number of people, and what became of it."""
+
+    people: int
+    rate: float
+    p95: float
+    faults: int
+    twice: int
+
+    @property
+    def held(self) -> bool:
+        return self.p95 <= LIMIT and not self.faults and not self.twice
+
+    def __str__(self) -> str:
+        word = "held" if self.held else "not held"
+        return (
+            f"{self.people:6d} people   {self.rate:7.1f} labels/s   next row p95 {1000 * self.p95:7.1f} ms   "
+            f"faults {self.faults}   twice {self.twice}   {word}"
+        )
+
+
+def highest(attempt: Callable[[int], Trial], first: int, steps: int) -> Trial | None:
+    """The trial with the most people that held: doubling, then ``steps`` halvings; None when none did."""
+    best: Trial | None = None
+    low, high = 0, first
+    while True:
+        trial = attempt(high)
+        print(trial, flush=True)
+        if not trial.held:
+            break
+        best, low, high = trial, high, 2 * high
+    for _ in range(steps):
+        middle = (low + high) // 2
+        if middle in (low, high):
+            break
+        trial = attempt(middle)
+        print(trial, flush=True)
+        if trial.held:
+            low = middle
+            if best is None or trial.rate > best.rate:
+                best = trial
+        else:
+            high = middle
+    return best
+
+
+def try_people(target: str, people: int, seconds: float, think: float, processes: int, rows: int) -> Trial:
+    """Run so many people against a fresh study at ``target``."""
+    tally, study = run(target, people=people, seconds=seconds, think=think, processes=processes, rows=rows)
+    with study:
+        labels = study.status()["labels"]
+    return Trial(
+        people,
+        labels / seconds,
+        float(np.quantile(tally.next_seconds, 0.95)),
+        sum(n for code, n in tally.statuses.items() if code not in (200, 201)),
+        sum(n > 1 for n in tally.given.values()),
+    )
+
+
+def search(given: argparse.Namespace) -> None:
+    """Find and print the highest rate held."""
+    number = itertools.count()
+    with contextlib.ExitStack() as stack:
+        if given.postgres:
+            import psycopg
+            from tests.study.postgres import running
+
+            url = stack.enter_context(running())
+
+            def fresh() -> str:
+                name = f"load_{next(number)}"
+                with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
+                    connection.execute(f"CREATE DATABASE {name}")
+                return f"{url}/{name}"
+        else:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+
+            def fresh() -> str:
+                return f"{folder}/study{next(number)}"
+
+        def attempt(people: int) -> Trial:
+            return try_people(fresh(), people, given.seconds, given.think, given.processes, given.rows)
+
+        best = highest(attempt, given.people, given.steps)
+    where = "PostgreSQL" if given.postgres else "SQLite"
+    words = "none held" if best is None else f"{best.rate:.0f} labels a second with {best.people} people"
+    print(
+        f"highest      {where}, {given.processes} process(es), p95 of next row in 50 ms, no faults: {words}"
+    )
+    print(machine())
 
 
 def main() -> None:
@@ -173,12 +280,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--people", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seconds", type=float, help="default 60; 20 for each trial of --highest")
     parser.add_argument("--think", type=float, default=0.5)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--postgres", action="store_true", help="a server of its own, gone afterwards")
+    parser.add_argument("--highest", action="store_true", help="find the highest rate held")
+    parser.add_argument("--steps", type=int, default=3, help="halvings of the search, with --highest")
     given = parser.parse_args()
+    given.seconds = given.seconds or (20.0 if given.highest else 60.0)
+    if given.highest:
+        search(given)
+        return
     with contextlib.ExitStack() as stack:
         if given.postgres:
             from tests.study.postgres import running

@@ -6,10 +6,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from fairask.studio import create_app
-from fairask.studio._access import Attempts
 from fairask.studio._security import LARGEST_BODY
 from fairask.studio._serve import check_host
 from fairask.study import Study, StudyError
+from fairask.study._attempts import Attempts
 from tests.studio.conftest import bearer, signed
 
 OWNERS_ONLY = ["/api/status", "/api/events", "/api/rows", "/api/rows/0", "/api/model", "/api/settings",
@@ -87,14 +87,21 @@ def test_signing_in_too_often_must_wait(visitor: TestClient, study: Study) -> No
     assert visitor.post("/api/session", json={"token": token}).status_code == 429
 
 
-def test_attempts_are_forgotten_in_time() -> None:
-    attempts = Attempts(most=1, seconds=0.0)
-    attempts.fail("a")
-    assert attempts.wait("a") == 0.0
-    patient = Attempts(most=1, seconds=60.0)
-    patient.fail("a")
-    assert patient.wait("a") > 0
-    assert patient.wait("b") == 0.0
+def test_attempts_are_forgotten_in_time_and_counted_by_place(study: Study) -> None:
+    attempts = Attempts(study._db, most=1, seconds=0.0)
+    assert [attempts.begin("a")[1] for _ in range(3)] == [0.0] * 3
+    patient = Attempts(study._db, most=1, seconds=60.0)
+    first, wait = patient.begin("2001:db8::1")
+    assert wait == 0.0
+    assert 0 < patient.begin("2001:db8::2")[1] <= 60.0  # the same network
+    assert patient.begin("2001:db8:1::1")[1] == 0.0
+    patient.forgive(first)
+    assert patient.begin("2001:db8::2")[1] == 0.0
+
+
+def test_right_tokens_are_no_attempts(visitor: TestClient, study: Study) -> None:
+    token = study.people.add("ada", "owner")
+    assert {visitor.post("/api/session", json={"token": token}).status_code for _ in range(12)} == {201}
 
 
 @pytest.mark.parametrize(

@@ -4,76 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Page, Route, expect
 
 from fairask.studio import Robot, create_app, demo_study
 from fairask.study import Study
+from tests.studio.browsing import LABELS, VIEWS, browser, new_page, shown_row
 from tests.studio.serving import serving
-from tests.study.conftest import people_table, truth
 from tests.study.test_files import HOSTILE
 
+__all__ = ["browser", "new_page"]
+
 pytestmark = pytest.mark.slow
-VIEWS = ["label", "overview", "rows", "model", "certificate", "settings"]
-LABELS = truth(people_table())
 Make = Callable[..., Study]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        reason = "chromium is not installed (Debian: apt-get install chromium)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=flags)
-        yield launched
-        launched.close()
-
-
-class Faults(list[str]):
-    """What a browser complained about; expected refusals are taken out."""
-
-    def watch(self, page: Page) -> Page:
-        page.on("console", lambda m: m.type == "error" and self.append(m.text))
-        page.on("pageerror", lambda e: self.append(str(e)))
-        return page
-
-
-@pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Open a page of its own session; at the end none may have complained."""
-    contexts: list[BrowserContext] = []
-    faults = Faults()
-
-    def build(**options: Any) -> Page:
-        options.setdefault("viewport", {"width": 1200, "height": 860})
-        contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(20_000)
-        return faults.watch(page)
-
-    yield build
-    for context in contexts:
-        context.close()
-    # The browser logs refusals (a wrong token, no such page) by itself, and a server that has stopped.
-    logged = re.compile("status of (401|404|409)|ERR_CONNECTION_REFUSED")
-    assert [fault for fault in faults if not logged.search(fault)] == []
-
-
-def shown_row(page: Page) -> str:
-    """What the card shows, as text."""
-    page.wait_for_selector("#card .fields")
-    return page.inner_text("#card")
 
 
 def test_labelling_with_the_keyboard_alone(make: Make, new_page: Callable[..., Page]) -> None:
@@ -198,6 +145,29 @@ def test_the_charts_move_while_labels_arrive(make: Make, new_page: Callable[...,
         expect(page.locator("#robot")).to_have_text("Resume the robot")
 
 
+def test_rows_and_the_model_move_without_a_reload(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    with serving(create_app(study, train=False)) as url:
+        rows_page, model_page = new_page(), new_page()
+        rows_page.goto(f"{url}/rows")
+        model_page.goto(f"{url}/model")
+        expect(model_page.locator("main")).to_contain_text("No model yet")
+        rows = study.ask(40, "ada")
+        study.tell(rows, [LABELS[row] for row in rows], "ada")
+        study.refit()
+        expect(rows_page.locator("#page")).to_have_text("1 to 40 of 40", timeout=10_000)
+        expect(rows_page.locator("#filter-who")).to_contain_text("ada")
+        expect(model_page.locator("main")).to_contain_text("Rates by group", timeout=10_000)
+        rows_page.get_by_role("button", name=f"Open row {rows[0]}").focus()
+        more = study.ask(5, "ada")
+        study.tell(more, [LABELS[row] for row in more], "ada")
+        rows_page.wait_for_timeout(2500)
+        expect(rows_page.locator("#page")).to_have_text("1 to 40 of 40")  # nothing moves under a reader
+        rows_page.locator("h1").click()
+        study.skip(study.ask(1, "ada"), "ada")
+        expect(rows_page.locator("#page")).to_have_text("1 to 45 of 45", timeout=10_000)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_serious_fault(make: Make, new_page: Callable[..., Page], scheme: str) -> None:
     study = make()
@@ -214,6 +184,31 @@ def test_axe_finds_no_serious_fault(make: Make, new_page: Callable[..., Page], s
                 found = Axe().run(page).response["violations"]
                 serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
                 assert serious == [], f"{view}: {found}"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_report_opens_from_disk_on_a_phone_and_for_everybody(
+    make: Make, new_page: Callable[..., Page], tmp_path: Path, scheme: str
+) -> None:
+    study = make()
+    rows = study.ask(40, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada")
+    study.refit()
+    with serving(create_app(study, train=False)) as url:
+        page = new_page(accept_downloads=True)
+        page.goto(f"{url}/overview")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Report").click()
+        download.value.save_as(tmp_path / "report.html")
+    asked: list[str] = []
+    page = new_page(color_scheme=scheme, viewport={"width": 375, "height": 740})
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "report.html").as_uri())
+    assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Which class is this?")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    assert [v for v in found if v["impact"] in ("serious", "critical")] == []
 
 
 def test_every_view_fits_a_phone(make: Make, new_page: Callable[..., Page]) -> None:
@@ -291,15 +286,25 @@ def test_a_refused_answer_is_said_and_the_next_one_counts(make: Make, new_page: 
         expect(page.locator("#progress")).to_contain_text("1 of 60")
 
 
-def test_an_answer_survives_a_server_out_of_reach(make: Make, new_page: Callable[..., Page]) -> None:
+@pytest.mark.parametrize("away", ["server", "database"])
+def test_an_answer_survives_what_is_out_of_reach(
+    make: Make, new_page: Callable[..., Page], away: str
+) -> None:
+    def refuse(route: Route) -> None:
+        if away == "server":
+            route.abort("connectionrefused")
+        else:
+            words = "The database cannot be reached. Try again in a moment."
+            route.fulfill(status=503, json={"detail": words})
+
     study = make()
     with serving(create_app(study)) as url:
         page = new_page()
         page.goto(f"{url}/label")
         shown_row(page)
-        page.route("**/api/answers", lambda route: route.abort("connectionrefused"))
+        page.route("**/api/answers", refuse)
         page.keyboard.press("2")
-        expect(page.locator("#alert")).to_contain_text("cannot be reached")
+        expect(page.locator("#alert")).to_have_text(f"The {away} cannot be reached. Trying again…")
         assert study.status()["labels"] == 0
         page.unroute("**/api/answers")
         expect(page.locator("#progress")).to_contain_text("1 of 60", timeout=10_000)
@@ -330,9 +335,9 @@ def test_a_hostile_pool_is_shown_as_text(make: Make, new_page: Callable[..., Pag
 def test_screenshots_for_the_documentation(
     tmp_path: Path, new_page: Callable[..., Page], request: pytest.FixtureRequest
 ) -> None:
-    """Written to docs/img, where the README takes them from."""
-    pictures = request.config.rootpath / "docs" / "img"
-    pictures.mkdir(parents=True, exist_ok=True)
+    """With FAIRASK_SCREENSHOTS=1 they are written to docs/img, where the README takes them from."""
+    wanted = os.environ.get("FAIRASK_SCREENSHOTS") == "1"
+    pictures = request.config.rootpath / "docs" / "img" if wanted else tmp_path
     study, labels = demo_study(tmp_path / "german")
     robot = Robot(study, labels, seconds=0.01)
     robot.paused = True

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
 from fairask.studio import Trainer, create_app
 from fairask.study import Study
-from tests.studio.conftest import bearer
+from fairask.study._features import feature_columns
+from fairask.study._files import write_rows
+from tests.studio.conftest import bearer, signed
 
 
 def cards(client: TestClient, count: int = 2) -> list[dict[str, object]]:
@@ -34,6 +38,19 @@ def test_a_card_shows_the_fields_and_hides_the_protected_attribute(client: TestC
     assert (fields["income"]["title"], fields["income"]["unit"]) == ("Income", "k")
     assert "propensity" not in json.dumps(card)
     assert fields["job"]["value"] in ("no job", "clerk", "smith")
+
+
+def test_the_protected_attribute_is_shown_where_the_study_says_so(
+    make: Callable[..., Study], tmp_path: Path
+) -> None:
+    study = make(show_protected=True)
+    study.draw(3)
+    with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+        (card,) = cards(signed(client), 1)
+    assert {field["name"] for field in card["fields"]} == {"income", "debt", "job", "sex"}
+    write_rows(tmp_path / "batch.csv", [(card["row"], study.row(card["row"]))], study.config)
+    assert (tmp_path / "batch.csv").read_text().splitlines()[0] == "row,label,note,income,debt,job,sex"
+    assert [column.name for column in feature_columns(study.config)] == ["income", "debt", "job"]
 
 
 def test_an_answer_is_recorded_with_its_note_corrected_and_taken_back(

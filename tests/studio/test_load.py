@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.studio_load import run
+from benchmarks.studio_load import Trial, highest, run
 
 from tests.studio.conftest import new_database
 
@@ -28,3 +28,17 @@ def test_many_annotators_at_once(
     assert status["history"]
     drawn = [row for event in events if event.kind == "proposed" for row in event.data["rows"]]
     assert len(drawn) == len(set(drawn))
+
+
+def test_the_highest_rate_is_the_one_with_most_people_that_holds() -> None:
+    tried: list[int] = []
+
+    def attempt(people: int) -> Trial:
+        tried.append(people)
+        return Trial(people, 2.0 * people, 0.01 if people <= 37 else 0.2, 0, 0)
+
+    best = highest(attempt, first=10, steps=3)
+    assert best is not None
+    assert tried == [10, 20, 40, 30, 35, 37]
+    assert best.people == 37
+    assert highest(lambda people: Trial(people, 1.0, 0.01, people, 0), first=4, steps=5) is None

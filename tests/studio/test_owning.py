@@ -143,6 +143,14 @@ def test_an_audit_earns_a_certificate(
     assert client.delete("/api/audit").status_code == 200
 
 
+def test_the_report_is_one_click_away(client: TestClient, labelled: Study) -> None:
+    assert 'href="/api/export/report.html"' in client.get("/overview").text
+    answer = client.get("/api/export/report.html")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-disposition"] == 'attachment; filename="report.html"'
+    assert "<svg" in answer.text
+
+
 def test_people_are_let_in_and_out(client: TestClient, study: Study) -> None:
     assert client.post("/api/people", json={"name": "bob"}).status_code == 409  # an owner first
     made = client.post("/api/people", json={"name": "ada", "role": "owner"}).json()

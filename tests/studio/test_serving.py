@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +13,9 @@ import typer
 from typer.testing import CliRunner
 
 from fairask.cli.studio import register
-from fairask.studio import Robot, TrainerProcess, demo_study
+from fairask.studio import Robot, TrainerProcess, create_app, demo_study
 from fairask.study import Study
+from tests.studio.serving import serving
 
 
 def until(done: Callable[[], object], seconds: float = 60.0) -> None:
@@ -47,6 +50,31 @@ def test_a_trainers_process_that_dies_is_noticed(tmp_path: Path, capfd: pytest.C
     assert "ended with code 1" in str(trainer.error)
     assert "no study in" in capfd.readouterr().err
     trainer.stop()
+
+
+def test_behind_a_proxy_cookies_are_secure_and_guesses_are_counted_by_visitor(
+    make: Callable[..., Study],
+) -> None:
+    study = make()
+    token = study.people.add("ada", "owner")
+    with serving(create_app(study, train=False)) as url:
+
+        def sign_in(token: str, visitor: str) -> http.client.HTTPResponse:
+            connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
+            headers = {"X-Forwarded-For": visitor, "X-Forwarded-Proto": "https"}
+            headers |= {"Host": "localhost", "Content-Type": "application/json"}
+            connection.request("POST", "/api/session", json.dumps({"token": token}), headers)
+            answer = connection.getresponse()
+            answer.read()
+            connection.close()
+            return answer
+
+        guesses = [sign_in("guess", "203.0.113.5").status for _ in range(9)]
+        assert guesses == [401] * 8 + [429]
+        assert sign_in(token, "203.0.113.5").status == 429
+        let_in = sign_in(token, "203.0.113.6")
+        assert let_in.status == 201
+        assert "secure" in str(let_in.headers["set-cookie"]).lower()
 
 
 def test_the_demos_annotator_labels_and_rests(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,29 @@ def _programs() -> Path:
     return found[-1].parent if found else Path(str(plain)).parent
 
 
+@dataclass(frozen=True)
+class Server:
+    """A server: its URL without a database's name, and how to stop and start it."""
+
+    url: str
+    start: Callable[[], None]
+    stop: Callable[[], None]
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+
 @contextmanager
 def running() -> Iterator[str]:
-    """Yield the server's URL without a database's name."""
+    """Yield the URL of a server, without a database's name."""
+    with started() as server:
+        yield server.url
+
+
+@contextmanager
+def started() -> Iterator[Server]:
+    """Yield a server of one's own."""
     programs = _programs()
     home = Path(tempfile.mkdtemp(prefix="fairask-pg-"))
     with socket.socket() as probe:
@@ -51,10 +72,18 @@ def running() -> Iterator[str]:
     try:
         run(str(programs / "initdb"), "-D", data, "-U", "fairask", "-A", "trust", "-E", "UTF8")
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home}"
-        run(str(programs / "pg_ctl"), "-D", data, "-l", str(home / "log"), "-w", "-o", options, "start")
+        control = [str(programs / "pg_ctl"), "-D", data, "-w"]
+
+        def start() -> None:
+            run(*control, "-l", str(home / "log"), "-o", options, "start")
+
+        def stop() -> None:
+            run(*control, "-m", "immediate", "stop")
+
+        start()
         try:
-            yield f"postgresql://fairask@127.0.0.1:{port}"
+            yield Server(f"postgresql://fairask@127.0.0.1:{port}", start, stop)
         finally:
-            run(str(programs / "pg_ctl"), "-D", data, "-m", "immediate", "-w", "stop")
+            stop()
     finally:
         shutil.rmtree(home, ignore_errors=True)

@@ -29,6 +29,17 @@ HOSTILE = {
     **{f"c{i}": [i % 7] * 39 + [i] for i in range(2000)},
 }  # fmt: skip
 
+SPLIT = json.dumps(
+    [
+        {
+            "data": {"fairask_row": 1},
+            "annotations": [
+                {"result": [{"type": "choices", "value": {"choices": [label]}}]} for label in ("good", "bad")
+            ],
+        }
+    ]
+)
+
 
 def filled(path: Path, labels: dict[int, str]) -> None:
     """Fill in the label column of a CSV, in another order, as a spreadsheet would save it."""
@@ -101,6 +112,7 @@ def test_label_studio_tasks_go_out_and_annotations_come_back(make: Make, tmp_pat
         ("a.csv", "row,label\nx,good\n", "line 2: 'x' is no row number"),
         ("a.json", "{", "damaged"),
         ("a.json", '[{"data": {}}]', "task 1 is no task of this study"),
+        ("a.json", SPLIT, r"task 1 has answers that disagree \(bad, good\)"),
         ("a.parquet", "PAR1", "damaged"),
     ],
 )
@@ -132,7 +144,7 @@ def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Pat
     files = {path.name for path in export(study, tmp_path / "out")}
     assert files == {
         "labels.csv", "labels.parquet", "labels-label-studio.json", "events.jsonl", "study.json",
-        "model.skops",
+        "report.html", "model.skops",
     }  # fmt: skip
     model = load_model(tmp_path / "out" / "model.skops")
     assert model.columns_ == ["income", "debt", "job"]

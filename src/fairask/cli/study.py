@@ -1,9 +1,10 @@
-"""``fairask new | ask | tell | status | export | correct | skip | people``: a study from the terminal."""
+"""A study from the terminal: new, ask, tell, status, export, correct, skip, repair, people."""
 
 from __future__ import annotations
 
 import getpass
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -231,12 +232,38 @@ def export(
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the files.")] = Path("export"),
     as_json: _Json = False,
 ) -> None:
-    """Write labels with propensities, the event log, the settings and the model (skops)."""
+    """Write labels with propensities, the event log, the settings, the report and the model (skops)."""
     from fairask.study import export as write
 
     with _opened(study) as opened:
         files = [str(path) for path in write(opened, out)]
         _say(as_json, {"files": files}, "\n".join(files))
+
+
+@study_commands.command("repair")
+def repair(
+    study: _Where,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only look; exit 1 when something is wrong.")
+    ] = False,
+    as_json: _Json = False,
+) -> None:
+    """Rebuild the queue of drawn rows from the event log, after somebody or a disk damaged it."""
+    with _opened(study) as opened:
+        found = opened.repair(change=not check)
+    data = {**asdict(found), "sound": found.sound, "changed": not (check or found.sound)}
+    wrong = (
+        f"{found.missing} places missing, {found.foreign} of rows never drawn, {found.wrong} with other "
+        "answers than the events say"
+    )
+    words = "The queue is what the events say" if found.sound else f"The queue was wrong: {wrong}"
+    if not found.sound:
+        words += (
+            "\nNothing was changed" if check else f"\nRebuilt from the events; {found.leases} leases kept"
+        )
+    _say(as_json, data, words)
+    if check and not found.sound:
+        raise typer.Exit(1)
 
 
 @study_commands.command("people")

@@ -5,6 +5,8 @@ matplotlib is imported when something is drawn.
 """
 
 from fairask.plotting._curves import LearningCurveDisplay
+from fairask.plotting._drawn import DrawnRowsDisplay
+from fairask.plotting._estimates import EstimateCurvesDisplay, LabelsOverTimeDisplay
 from fairask.plotting._rates import GroupRatesDisplay
 from fairask.plotting._sampling import SamplingDisplay
 from fairask.plotting._spend import LabelSpendDisplay
@@ -23,8 +25,11 @@ __all__ = [
     "INK",
     "METHOD_COLORS",
     "METRIC_NAMES",
+    "DrawnRowsDisplay",
+    "EstimateCurvesDisplay",
     "GroupRatesDisplay",
     "LabelSpendDisplay",
+    "LabelsOverTimeDisplay",
     "LearningCurveDisplay",
     "SamplingDisplay",
     "group_color",

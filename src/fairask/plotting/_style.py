@@ -44,7 +44,13 @@ _OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 #: Paul Tol's muted scheme: none of these is a method's colour.
 GROUP_COLORS = ("#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#88CCEE")
 #: Draws by component, neither a method's nor a group's colour; names without an entry take the last.
-COMPONENT_COLORS = {"uniform": "#B8B8B8", "diff": "#5E4FA2", "fair": "#BCA9DC", "ranked": "#8A8A8A"}
+COMPONENT_COLORS = {
+    "uniform": "#B8B8B8",
+    "diff": "#5E4FA2",
+    "fair": "#BCA9DC",
+    "audit": "#1F8A9E",
+    "ranked": "#8A8A8A",
+}
 FORBIDDEN = "#D55E00"
 
 METRIC_NAMES = {

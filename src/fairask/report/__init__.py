@@ -2,5 +2,16 @@
 
 from fairask.report._comparison import Comparison, Method, Run, Snapshot
 from fairask.report._page import curves_display, render, write_report
+from fairask.report._study import StudyReport, render_study
 
-__all__ = ["Comparison", "Method", "Run", "Snapshot", "curves_display", "render", "write_report"]
+__all__ = [
+    "Comparison",
+    "Method",
+    "Run",
+    "Snapshot",
+    "StudyReport",
+    "curves_display",
+    "render",
+    "render_study",
+    "write_report",
+]

@@ -23,10 +23,10 @@ from fairask.plotting import (
 )
 from fairask.report._comparison import Comparison, Snapshot
 
-__all__ = ["curves_display", "render", "svg", "write_report"]
+__all__ = ["ON_DARK", "curves_display", "render", "svg", "template", "write_report"]
 
 #: Colours that are too dark on a dark page, and what takes their place there.
-_ON_DARK = {
+ON_DARK = {
     "#0072b2": "#4aa8e0",
     "#5e4fa2": "#8f80d6",
     "#882255": "#d4729f",
@@ -66,6 +66,20 @@ def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
 
 def render(comparison: Comparison) -> str:
     """Return the page as text: no scripts, nothing from the network, every name escaped."""
+    page = template("report.html.j2").render(
+        c=comparison,
+        palette=ON_DARK,
+        rows=[(m, comparison.final(m.key)) for m in comparison.methods],
+        metric_name=METRIC_NAMES[comparison.metric],
+        figures=_figures(comparison),
+        sampling=_snapshot(comparison),
+        remarks=_remarks(comparison),
+    )
+    return str(page)
+
+
+def template(name: str) -> Any:
+    """One of this package's pages; whatever is put into it is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -75,15 +89,7 @@ def render(comparison: Comparison) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2").render(
-        c=comparison,
-        palette=_ON_DARK,
-        rows=[(m, comparison.final(m.key)) for m in comparison.methods],
-        metric_name=METRIC_NAMES[comparison.metric],
-        figures=_figures(comparison),
-        sampling=_snapshot(comparison),
-        remarks=_remarks(comparison),
-    )
+    return environment.get_template(name)
 
 
 def curves_display(comparison: Comparison) -> LearningCurveDisplay:
@@ -109,7 +115,7 @@ def svg(figure: Any, name: str) -> Any:
         figure.savefig(buffer, format="svg", transparent=True, metadata=metadata, dpi=160)
     text = buffer.getvalue()
     text = text[text.index("<svg") :].replace(INK, "currentColor")
-    for light in _ON_DARK:
+    for light in ON_DARK:
         text = text.replace(light, f"var(--c{light[1:]})")
     # Numbered ids repeat from figure to figure, and nothing refers to them.
     text = re.sub(r' id="[A-Za-z0-9.]+_\d+"', "", text)

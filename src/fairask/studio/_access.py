@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import hmac
-import time
-from collections import OrderedDict, deque
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request, Response, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
 from fairask.study import Study
+from fairask.study._attempts import Attempts
 from fairask.study._people import SESSION_SECONDS, Person
 
-__all__ = ["COOKIE", "Access", "Attempts", "Me", "Owner", "access_of"]
+__all__ = ["COOKIE", "Access", "Me", "Owner", "access_of"]
 
 COOKIE = "fairask_session"
 _BEARER = HTTPBearer(auto_error=False, description="A person's token, for programs.")
 _COOKIE = APIKeyCookie(name=COOKIE, auto_error=False, description="A session, for browsers.")
 _SAFE = ("GET", "HEAD", "OPTIONS")
-
-
-class Attempts:
-    """Failed sign-ins by address: a few a minute, then wait."""
-
-    def __init__(self, most: int = 8, seconds: float = 60.0) -> None:
-        self.most, self.seconds = most, seconds
-        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
-
-    def wait(self, address: str) -> float:
-        """Seconds until this address may try again, 0 for now."""
-        times = self._failed.get(address, deque())
-        now = time.monotonic()
-        while times and times[0] <= now - self.seconds:
-            times.popleft()
-        return times[0] + self.seconds - now if len(times) >= self.most else 0.0
-
-    def fail(self, address: str) -> None:
-        """Count a failure."""
-        self._failed.setdefault(address, deque()).append(time.monotonic())
-        self._failed.move_to_end(address)
-        while len(self._failed) > 10_000:  # memory is bounded whatever the number of addresses
-            self._failed.popitem(last=False)
 
 
 class Access:
@@ -52,7 +28,7 @@ class Access:
 
     def __init__(self, study: Study, local_name: str | None) -> None:
         self.study, self.local_name = study, local_name
-        self.attempts = Attempts()
+        self.attempts = Attempts(study._db)
 
     @property
     def open(self) -> bool:

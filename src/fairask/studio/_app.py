@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
+from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from fairask.studio import _certificates, _labelling, _owning, _pages
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app"]
 
+_LOG = logging.getLogger("fairask.studio")
+
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": Problem, "description": words}
     for code, words in {
@@ -36,6 +40,7 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         409: "The study's state forbids it.",
         413: "The body is too large.",
         422: "What was sent is not what is expected.",
+        503: "The database cannot be reached; try again.",
     }.items()
 }
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
@@ -54,13 +59,13 @@ def sign_in(request: Request, response: Response, given: SignIn) -> Document:
     """Begin a session in this browser with a token."""
     access = access_of(request)
     address = request.client.host if request.client else "?"
-    wait = access.attempts.wait(address)
+    attempt, wait = access.attempts.begin(address)
     if wait > 0:
         raise HTTPException(429, "too many attempts; wait a minute", {"Retry-After": str(int(wait) + 1)})
     person = access.study.people.by_token(given.token)
     if person is None:
-        access.attempts.fail(address)
         raise HTTPException(401, "this token is unknown", {"WWW-Authenticate": "Bearer"})
+    access.attempts.forgive(attempt)
     access.remember(request, response, person.name)
     return {"name": person.name, "role": person.role}
 
@@ -166,6 +171,15 @@ def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(StudyError)
     def _refused(request: Request, error: StudyError) -> Response:
         return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)
+
+    @app.exception_handler(OperationalError)
+    def _unreachable(request: Request, error: OperationalError) -> Response:
+        # Nothing was acknowledged, so trying again is safe, and the page does so by itself.
+        _LOG.error("the database cannot be reached: %s", error.orig)
+        words = "The database cannot be reached. Try again in a moment."
+        if request.url.path.startswith("/api"):
+            return JSONResponse({"detail": words}, 503, {"Retry-After": "2"})
+        return _pages.error_page(request, 503, words)
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,7 @@ FILES = {
     "labels-label-studio.json": "application/json",
     "events.jsonl": "application/jsonl",
     "study.json": "application/json",
+    "report.html": "text/html; charset=utf-8",
     "model.skops": "application/zip",
 }
 _Text = Annotated[str | None, Query(max_length=200)]
@@ -36,9 +38,9 @@ def status(request: Request, response: Response, me: Owner) -> Document:
     """The study in numbers; an ETag says whether anything has changed."""
     study = study_of(request)
     waiting, trainer = study.waiting(), request.app.state.trainer
-    busy = trainer.busy if trainer is not None else None
-    error = trainer.error if trainer is not None else None
-    tag = f'"{study.state().last}-{waiting.people}-{bool(busy)}-{bool(error)}"'
+    said = study.training()
+    busy, error = said.busy, said.error or getattr(trainer, "error", None)
+    tag = f'"{study.state().last}-{waiting.people}-{zlib.crc32(repr((busy, error)).encode())}"'
     if request.headers.get("if-none-match") == tag:
         raise HTTPException(304, headers={"ETag": tag})
     response.headers["ETag"] = tag
@@ -191,7 +193,7 @@ def remove_person(request: Request, name: str, me: Owner) -> dict[str, str]:
     "/export/{name}", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
 )
 def download(request: Request, name: str, me: Owner) -> Response:
-    """A file of the study: labels, events, settings or the model."""
+    """A file of the study: labels, events, settings, the report or the model."""
     study = study_of(request)
     if name not in FILES:
         raise HTTPException(404, f"no file of that name; known: {', '.join(FILES)}")

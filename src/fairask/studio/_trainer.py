@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import threading
 import time
 from collections.abc import Callable
 
+from sqlalchemy.exc import OperationalError
+
 from fairask.study import Study
+from fairask.study._training import Training
 
 __all__ = ["Trainer"]
 
@@ -26,7 +30,7 @@ class Trainer:
         self.study, self.pause = study, pause
         self.busy: str | None = None  #: what is being done, for the page
         self.error: str | None = None
-        self.on_change: Callable[[], object] = lambda: None  #: called when ``busy`` has changed
+        self._said: Training | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._draw_seconds = 0.2
@@ -65,9 +69,11 @@ class Trainer:
         return worked
 
     def _say(self, busy: str | None) -> None:
-        if busy != self.busy:
-            self.busy = busy
-            self.on_change()
+        self.busy = busy
+        now = Training(self.busy, self.error)
+        if now != self._said:
+            self.study.say_training(now)
+            self._said = now
 
     def run(self, ended: Callable[[], bool]) -> None:
         """Work until ``ended()``, which is asked after every step."""
@@ -75,10 +81,13 @@ class Trainer:
             try:
                 worked = self.step()
                 self.error = None
+                self._say(None)
             except Exception as error:
                 # The page keeps working on rows drawn before; the owner sees why no new ones come.
                 _LOG.exception("drawing or fitting failed")
-                self.error, self.busy, worked = f"{type(error).__name__}: {error}", None, False
+                self.error, worked = f"{type(error).__name__}: {error}", False
+                with contextlib.suppress(OperationalError):  # the database itself may be what fails
+                    self._say(None)
                 self._stop.wait(2.0)
             self._stop.wait(0.001 if worked else self.pause)
 

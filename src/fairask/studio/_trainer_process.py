@@ -1,20 +1,26 @@
 """The trainer in a process of its own: however long a fit computes, the server's threads do not wait.
 
-The two are joined by pipes. When the server ends, in whatever way, the trainer's input closes and it ends
-too; what it is doing comes back a line at a time.
+The two are joined by a pipe: when the server ends, in whatever way, the trainer's input closes and it ends
+too. What it is doing it writes into the study's database, where every process of the server reads it.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import subprocess
 import sys
 import threading
 
+from sqlalchemy.exc import OperationalError
+
 from fairask.studio._trainer import Trainer
-from fairask.study import Study
+from fairask.study import Study, StudyError
+from fairask.study._database import Database
+from fairask.study._training import Training, write_training
 
 __all__ = ["TrainerProcess"]
+
+_LOG = logging.getLogger("fairask.studio")
 
 
 class TrainerProcess:
@@ -22,9 +28,8 @@ class TrainerProcess:
 
     def __init__(self, target: str) -> None:
         self.target = target
-        self.busy: str | None = None
         self.error: str | None = None
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._listener: threading.Thread | None = None
 
     def start(self) -> None:
@@ -33,27 +38,26 @@ class TrainerProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-c", code, self.target],
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
             start_new_session=True,  # Ctrl-C is for the server, which then closes the pipe
         )
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
 
-    def _listen(self, process: subprocess.Popen[str]) -> None:
-        for line in process.stdout or ():
-            self.busy, self.error = json.loads(line)
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
         if process.wait():
-            self.busy = None
             self.error = f"the training process ended with code {process.returncode}; start the studio again"
+            try:
+                database = Database(self.target)
+                write_training(database, Training(error=self.error))
+                database.close()
+            except (OperationalError, StudyError):
+                _LOG.exception("the end of the training process could not be written down")
 
     def stop(self) -> None:
         """Stop it after the step under way."""
         if self._process is not None and self._process.stdin is not None and self._listener is not None:
             self._process.stdin.close()
             self._listener.join()
-            if self._process.stdout is not None:
-                self._process.stdout.close()
 
 
 def main(target: str) -> None:
@@ -65,17 +69,5 @@ def main(target: str) -> None:
         ended.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    said: list[str | None] = [None, None]
     with Study.open(target) as study:
-        trainer = Trainer(study)
-
-        def tell() -> bool:
-            nonlocal said
-            now = [trainer.busy, trainer.error]
-            if now != said:
-                said = now
-                print(json.dumps(said), flush=True)
-            return ended.is_set()
-
-        trainer.on_change = tell
-        trainer.run(tell)
+        Trainer(study).run(ended.is_set)

@@ -6,6 +6,7 @@ try:
     from fairask.study._export import export, load_model
     from fairask.study._people import People
     from fairask.study._pool import read_pool
+    from fairask.study._repair import Repair
     from fairask.study._study import Receipt, Study
 except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
     message = f"studies need {error.name}: pip install 'fairask[studio]'"
@@ -17,6 +18,7 @@ __all__ = [
     "NotYoursError",
     "People",
     "Receipt",
+    "Repair",
     "Study",
     "StudyError",
     "export",

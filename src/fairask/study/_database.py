@@ -130,7 +130,13 @@ def _postgres(target: str) -> Engine:
                 f"a study's URL must begin with postgresql://, not {url.drivername}://; "
                 "for SQLite give a folder"
             )
-        engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_size=8, max_overflow=32)
+        engine = create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            pool_size=8,
+            max_overflow=32,
+            # A server that was restarted has dropped them all: ask before use, and connect again.
+            pool_pre_ping=True,
+        )
         engine.connect().close()
     except ArgumentError as error:
         raise StudyError(f"{target!r} is no database URL: postgresql://user@host/name") from error

@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from fairask.study._errors import StudyError
 from fairask.study._features import feature_columns
 from fairask.study._files import csv_text
+from fairask.study._report import report_html
 
 if TYPE_CHECKING:
     from fairask.study._study import Study
@@ -78,7 +79,7 @@ def label_table(study: Study) -> list[dict[str, Any]]:
 
 
 def export(study: Study, folder: str | Path, *, only: str | None = None) -> list[Path]:
-    """Write labels (CSV, Parquet, Label Studio's JSON), events and, once there are labels, the model.
+    """Write labels (CSV, Parquet, Label Studio's JSON), events, the report and, with labels, the model.
 
     Parameters
     ----------
@@ -115,6 +116,7 @@ def export(study: Study, folder: str | Path, *, only: str | None = None) -> list
             json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.events()
         ),
         "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
+        "report.html": lambda: report_html(study),
     }
     if any(row["state"] == "labelled" for row in rows):
         writers["model.skops"] = lambda: model_bytes(study)

@@ -150,6 +150,11 @@ def _from_label_studio(tasks: Any) -> Told:
             notes = [t for r in results if r.get("type") == "textarea" for t in r["value"]["text"]]
         except (KeyError, TypeError, AttributeError) as error:
             raise StudyError(f"{where} is no task of this study: {error!r} is missing or odd") from error
+        if len(set(map(str, choices))) > 1:
+            raise StudyError(
+                f"{where} has answers that disagree ({', '.join(sorted(set(map(str, choices))))}); "
+                "keep one person's answers in the file, or one of them a task"
+            )
         if choices:
             _add(told, row, str(choices[0]), " ".join(map(str, notes)), where)
     return told

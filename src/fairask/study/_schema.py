@@ -21,7 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["events", "metadata", "people", "pool", "sessions", "tasks"]
+__all__ = ["attempts", "events", "metadata", "people", "pool", "sessions", "tasks", "training"]
 
 metadata = MetaData()
 
@@ -73,4 +73,22 @@ sessions = Table(
     Column("name", String(64), nullable=False),
     Column("csrf", String(64), nullable=False),
     Column("until", Float, nullable=False),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("address", String(64), nullable=False),
+    Column("at", Float, nullable=False),  # seconds since 1970
+    Index("attempts_of", "address", "at"),
+    sqlite_autoincrement=True,
+)
+
+training = Table(
+    "training",
+    metadata,
+    Column("name", String(16), primary_key=True),
+    Column("busy", String(64)),  # what is being done, for the page
+    Column("error", Text),  # why nothing is
 )

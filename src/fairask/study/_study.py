@@ -5,41 +5,30 @@ from __future__ import annotations
 import copy
 import threading
 import time
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fairask.exceptions import FairaskWarning
 from fairask.learner import FairActiveLearner, Query
 from fairask.learner._log import LABELLED, DrawLog
-from fairask.strategies import make_strategy
-from fairask.study import _events, _queue
+from fairask.study import _answering, _drawing, _events, _fitting, _queue
+from fairask.study._answering import Receipt
 from fairask.study._audit import audit_sample, check_audit
 from fairask.study._config import Config, check_person
 from fairask.study._database import Database, is_url
 from fairask.study._errors import StudyError
 from fairask.study._features import encode, group_values
-from fairask.study._fitting import fit_entry
 from fairask.study._open import create_store, open_store
 from fairask.study._people import People
 from fairask.study._pool import row_values, table_of
+from fairask.study._repair import Repair, repair
 from fairask.study._settings import make_config
-from fairask.study._state import AUDIT, SKIP, State
+from fairask.study._state import SKIP, State
+from fairask.study._training import Training, read_training, write_training
 
 __all__ = ["Receipt", "Study"]
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What became of labels told: new ones, ones known already, ones that replaced another."""
-
-    new: int
-    known: int
-    corrected: int
 
 
 class Study:
@@ -218,38 +207,7 @@ class Study:
 
         Returns None when the budget is drawn, or when another process drew first.
         """
-        with self._lock:
-            left, auditing = self.state().undrawn, self.state().audit is not None
-            learner = self.learner()
-        if left < 1:
-            return None
-        if auditing:
-            learner.strategy = make_strategy("group_balanced")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", FairaskWarning)
-            query = learner.ask(min(n or self.config.batch_size, left))
-        entries = learner._log.entries[-len(query) :]
-        data = {
-            "batch": query.batch_id,
-            "rows": query.indices.tolist(),
-            "propensities": [None if np.isnan(q) else float(q) for q in query.propensities],
-            "components": [AUDIT] * len(query) if auditing else query.components,
-            "pool_sizes": [entry.pool_size for entry in entries],
-            "warnings": [str(warning.message) for warning in caught],
-        }
-        with self._db.write() as connection:
-            # A batch that another process drew meanwhile took rows we counted on: ours is void.
-            if _queue.last_batch(connection) >= query.batch_id:
-                return None
-            _queue.add(
-                connection,
-                data["rows"],
-                query.batch_id,
-                len(learner._log.entries) - len(query),
-                self.config.overlap,
-            )
-            _events.append(connection, "fairask", [("proposed", data)])
-        return query
+        return _drawing.draw(self, n)
 
     def undrawn(self) -> int:
         """Rows that may still be drawn within the budget (or the audit) and the pool."""
@@ -268,21 +226,7 @@ class Study:
         Rows drawn before and held by nobody come first. They are held for a week unless ``seconds``
         says otherwise; fewer than ``n`` come back when the budget or the pool ends.
         """
-        n = self.config.batch_size if n is None else n
-        if n < 1:
-            raise StudyError(f"n={n} must be 1 or more")
-        with self._db.read() as connection:
-            before = _queue.held(connection, who, time.time())
-        while True:
-            rows = self.lease(who, len(before) + n, seconds)
-            missing = len(before) + n - len(rows)
-            if missing <= 0 or (self.draw(missing) is None and not self._someone_drew()):
-                return [row for row in rows if row not in set(before)]
-
-    def _someone_drew(self) -> bool:
-        with self._db.read() as connection:
-            free = _queue.waiting(connection, time.time()).free
-        return free > 0 and self.config.overlap == 1
+        return _drawing.ask(self, n, who, seconds)
 
     def pending(self, who: str) -> list[int]:
         """Rows this person holds and has not answered."""
@@ -330,64 +274,19 @@ class Study:
         refused, or replaces it with ``correct=True``.
         """
         codes = [self._code(label, row) for row, label in zip(rows, labels, strict=True)]
-        return self._record(rows, codes, who, notes, correct)
+        return _answering.record(self, rows, codes, who, notes, correct)
 
     def skip(self, rows: Sequence[int], who: str = "owner", *, notes: Sequence[str] | None = None) -> Receipt:
         """Say that rows cannot be labelled; with overlap, others may still label them."""
-        return self._record(rows, [SKIP] * len(rows), who, notes, False)
-
-    def _record(
-        self, rows: Sequence[int], codes: list[int], who: str, notes: Sequence[str] | None, correct: bool
-    ) -> Receipt:
-        check_person(who)
-        rows = [self._index(row) for row in rows]
-        texts = [""] * len(rows) if notes is None else [_note(note) for note in notes]
-        if len(set(rows)) < len(rows):
-            raise StudyError(f"row {next(r for r in rows if rows.count(r) > 1)} is told more than once")
-        happened: list[tuple[str, dict[str, Any]]] = []
-        known = corrected = 0
-        with self._db.write() as connection:
-            before = _queue.answers_of(connection, rows, who)
-            for row, code, note in zip(rows, codes, texts, strict=True):
-                if row not in before:
-                    _queue.settle(connection, row, who, code, time.time())
-                    data: dict[str, Any] = {"row": row} if code == SKIP else {"row": row, "label": code}
-                    happened.append(("skipped" if code == SKIP else "labelled", data | _some(note)))
-                elif before[row] == code:
-                    known += 1
-                elif not correct:
-                    raise StudyError(
-                        f"row {row} was told as {self._name(before[row])!r} before and is "
-                        f"{self._name(code)!r} now; correct it if that is meant"
-                    )
-                else:
-                    _queue.change(connection, row, who, code)
-                    happened.append(("corrected", {"row": row, "label": code, "decides": False}))
-                    corrected += 1
-            _events.append(connection, who, happened)
-        return Receipt(len(happened) - corrected, known, corrected)
+        return _answering.record(self, rows, [SKIP] * len(rows), who, notes, False)
 
     def correct(self, row: int, label: str, who: str = "owner", *, decide: bool = True) -> None:
         """Replace a label: for everybody (``decide``), or this person's own answer only."""
-        row, code = self._index(row), self._code(label, row)
-        with self._db.write() as connection:
-            mine = _queue.answers_of(connection, [row], check_person(who))
-            if not decide and not mine:
-                raise StudyError(f"{who!r} has not answered row {row}")
-            if decide and not _queue.answered(connection, row):
-                raise StudyError(f"row {row} is not labelled, so there is nothing to correct")
-            if not decide:
-                _queue.change(connection, row, who, code)
-            _events.append(connection, who, [("corrected", {"row": row, "label": code, "decides": decide})])
+        _answering.correct(self, row, label, who, decide)
 
     def withdraw(self, row: int, who: str) -> None:
         """Take this person's own answer (or skip) back; they hold the row again."""
-        row = self._index(row)
-        with self._db.write() as connection:
-            if not _queue.answers_of(connection, [row], who):
-                raise StudyError(f"{who!r} has not answered row {row}")
-            _queue.reopen(connection, row, who, time.time() + self.config.lease_seconds)
-            _events.append(connection, who, [("withdrawn", {"row": row})])
+        _answering.withdraw(self, row, who)
 
     def reword(
         self,
@@ -425,33 +324,14 @@ class Study:
 
     def due(self) -> bool:
         """Whether a batch's worth of rows, or all that are out, was answered since the last fit."""
-        with self._lock:
-            state = self.state()
-            news = state.answered - (state.history[-1]["answered"] if state.history else 0)
-            every = state.answered == len(state.log.entries)
-            if state.audit is not None:
-                return False  # its labels must not reach the model they judge
-            enough = news >= state.config.batch_size or (news > 0 and every)
-            return enough and state.answered > state.skipped
+        return _fitting.due(self)
 
     def refit(self, force: bool = False) -> dict[str, Any] | None:
         """Fit and record a model when a batch's worth of rows was answered since the last one.
 
         Returns the new entry of the history, or None when none is due; ``force`` fits on any labels.
         """
-        if not (self.due() or force):
-            return None
-        if self.state().audit is not None:
-            raise StudyError("an audit is under way and its labels must not train; end the audit first")
-        learner, seen = self._snapshot()
-        if not learner._log.labelled():
-            return None
-        entry = fit_entry(learner) | {"seen": seen}
-        with self._db.write() as connection:
-            if any(event.kind == "fitted" for event in _events.read_after(connection, seen)):
-                return None  # another process was faster
-            _events.append(connection, "fairask", [("fitted", entry)])
-        return entry
+        return _fitting.refit(self, force)
 
     def start_audit(self, labels: int, who: str = "owner") -> None:
         """Draw the next ``labels`` rows to judge the last model, uniformly within groups.
@@ -483,18 +363,23 @@ class Study:
 
     # -- telling what is ------------------------------------------------------------------------
 
+    def repair(self, *, change: bool = True) -> Repair:
+        """Rebuild the queue from the events, and return what was wrong with it.
+
+        Leases that still make sense are kept. With ``change=False`` it only looks.
+        """
+        return repair(self._db, time.time(), change=change)
+
+    def training(self) -> Training:
+        """What the trainer of the studio does now, in whatever process."""
+        return read_training(self._db)
+
+    def say_training(self, now: Training) -> None:
+        """Tell all processes what the trainer does."""
+        write_training(self._db, now)
+
     def status(self) -> dict[str, Any]:
         """Where the study stands, in plain values."""
         from fairask.study._status import status
 
         return status(self)
-
-
-def _note(note: str) -> str:
-    if len(note) > 2000:
-        raise StudyError(f"a note has {len(note)} characters; 2000 at most")
-    return note
-
-
-def _some(note: str) -> dict[str, str]:
-    return {"note": note} if note else {}

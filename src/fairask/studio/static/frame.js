@@ -15,6 +15,10 @@ $("signout")?.addEventListener("click", async () => {
   location.assign("/signin");
 });
 
+// On a phone the views are wider than the screen: begin where we are.
+const here = document.querySelector('nav [aria-current="page"]');
+if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
+
 const robot = $("robot");
 if (robot) {
   const show = ({ paused }) => {

@@ -15,19 +15,28 @@ const current = () => again ?? cards[0] ?? null;
 
 function show() {
   const card = current();
-  $("card").setAttribute("aria-busy", "false");
+  $("card").setAttribute("aria-busy", String(!card));
+  if (card) delete $("card").dataset.state;
   for (const button of [...buttons, $("note")]) button.disabled = !card;
   $("skip").disabled = !card || Boolean(again);
   $("correcting").hidden = !again;
   if (again) fill($("correcting"), `Row ${again.row} again. You said: `, el("strong", { dir: "auto" }, again.label ?? "skipped"), ". ", el("button", { type: "button", class: "more", onclick: leave }, "Back"));
-  if (card) fill($("card"), fieldList(card.fields));
+  if (card) fill($("card"), title(`Row ${card.row}`), fieldList(card.fields));
   $("undo").disabled = recent.length === 0;
   fill($("strip"), recent.length ? recent.map(stripItem) : el("li", { class: "none" }, "None yet."));
 }
 
+const title = (words) => el("h2", { class: "unseen", id: "card-title" }, words);
+
+// A screen reader goes on from here with the row itself; the next stop is the answers.
+function toCard() {
+  $("card").focus({ preventScroll: true });
+  scrollTo(0, 0);
+}
+
 function stripItem(given, i) {
-  return el("li", {}, el("button", { type: "button", onclick: () => lookAgain(i), "aria-label": `Row ${given.row}, ${given.label ?? "skipped"}: look again` },
-    el("span", { class: "row" }, `Row ${given.row}`), el("span", { class: "said", dir: "auto" }, given.label ?? "skipped"), el("kbd", {}, LOOK_AGAIN[i].toUpperCase())));
+  return el("li", {}, el("button", { type: "button", onclick: () => lookAgain(i), "aria-keyshortcuts": LOOK_AGAIN[i].toUpperCase(), "aria-label": `Row ${given.row}, ${given.label ?? "skipped"}: look again` },
+    el("span", { class: "row" }, `Row ${given.row}`), el("span", { class: "said", dir: "auto" }, given.label ?? "skipped"), el("kbd", { "aria-hidden": "true" }, LOOK_AGAIN[i].toUpperCase())));
 }
 
 function showProgress(progress) {
@@ -39,7 +48,9 @@ function showProgress(progress) {
 }
 
 function showState(heading, words) {
-  fill($("card"), el("div", { class: "state" }, el("p", { class: "big" }, heading), el("p", {}, words)));
+  if ($("card").dataset.state === heading) return; // said once, not at every look
+  fill($("card"), el("div", { class: "state" }, el("h2", { class: "big", id: "card-title" }, heading), el("p", {}, words)));
+  $("card").dataset.state = heading;
   say(`${heading} ${words}`);
 }
 
@@ -62,6 +73,8 @@ async function refill() {
   } else timer = setTimeout(() => guard(refill), 60000); // keeps the rows mine while I think
 }
 
+const away = (error) => error.status === 0 || error.status === 503;
+
 // Run a request; when it fails say so, and when the server is away try again by itself.
 async function guard(action, quiet = false) {
   try {
@@ -69,13 +82,14 @@ async function guard(action, quiet = false) {
     if (!quiet) alertUser(null);
     return result;
   } catch (error) {
-    if (error.status === 0) {
-      alertUser("The server cannot be reached. Trying again…");
+    if (away(error)) {
+      alertUser(`${error.message.replace(/ Try again.*/, "")} Trying again…`);
       await new Promise((resolve) => setTimeout(resolve, 2000));
       return guard(action, false);
     }
     alertUser(error.message);
-    recent = await get("/answers").catch(() => recent);
+    const known = await get("/answers").catch(() => recent);
+    recent = [...recent.filter((given) => unsaved.has(given.row) && !known.some((k) => k.row === given.row)), ...known].slice(0, 5);
     again = null;
     show();
     return undefined;
@@ -91,11 +105,16 @@ function answer(label) {
   cards = cards.slice(1);
   unsaved.add(card.row);
   recent = [{ row: card.row, label }, ...recent].slice(0, 5);
-  if (cards.length) show();
-  else { fill($("card"), el("div", { class: "state" }, el("p", {}, "Fetching a row…"))); show(); }
-  say(`Saved ${label ?? "as skipped"}. Next row.`);
-  saving = saving.then(() => guard(() => post("/answers", { row: card.row, label, note }))).then(() => {
+  if (!cards.length) fill($("card"), el("div", { class: "state" }, title("Fetching a row…")));
+  show();
+  toCard();
+  const send = () => post("/answers", { row: card.row, label, note }).catch((error) => {
+    if (!away(error)) unsaved.delete(card.row); // refused: it is not among my answers
+    throw error;
+  });
+  saving = saving.then(() => guard(send)).then((saved) => {
     unsaved.delete(card.row);
+    if (saved) say(`Saved: row ${card.row}, ${label ?? "skipped"}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
     return guard(refill, true); // a refusal stays on screen until the next answer
   });
 }
@@ -105,7 +124,7 @@ function correct(label) {
   saving = saving.then(() => guard(async () => {
     if (label !== again?.label) await put(`/answers/${row}`, { label });
     recent = recent.map((given) => (given.row === row ? { ...given, label } : given));
-    say(`Row ${row} is now ${label}.`);
+    say(`Saved: row ${row} is now ${label}.`);
     leave();
   }));
 }
@@ -118,13 +137,15 @@ async function lookAgain(i) {
   if (!card) return;
   again = { ...card, label: given.label };
   show();
-  $("question").focus();
+  toCard();
+  say(`Row ${given.row} again. You said ${given.label ?? "skipped"}.`);
 }
 
 function leave() {
   again = null;
   if (cards.length) show();
   else guard(refill);
+  toCard();
 }
 
 function undo() {
@@ -136,7 +157,8 @@ function undo() {
     cards = [card, ...cards];
     again = null;
     show();
-    say(`Took back row ${last.row}.`);
+    toCard();
+    say(`Took back row ${last.row}. It is yours to answer again.`);
     await refill();
   }));
 }
@@ -159,10 +181,14 @@ $("undo").addEventListener("click", undo);
 $("note").addEventListener("click", () => ($("note-box").hidden ? openNote() : $("note-text").focus()));
 $("help").addEventListener("click", () => $("help-box").showModal());
 
+$("keys").checked = localStorage.getItem("keys") !== "off";
+$("keys").addEventListener("change", () => localStorage.setItem("keys", $("keys").checked ? "on" : "off"));
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || $("help-box").open) return;
+  if (event.repeat || (!$("keys").checked && event.key !== "Escape")) return; // a key held down answers one row
   if (event.target === $("note-text")) {
-    if (event.key === "Escape") $("question").focus();
+    if (event.key === "Escape") toCard();
     return;
   }
   const key = event.key.toLowerCase();

@@ -1,6 +1,7 @@
 // The last fitted model in numbers.
 import { get } from "./api.js";
-import { $, ago, alertUser, el, fill, number, percent, table } from "./dom.js";
+import { follow } from "./live.js";
+import { $, ago, el, fill, number, percent, table } from "./dom.js";
 
 const CONDITIONS = { "y=1": "true positive rate", "y=0": "false positive rate", all: "selection rate" };
 const panel = (title, ...content) => el("section", { class: "panel" }, el("h2", {}, title), ...content);
@@ -36,4 +37,9 @@ function show(model) {
     panel("Rounds", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of rounds" }, table([{ number: "Round" }, { number: "Labels" }, { number: "Accuracy" }, { number: "Violation" }, { number: "Fitted within" }, "When"], history, "History of rounds"))));
 }
 
-get("/model").then(show).catch((error) => { alertUser(error.message); fill($("model")); });
+let rounds = -1;
+follow(async (status) => {
+  if (status.history.length === rounds) return; // nothing was fitted
+  show(await get("/model"));
+  rounds = status.history.length;
+});

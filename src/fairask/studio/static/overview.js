@@ -31,15 +31,17 @@ function groups(status) {
   const bar = (share, tone, title) => el("span", { class: `part ${tone}`, title, style: `width:${(100 * share) / most}%` });
   return status.groups.map((g) => el("div", { class: "group" },
     el("h3", { dir: "auto" }, g.group),
-    el("p", { class: "share" }, el("span", { class: "side" }, "labels"), el("span", { class: "track" }, Object.entries(g.components).map(([name, n]) => bar(n / Math.max(status.labels, 1), `c-${name}`, `${name}: ${n}`))), el("span", { class: "side end" }, `${g.labels} (${percent(g.labels / Math.max(status.labels, 1), 0)})`)),
+    el("p", { class: "share" }, el("span", { class: "side" }, "labels"), el("span", { class: "track" }, inOrder(Object.keys(g.components)).map((name) => [name, g.components[name]]).map(([name, n]) => bar(n / Math.max(status.labels, 1), `c-${name}`, `${name}: ${n}`))), el("span", { class: "side end" }, `${g.labels} (${percent(g.labels / Math.max(status.labels, 1), 0)})`)),
     el("p", { class: "share" }, el("span", { class: "side" }, "pool"), el("span", { class: "track" }, bar(g.pool / status.rows, "c-pool", `${g.pool} rows`)), el("span", { class: "side end" }, `${number(g.pool)} (${percent(g.pool / status.rows, 0)})`))))
     .concat(legend(status));
 }
 
 const COMPONENTS = { uniform: "uniform (first batch)", diff: "where models disagree", fair: "all groups alike", ranked: "ranked", audit: "audit" };
 
+const inOrder = (names) => [...names].sort((a, b) => Object.keys(COMPONENTS).indexOf(a) - Object.keys(COMPONENTS).indexOf(b));
+
 function legend(status) {
-  const used = [...new Set(status.groups.flatMap((g) => Object.keys(g.components)))];
+  const used = inOrder(new Set(status.groups.flatMap((g) => Object.keys(g.components))));
   return el("p", { class: "legend" }, used.map((name) => el("span", {}, el("i", { class: `c-${name}`, "aria-hidden": "true" }), COMPONENTS[name] ?? name)));
 }
 

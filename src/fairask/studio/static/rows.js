@@ -1,5 +1,6 @@
 // What was drawn, by whom it was answered and why it was drawn; a label can be decided here.
 import { get, put } from "./api.js";
+import { follow } from "./live.js";
 import { $, ago, alertUser, el, fieldList, fill, number, say } from "./dom.js";
 
 const PAGE = 50;
@@ -59,10 +60,20 @@ $("filter").addEventListener("submit", (event) => event.preventDefault());
 $("newer").addEventListener("click", () => { offset -= PAGE; load(); });
 $("older").addEventListener("click", () => { offset += PAGE; load(); });
 
-get("/status").then((status) => {
-  const add = (id, values) => $(id).append(...values.map((value) => el("option", { value }, value)));
+// New groups of choices are added as they appear; what is chosen stays chosen.
+function choices(status) {
+  const add = (id, values) => {
+    const known = new Set([...$(id).options].map((option) => option.value));
+    $(id).append(...values.filter((value) => !known.has(value)).map((value) => el("option", { value }, value)));
+  };
   add("filter-group", status.groups.map((g) => g.group));
   add("filter-component", [...new Set(status.groups.flatMap((g) => Object.keys(g.components)))]);
   add("filter-who", status.people.map((p) => p.who));
-}).catch((error) => alertUser(error.message));
-load();
+}
+
+follow(async (status, first) => {
+  choices(status);
+  // Rows do not move under somebody who reads on another page, is in the table or has one open.
+  const reading = offset > 0 || $("row-box").open || document.querySelector(".scroll").contains(document.activeElement);
+  if (first || !reading) await load();
+});

@@ -8,7 +8,7 @@ let columns = [];
 async function words() {
   ({ columns } = await get("/settings"));
   const field = (column, name) => el("input", { name: `${name}`, "data-column": column.name, value: column[name], maxlength: name === "unit" ? 40 : 120, "aria-label": `${name} of ${column.name}`, dir: "auto" });
-  fill($("columns"), el("table", {}, el("thead", {}, el("tr", {}, ["Column", "Role", "Title", "Unit"].map((h) => el("th", { scope: "col" }, h)))),
+  fill($("columns"), el("table", { "aria-label": "Column dictionary" }, el("thead", {}, el("tr", {}, ["Column", "Role", "Title", "Unit"].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", {}, columns.slice(0, 200).map((c) => el("tr", {}, el("td", { dir: "auto" }, c.name), el("td", {}, c.role), el("td", {}, field(c, "title")), el("td", {}, field(c, "unit")))))));
 }
 
@@ -33,8 +33,8 @@ async function people() {
     fill($("people"), el("p", { class: "hint" }, "Nobody needs to sign in: this page is for this machine only. Add an owner, then annotators, to share it; from then on everybody signs in."));
     return;
   }
-  fill($("people"), el("table", {}, el("thead", {}, el("tr", {}, ["Name", "Role", ""].map((h) => el("th", { scope: "col" }, h || el("span", { class: "unseen" }, "Actions"))))),
-    el("tbody", {}, list.map((p) => el("tr", {}, el("td", { dir: "auto" }, p.name), el("td", {}, p.role), el("td", {}, el("button", { type: "button", onclick: () => remove(`/people/${encodeURIComponent(p.name)}`).then(people).catch(fail) }, `Remove`)))))));
+  fill($("people"), el("table", { "aria-label": "People" }, el("thead", {}, el("tr", {}, ["Name", "Role", ""].map((h) => el("th", { scope: "col" }, h || el("span", { class: "unseen" }, "Actions"))))),
+    el("tbody", {}, list.map((p) => el("tr", {}, el("td", { dir: "auto" }, p.name), el("td", {}, p.role), el("td", {}, el("button", { type: "button", onclick: () => remove(`/people/${encodeURIComponent(p.name)}`).then(people).catch(fail), "aria-label": `Remove ${p.name}` }, `Remove`)))))));
 }
 
 $("new-person").addEventListener("submit", async (event) => {

@@ -1,0 +1,78 @@
+"""Which rows were drawn: by component, on the pool's first two principal components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairask.plotting._style import COMPONENT_COLORS, figure, style
+
+__all__ = ["DrawnRowsDisplay"]
+
+Float = NDArray[np.float64]
+_TITLES = {"diff": "λ_diff", "fair": "λ_fair", "ranked": "by rank"}
+
+
+@dataclass
+class DrawnRowsDisplay:
+    """The rows that each component drew, over the pool.
+
+    Parameters
+    ----------
+    points : ndarray of shape (rows, 2)
+        Rows of the pool.
+    drawn : dict of str to ndarray of shape (n, 2)
+        By component.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> display = DrawnRowsDisplay.from_rows(rng.normal(size=(50, 4)), {"fair": rng.normal(size=(3, 4))})
+    >>> len(display.plot().axes_)
+    1
+    """
+
+    points: Float
+    drawn: dict[str, Float]
+
+    @classmethod
+    def from_rows(cls, X: ArrayLike, drawn: Mapping[str, ArrayLike]) -> DrawnRowsDisplay:
+        """Project rows of the pool and the drawn ones, given as features by component."""
+        from sklearn.decomposition import PCA
+
+        if not drawn:
+            raise ValueError("drawn is empty: nothing to draw")
+        rows = np.asarray(X, dtype=np.float64)
+        width = min(2, *rows.shape)
+        solver = "covariance_eigh" if rows.shape[0] > rows.shape[1] else "full"
+        axes = PCA(width, svd_solver=solver).fit(rows)
+
+        def project(values: ArrayLike) -> Float:
+            found: Float = axes.transform(np.asarray(values, dtype=np.float64))
+            return found if width == 2 else np.column_stack([found, np.zeros(len(found))])
+
+        return cls(project(rows), {name: project(values) for name, values in drawn.items()})
+
+    def plot(self, ax: Any = None) -> DrawnRowsDisplay:
+        """Draw a panel a component, on given axes (a sequence) or a new figure."""
+        with style():
+            n = len(self.drawn)
+            if ax is None:
+                self.figure_, axes = figure(
+                    1, n, (7.4, min(7.4 / n, 3.4)), sharex=True, sharey=True, squeeze=False
+                )
+                ax = axes[0]
+            else:
+                self.figure_ = ax[0].figure
+            self.axes_ = list(ax)
+            for axis, (component, points) in zip(self.axes_, self.drawn.items(), strict=True):
+                color = COMPONENT_COLORS.get(component, COMPONENT_COLORS["ranked"])
+                axis.scatter(*self.points.T, s=6, c="#808080", alpha=0.25, linewidths=0, rasterized=True)
+                axis.scatter(*points.T, s=20, c=color, edgecolors="#808080", linewidths=0.5)
+                axis.set_title(f"{_TITLES.get(component, component)}: {len(points):,}", fontsize=10.5)
+                axis.tick_params(labelleft=False, labelbottom=False, length=0)
+        return self

@@ -1,0 +1,142 @@
+"""A study on its way: estimates with their intervals against labels, and labels against time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairask.plotting._style import FORBIDDEN, INK, METRIC_NAMES, figure, method_color, style
+
+__all__ = ["EstimateCurvesDisplay", "LabelsOverTimeDisplay"]
+
+Float = NDArray[np.float64]
+
+
+@dataclass
+class EstimateCurvesDisplay:
+    """Accuracy above, violation below, each with its interval, against labels.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (rounds,)
+    accuracy, violation : ndarray of shape (rounds, 3)
+        Estimate, lower and upper end; NaN where a round has none.
+    tolerance : float
+    metric : str
+    strategy : str
+        Whose colour the lines have.
+
+    Examples
+    --------
+    >>> guess = [[0.7, 0.6, 0.8], [0.8, 0.7, 0.9]]
+    >>> display = EstimateCurvesDisplay.from_rounds([50, 75], guess, [[np.nan] * 3, [0.2, 0.1, 0.3]], 0.1)
+    >>> len(display.plot().axes_)
+    2
+    """
+
+    labels: NDArray[np.int64]
+    accuracy: Float
+    violation: Float
+    tolerance: float
+    metric: str = "tprp"
+    strategy: str = "fare"
+
+    @classmethod
+    def from_rounds(
+        cls,
+        labels: ArrayLike,
+        accuracy: ArrayLike,
+        violation: ArrayLike,
+        tolerance: float,
+        *,
+        metric: str = "tprp",
+        strategy: str = "fare",
+    ) -> EstimateCurvesDisplay:
+        """Check shapes and keep the values."""
+        x = np.asarray(labels, dtype=np.int64)
+        above = np.asarray(accuracy, dtype=np.float64).reshape(-1, 3)
+        below = np.asarray(violation, dtype=np.float64).reshape(-1, 3)
+        for name, table in (("accuracy", above), ("violation", below)):
+            if len(table) != len(x):
+                raise ValueError(f"{name} has {len(table)} rounds, labels {len(x)}; expected as many")
+        return cls(x, above, below, tolerance, metric, strategy)
+
+    def plot(self, ax: Any = None) -> EstimateCurvesDisplay:
+        """Draw on a pair of axes (accuracy, violation), or on a new figure."""
+        with style():
+            if ax is None:
+                self.figure_, ax = figure(2, 1, (7.4, 5.4), sharex=True)
+            else:
+                self.figure_ = ax[0].figure
+            self.axes_ = top, bottom = ax[0], ax[1]
+            color = method_color(self.strategy)
+            for axis, values in ((top, self.accuracy), (bottom, self.violation)):
+                axis.fill_between(
+                    self.labels, values[:, 1], values[:, 2], color=color, alpha=0.15, linewidth=0
+                )
+                axis.errorbar(  # a single round has no band to fill
+                    self.labels, values[:, 0], np.abs(values[:, 1:] - values[:, :1]).T, fmt="none",
+                    ecolor=color, alpha=0.35, linewidth=1.2,
+                )  # fmt: skip
+                axis.plot(self.labels, values[:, 0], color=color, marker="o", markersize=4)
+            top.set_title("Accuracy, estimated out of fold")
+            bottom.set_title(
+                METRIC_NAMES.get(self.metric, self.metric).capitalize() + ", estimated out of fold"
+            )
+            bottom.set_xlabel("labels")
+            high = np.nanmax([*self.violation.ravel(), 0.0])
+            limit = min(1.0, max(1.08 * float(high), 1.6 * self.tolerance, 0.02))
+            bottom.set_ylim(0, limit)
+            bottom.axhline(self.tolerance, color=INK, linestyle=(0, (5, 3)), linewidth=1.2)
+            bottom.axhspan(self.tolerance, limit, color=FORBIDDEN, alpha=0.08, linewidth=0)
+            bottom.annotate(
+                f"above the tolerance of {self.tolerance:g}", (0.99, 0.97), xycoords="axes fraction",
+                ha="right", va="top", fontsize=9.5,
+            )  # fmt: skip
+        return self
+
+
+@dataclass
+class LabelsOverTimeDisplay:
+    """How many labels there were, by time since the first.
+
+    Parameters
+    ----------
+    seconds : ndarray
+        When each label came, in seconds since the first, in order.
+
+    Examples
+    --------
+    >>> LabelsOverTimeDisplay.from_seconds([0.0, 90.0, 30.0]).plot().unit_
+    's'
+    """
+
+    seconds: Float
+
+    @classmethod
+    def from_seconds(cls, seconds: Sequence[float]) -> LabelsOverTimeDisplay:
+        """Put the moments in order."""
+        if not len(seconds):
+            raise ValueError("seconds is empty: nothing to draw")
+        moments = np.sort(np.asarray(seconds, dtype=np.float64))
+        return cls(moments - moments[0])
+
+    def plot(self, ax: Any = None) -> LabelsOverTimeDisplay:
+        """Draw on given axes, or on a new figure."""
+        units = [("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)]
+        self.unit_, size = next((u for u in units if self.seconds[-1] >= 2 * u[1]), units[-1])
+        with style():
+            if ax is None:
+                self.figure_, ax = figure(1, 1, (7.4, 2.2))
+            else:
+                self.figure_ = ax.figure
+            self.ax_ = ax
+            ax.step(self.seconds / size, np.arange(1, len(self.seconds) + 1), where="post", color=INK)
+            ax.set_ylim(0)
+            ax.set_title("Labels")
+            ax.set_xlabel(f"{self.unit_} since the first label")
+        return self

@@ -1,0 +1,143 @@
+"""The study as a page for people who were not there: what was found, and how to check it."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import make_url
+
+from fairask.learner._log import LABELLED
+from fairask.study._config import Config
+from fairask.study._database import is_url
+from fairask.study._errors import StudyError
+
+if TYPE_CHECKING:
+    from fairask.study._study import Study
+
+__all__ = ["report_html"]
+
+#: Rows of the pool in the picture.
+_MOST_POINTS = 2500
+_NAMES = {"pool_sha256": "sha256 of the pool", "random_state": "seed", "rows": "rows of the pool"}
+#: What ``fairask new`` calls a setting; those without a name here it does not know.
+_OPTIONS = {
+    "question": "question", "metric": "metric", "tolerance": "tolerance", "budget": "budget",
+    "batch_size": "batch", "strategy": "strategy", "overlap": "overlap", "lease_seconds": "lease",
+    "random_state": "seed",
+}  # fmt: skip
+
+
+def report_html(study: Study) -> str:
+    """The report on a study, one HTML page that opens from disk."""
+    try:
+        from fairask.report import StudyReport, render_study
+    except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
+        raise StudyError(f"the report needs {error.name}; pip install 'fairask[studio]'") from error
+
+    status = study.status()
+    return render_study(
+        StudyReport(
+            title=_title(study.target),
+            question=study.config.question,
+            protected=_word(study.config, study.config.protected),
+            status=status,
+            moments=_moments(study),
+            drawn=_drawn(study),
+            settings=_settings(study.config, status),
+            commands=_commands(study, status),
+        )
+    )
+
+
+def _title(target: str) -> str:
+    if is_url(target):  # never the whole address: it may hold a password
+        return make_url(target).database or "study"
+    return Path(target).resolve().name
+
+
+def _word(config: Config, name: str) -> str:
+    return next((c.title for c in config.columns if c.name == name and c.title), name)
+
+
+def _moments(study: Study) -> list[float]:
+    """When each labelled row had its first answer."""
+    with study._lock:
+        state = study.state()
+        rows = [entry.index for entry in state.log.entries if entry.state == LABELLED]
+        given = [min(a.at for a in state.answers[row].values()) for row in rows if state.answers.get(row)]
+    return [datetime.fromisoformat(at).timestamp() for at in given]
+
+
+def _drawn(study: Study) -> Any:
+    from fairask.plotting import DrawnRowsDisplay
+
+    learner = study.learner()
+    by: dict[str, list[int]] = {}
+    for entry in learner._log.entries:
+        by.setdefault(entry.component, []).append(entry.index)
+    if not by:
+        return None
+    take, rows = learner._pool.take, learner._pool.n_rows
+    some = np.unique(np.linspace(0, rows - 1, min(_MOST_POINTS, rows)).astype(np.int64))
+    # Sorted for pools that are read from disk in order.
+    return DrawnRowsDisplay.from_rows(take(some), {name: take(np.sort(found)) for name, found in by.items()})
+
+
+def _settings(config: Config, status: dict[str, Any]) -> dict[str, str]:
+    told = {k: v for k, v in config.to_dict().items() if k != "columns"}
+    told["classes"] = f"{config.classes[0]}, {config.classes[1]} (the last is the positive one)"
+    learned = sum(column.role == "feature" for column in config.columns)
+    out = {_NAMES.get(k, k.replace("_", " ")): _plain(v) for k, v in told.items()}
+    out["columns"] = f"{len(config.columns):,}, of which {learned:,} are learned from"
+    if status["history"]:
+        out["digest of the model"] = status["history"][-1]["digest"]
+    out["events"] = f"{status['last_event']:,}, the first on {status['created']}"
+    packages = ("fairask", "numpy", "scipy", "scikit-learn")
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
+    return out | {"versions": ", ".join(versions)}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{k} = {v}" for k, v in value.items()) or "default"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _commands(study: Study, status: dict[str, Any]) -> list[tuple[str, str]]:
+    config = study.config
+    defaults = Config(protected=config.protected)
+    words = ["fairask", "new", "POOL", "--protected", config.protected, "--classes", ",".join(config.classes)]
+    for name, option in _OPTIONS.items():
+        value = getattr(config, name)
+        if value != getattr(defaults, name) or name == "random_state":
+            words += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
+    for column in config.columns:
+        words += ["--hide", column.name] if column.role == "hidden" else []
+    words += ["--show-protected"] * config.show_protected + ["--use-protected"] * config.use_protected
+    where = "URL" if is_url(study.target) else shlex.quote(_title(study.target))
+    commands = [
+        ("A study with these settings:", shlex.join(words)),
+        ("This report, the labels with their propensities and the log of events:", f"fairask export {where}"),
+    ]
+    if status["history"]:
+        last = status["history"][-1]
+        commands.append(
+            (
+                "Labels came from people, so a model is replayed from the log rather than made anew; "
+                "its predictions have the digest above:",
+                "from fairask.study import Study\n"
+                f"model = Study.open({_title(study.target)!r}).learner(at={last['seen']}).current_model()"
+                if not is_url(study.target)
+                else f"from fairask.study import Study\n"
+                f"model = Study.open(URL).learner(at={last['seen']}).current_model()",
+            )
+        )
+    return commands

@@ -1,0 +1,70 @@
+"""A real browser for the tests, and what they look at in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.study.conftest import people_table, truth
+
+__all__ = ["LABELS", "VIEWS", "browser", "new_page", "shown_row"]
+
+VIEWS = ["label", "overview", "rows", "model", "certificate", "settings"]
+LABELS = truth(people_table())
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        reason = "chromium is not installed (Debian: apt-get install chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=flags)
+        yield launched
+        launched.close()
+
+
+class Faults(list[str]):
+    """What a browser complained about; expected refusals are taken out."""
+
+    def watch(self, page: Page) -> Page:
+        page.on("console", lambda m: m.type == "error" and self.append(m.text))
+        page.on("pageerror", lambda e: self.append(str(e)))
+        return page
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open a page of its own session; at the end none may have complained."""
+    contexts: list[BrowserContext] = []
+    faults = Faults()
+
+    def build(**options: Any) -> Page:
+        options.setdefault("viewport", {"width": 1200, "height": 860})
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(20_000)
+        return faults.watch(page)
+
+    yield build
+    for context in contexts:
+        context.close()
+    # The browser logs refusals (a wrong token, no such page) by itself, and a server that has stopped.
+    logged = re.compile("status of (401|404|409|503)|ERR_CONNECTION_REFUSED")
+    assert [fault for fault in faults if not logged.search(fault)] == []
+
+
+def shown_row(page: Page) -> str:
+    """What the card shows, as text."""
+    page.wait_for_selector("#card .fields")
+    return page.inner_text("#card")

@@ -1,0 +1,94 @@
+"""Several server processes are one studio: one limit on guesses, one word on what the trainer does."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from fairask.study import Study
+from fairask.study._training import Training
+from tests.studio.conftest import new_database
+from tests.studio.test_serving import until
+
+Make = Callable[..., Study]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return str(tmp_path / "study")
+    return new_database(request.getfixturevalue("postgres_url"))
+
+
+@contextmanager
+def two_processes(target: str) -> Iterator[tuple[int, psutil.Process]]:
+    """A studio of two server processes; its port and the process that started them."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    code = (
+        "import sys; from fairask.studio import serve; serve(sys.argv[1], port=int(sys.argv[2]), processes=2)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, target, str(port)]) as server:
+        try:
+            # Two that listen, and the trainer.
+            until(lambda: len(psutil.Process(server.pid).children(recursive=True)) >= 3)
+            until(lambda: _reached(port))
+            yield port, psutil.Process(server.pid)
+        finally:
+            server.terminate()
+
+
+def _reached(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def send(port: int, method: str, path: str, body: Any = None, token: str = "") -> tuple[int, Any]:
+    """One request on a connection of its own, so that either process may take it."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    connection.request(method, path, None if body is None else json.dumps(body), headers)
+    answer = connection.getresponse()
+    data = json.loads(answer.read())
+    connection.close()
+    return answer.status, data
+
+
+@pytest.mark.slow
+def test_guesses_and_the_trainers_end_are_known_to_both(make: Make, target: str) -> None:
+    study = make(target)
+    token = study.people.add("ada", "owner")
+    with two_processes(target) as (port, server):
+        statuses = Counter(send(port, "POST", "/api/session", {"token": "guess"})[0] for _ in range(40))
+        assert statuses == {401: 8, 429: 32}
+        until(lambda: study.waiting().free)  # the trainer draws
+        assert send(port, "GET", "/api/status", token=token)[1]["error"] is None
+        (trainer,) = [c for c in server.children() if "_trainer_process" in " ".join(c.cmdline())]
+        os.kill(trainer.pid, signal.SIGKILL)
+        until(lambda: study.training().error)
+        said = {str(send(port, "GET", "/api/status", token=token)[1]["error"]) for _ in range(20)}
+        assert said == {"the training process ended with code -9; start the studio again"}
+
+
+def test_what_the_trainer_says_is_read_by_every_process(make: Make, target: str) -> None:
+    study = make(target)
+    assert study.training() == Training()
+    with Study.open(target) as other:
+        study.say_training(Training("training"))
+        assert other.training() == Training("training")
+        other.say_training(Training(None, "x" * 5000))
+        assert study.training() == Training(None, "x" * 2000)
