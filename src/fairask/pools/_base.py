@@ -18,6 +18,7 @@ from fairask.pools._rows import nth_left, row_set, within
 from fairask.pools._tasks import (
     CountCells,
     Decision,
+    DrawnDecision,
     FindRows,
     Group,
     Lowest,
@@ -68,7 +69,7 @@ class AnyPool(Protocol):
         """One cell for each group and pattern of the rules' predictions, up to complement."""
         ...
 
-    def by_decision(self, model: Any) -> Cells:
+    def by_decision(self, model: Any, seed: int = 0) -> Cells:
         """One cell for each group and decision of one model."""
         ...
 
@@ -188,13 +189,16 @@ class BlockPool(ABC):
         code_dtype(len(rules))  # refuses too few and too many
         return self._cells(Predictions(rules), len(rules))
 
-    def by_decision(self, model: Any) -> Cells:
+    def by_decision(self, model: Any, seed: int = 0) -> Cells:
         """One cell for each group and decision of one model: what an audit draws from.
 
         Parameters
         ----------
-        model : object with ``decide`` or ``predict``
+        model : fair oracle, or object with ``decide`` or ``predict``
             Its decisions must depend on a row's features alone; ``predict`` gives 1 for a positive one.
+        seed : int
+            A fair oracle that mixes several rules is randomised: its decisions are drawn once, by this seed
+            and the row's number.
 
         Examples
         --------
@@ -205,10 +209,7 @@ class BlockPool(ABC):
         >>> cells.groups.tolist(), cells.patterns.tolist(), cells.counts.tolist()
         ([0, 0, 1], [[False, True, True]], [1, 1, 1])
         """
-        if not hasattr(model, "decide") and not hasattr(model, "predict"):
-            raise TypeError(f"model must have decide() or predict(), got {type(model).__name__}")
-        rule = model if hasattr(model, "decide") else FittedRule(model)
-        cells = self._cells(Decision(rule), 2)
+        cells = self._cells(_decision(model, seed), 2)
         return Cells(cells.counts, cells.groups, cells.patterns[1:], cells.finder)
 
     def lowest(self, score: Callable[[Any], Float], n: int, seed: int) -> Int:
@@ -274,3 +275,14 @@ class BlockPool(ABC):
 
     def _find(self, coder: Any, jobs: Mapping[int, Any]) -> dict[int, Int]:
         return {b: f.rows for b, f in self._run(FindRows(coder), jobs, "drawing").items()}
+
+
+def _decision(model: Any, seed: int) -> Decision | DrawnDecision:
+    """What sorts rows by the decision of a model."""
+    if hasattr(model, "members_"):
+        used = [(rule, w) for rule, w in zip(model.members_, model.weights_, strict=True) if w > 0]
+        rules, weights = zip(*used, strict=True)
+        return Decision(rules[0]) if len(rules) == 1 else DrawnDecision(rules, weights, seed)
+    if not hasattr(model, "decide") and not hasattr(model, "predict"):
+        raise TypeError(f"model must have decide() or predict(), got {type(model).__name__}")
+    return Decision(model if hasattr(model, "decide") else FittedRule(model))

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from fairask.metrics import Float, Int
 from fairask.pools._cells import BlockCounts, cell_keys, count_block, merge_counts
 from fairask.pools._codes import decisions, pattern_codes, thread_safe, to_travel
-from fairask.pools._rows import tie_breakers, within
+from fairask.pools._rows import tie_breakers, uniforms, within
 
 __all__ = [
     "Chunk",
     "CountCells",
     "Decision",
+    "DrawnDecision",
     "Fetch",
     "FindRows",
     "Found",
@@ -112,6 +113,29 @@ class Decision:
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""
         return np.asarray(decisions([self.rule], chunk.X, chunk.groups)[0], dtype=np.uint8)
+
+
+class DrawnDecision:
+    """One cell for each group and decision of a mixture of rules, drawn once for each row.
+
+    Rule i has the probability ``weights[i]``. The draw depends on the row's number and the seed alone.
+    """
+
+    needs_features, k = True, 2
+
+    def __init__(self, rules: Sequence[Any], weights: Sequence[float], seed: int) -> None:
+        self.rules, self.weights, self.seed = to_travel(rules), [float(w) for w in weights], seed
+        self.threads = thread_safe(rules)
+
+    def codes(self, chunk: Chunk) -> NDArray[Any]:
+        """See :class:`Coder`."""
+        said = decisions(self.rules, chunk.X, chunk.groups)
+        chance = np.zeros(said.shape[1])
+        # Added up rule by rule: a product could round differently in a block of another shape.
+        for weight, one in zip(self.weights, said, strict=True):
+            chance += weight * one
+        drawn = uniforms(np.arange(chunk.first, chunk.first + len(chance)), self.seed) < chance
+        return np.asarray(drawn | said.all(axis=0), dtype=np.uint8)
 
 
 @dataclass(frozen=True)
