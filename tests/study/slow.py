@@ -21,7 +21,7 @@ class Slow(LocalFileSystem):
 
     def _open(self, path: str, *rest: Any, **options: Any) -> Any:
         os.write(2, b"read\n")  # in one piece, whatever other threads write
-        time.sleep(0.05)
+        time.sleep(0.02)
         return super()._open(path, *rest, **options)
 
     @classmethod

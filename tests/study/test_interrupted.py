@@ -18,7 +18,7 @@ from fairask.study._schema import tasks
 from tests.study.conftest import people_table, truth
 from tests.study.slow import Slow  # also makes slow:// known here
 
-FILES, EACH = 40, 25
+FILES, EACH = 16, 25
 TABLE = people_table(FILES * EACH)
 LABELS = truth(TABLE)
 
@@ -59,7 +59,7 @@ def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> No
     from fairask.study import refer
 
     with Study.create(
-        tmp_path / "s", refer(pool), protected="sex", classes=("bad", "good"), budget=200, random_state=0
+        tmp_path / "s", refer(pool), protected="sex", classes=("bad", "good"), budget=100, random_state=0
     ) as study:
         rows = study.ask(40, "ada")
         study.tell(rows, [LABELS[row] for row in rows], "ada")
@@ -70,7 +70,7 @@ def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> No
         expected = study.learner().ask(6).indices.tolist()
     before = everything(tmp_path / "s")
     # Looking at the files comes first, with two reads of each; then the pass that counts.
-    done = stopped(["ask", "s", "-n", "10", "--as", "ada"], 2 * FILES + 12, tmp_path)
+    done = stopped(["ask", "s", "-n", "10", "--as", "ada"], 2 * FILES + 6, tmp_path)
     assert done.returncode == 130, done.stderr
     assert "interrupted" in done.stderr
     assert "Traceback" not in done.stderr
@@ -82,7 +82,7 @@ def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> No
 
 
 def test_a_new_that_is_stopped_leaves_no_study(pool: str, tmp_path: Path) -> None:
-    done = stopped(["new", pool, "--protected", "sex", "--to", "s"], 2 * FILES + 12, tmp_path)
+    done = stopped(["new", pool, "--protected", "sex", "--to", "s"], 2 * FILES + 6, tmp_path)
     assert done.returncode == 130, done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people"]
 

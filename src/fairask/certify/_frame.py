@@ -113,6 +113,12 @@ def frame_of_pool(pool: AnyPool, model: Any, left_out: Int, budget: int, seed: i
         queues=order.queues,
         stratum_of=order.stratum_of,
         left_out=left_out,
-        drawn=sum(w > 0 for w in getattr(model, "weights_", ())) > 1,
+        drawn=_randomised(model),
         fingerprint=found.hexdigest()[:16],
     )
+
+
+def _randomised(model: Any) -> bool:
+    if hasattr(model, "chance"):
+        return bool(getattr(model, "randomised", True))
+    return len([w for w in getattr(model, "weights_", ()) if w > 0]) > 1

@@ -16,6 +16,7 @@ from fairask.pools._cells import CellIndex, Cells, patterns_of
 from fairask.pools._codes import code_dtype
 from fairask.pools._rows import nth_left, row_set, within
 from fairask.pools._tasks import (
+    Chance,
     CountCells,
     Decision,
     DrawnDecision,
@@ -194,8 +195,9 @@ class BlockPool(ABC):
 
         Parameters
         ----------
-        model : fair oracle, or object with ``decide`` or ``predict``
-            Its decisions must depend on a row's features alone; ``predict`` gives 1 for a positive one.
+        model : fair oracle, or object with ``decide``, ``predict`` or ``chance``
+            Its decisions must depend on a row's features alone; ``predict`` gives 1 for a positive one,
+            ``chance`` the probability of one.
         seed : int
             A fair oracle that mixes several rules is randomised: its decisions are drawn once, by this seed
             and the row's number.
@@ -277,8 +279,10 @@ class BlockPool(ABC):
         return {b: f.rows for b, f in self._run(FindRows(coder), jobs, "drawing").items()}
 
 
-def _decision(model: Any, seed: int) -> Decision | DrawnDecision:
+def _decision(model: Any, seed: int) -> Chance | Decision | DrawnDecision:
     """What sorts rows by the decision of a model."""
+    if hasattr(model, "chance"):
+        return Chance(model, seed)
     if hasattr(model, "members_"):
         used = [(rule, w) for rule, w in zip(model.members_, model.weights_, strict=True) if w > 0]
         rules, weights = zip(*used, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ MOST_LEVELS = 1000
 
 @dataclass(frozen=True)
 class Moments:
-    """Count, mean and sum of squared deviations; those of two parts give those of the whole.
+    """Count, mean, sum of squared deviations, least and largest; those of two parts give the whole's.
 
     Examples
     --------
@@ -32,6 +33,8 @@ class Moments:
     n: int = 0
     mean: float = 0.0
     squares: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
 
     @classmethod
     def of(cls, values: Any) -> Moments:
@@ -39,7 +42,8 @@ class Moments:
         if not len(values):
             return cls()
         mean = float(values.mean())
-        return cls(len(values), mean, float(np.square(values - mean).sum()))
+        squares = float(np.square(values - mean).sum())
+        return cls(len(values), mean, squares, float(values.min()), float(values.max()))
 
     def plus(self, other: Moments) -> Moments:
         """Moments of both parts (Chan, Golub and LeVeque 1979)."""
@@ -50,6 +54,8 @@ class Moments:
             n,
             self.mean + step * other.n / n,
             self.squares + other.squares + step * step * self.n * other.n / n,
+            min(self.low, other.low),
+            max(self.high, other.high),
         )
 
 

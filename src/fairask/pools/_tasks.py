@@ -20,6 +20,7 @@ from fairask.pools._codes import decisions, pattern_codes, thread_safe, to_trave
 from fairask.pools._rows import tie_breakers, uniforms, within
 
 __all__ = [
+    "Chance",
     "Chunk",
     "CountCells",
     "Decision",
@@ -113,6 +114,24 @@ class Decision:
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""
         return np.asarray(decisions([self.rule], chunk.X, chunk.groups)[0], dtype=np.uint8)
+
+
+class Chance:
+    """One cell for each group and decision of a model that says how probable a positive one is.
+
+    The decision is drawn once for each row, by its number and the seed; 0 and 1 are certain.
+    """
+
+    needs_features, k = True, 2
+
+    def __init__(self, model: Any, seed: int) -> None:
+        self.model, self.seed, self.threads = model, seed, bool(getattr(model, "threads", False))
+
+    def codes(self, chunk: Chunk) -> NDArray[Any]:
+        """See :class:`Coder`."""
+        chance = np.asarray(self.model.chance(chunk.X), dtype=np.float64)
+        rows = np.arange(chunk.first, chunk.first + len(chance))
+        return np.asarray(uniforms(rows, self.seed) < chance, dtype=np.uint8)
 
 
 class DrawnDecision:
