@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -163,3 +164,82 @@ def test_places_that_cannot_be_read_are_explained(fairask: Run, tmp_path: Path) 
         result = fairask("audit", place, "--predictions", "said", "--protected", "sex")
         assert result.exit_code == 2, result.output
         assert message in result.output, (place, result.output)
+
+
+SIMULATE = ("--label", "paid", "--protected", "sex", "--drop", "said,word,chance,none", "--positive", "yes",
+            "--budget", "80", "--batch", "40", "--trials", "1", "--seed", "2")  # fmt: skip
+
+
+def test_a_simulation_streams_a_bucket_and_learns(fairask: Run, bucket: str, tmp_path: Path) -> None:
+    pq.write_table(scored(), tmp_path / "scored.parquet")
+    found = {}
+    for place in (bucket, "scored.parquet"):
+        result = fairask("simulate", place, *SIMULATE, "--stream", "--audit-share", "0.5", "--json")
+        assert result.exit_code == 0, result.output
+        found[place] = json.loads(result.output)
+        methods = {method["method"]: method for method in found[place]["methods"]}
+        assert methods["fare"]["labels"] == [40]
+        assert found[place]["baseline_budget"] == 120
+        assert methods["fare"]["accuracy_by_round"][-1] > 0.75
+        assert found[place]["audit"]["certificate"]["n_labels"] == 40
+    # The same rows in the same order: where they are changes nothing.
+    for name in ("methods", "audit", "notes"):
+        assert found[bucket][name] == found["scored.parquet"][name]
+
+
+def test_a_simulation_reads_a_small_bucket_once_and_streams_a_large_one(
+    fairask: Run, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (*SIMULATE, "--strategy", "passive", "--out", "r.html")
+    small = fairask("simulate", bucket, *words)
+    assert small.exit_code == 0, small.output
+    assert "streamed" not in small.output
+    monkeypatch.setattr("fairask.cli._simulate_place.MOST_HELD", 10)
+    large = fairask("simulate", bucket, *words)
+    assert large.exit_code == 0, large.output
+    assert "the table was streamed" in large.output
+    assert "streamed" in Path("r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--label", "payd"), "Did you mean 'paid'"),
+        (("--label", "sex"), "are both 'sex'"),
+        (("--label", "none", "--drop", "x"), "--drop: no column 'x'"),
+        (("--label", "none"), "column 'none' has missing values"),
+        (("--label", "paid", "--positive", "perhaps"), "is no value of 'paid'"),
+        (("--label", "age"), "62 values"),
+        (("--label", "paid", "--strategy", "falcur"), "must see all rows at once"),
+    ],
+)
+def test_what_a_streamed_simulation_cannot_use_is_explained(
+    words: tuple[str, ...], message: str, fairask: Run, bucket: str, tmp_path: Path
+) -> None:
+    result = fairask("simulate", bucket, *words, "--protected", "sex", "--stream")
+    assert result.exit_code == 2, result.output
+    assert message in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    from fairask.cli import _screen
+    from fairask.cli._passes import passes
+    from fairask.pools import Progress
+
+    with passes() as progress:
+        assert progress is None, "standard error is no terminal here"
+    screen = Console(force_terminal=True, record=True, width=120, file=io.StringIO())
+    monkeypatch.setattr(_screen, "console", lambda **_: screen)
+    with passes() as progress:
+        progress(Progress("counting", 500, 1000, 0.25))
+        progress(Progress("counting", 1000, 1000, 0.5))
+        progress(Progress("drawing", 10, 20, 1.0))
+    shown = screen.export_text()
+    assert "drawing" in shown
+    assert "10 of 20 rows" in shown
+    assert "10 rows/s" in shown
+    with passes(quiet=True) as progress:
+        assert progress is None
