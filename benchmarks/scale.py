@@ -9,7 +9,7 @@ matrix product of those k classifiers with the pool, one read of the array, and 
 columns, in the same process. Every figure is the least of several repeats. Processor time (all threads) is
 given next to elapsed time: on a machine with other work it is the steadier of the two.
 
-``fixed`` is the part of a round that no row enters: the fits on the labels, the design on at most 1,024 cells.
+``fixed`` is the part of a round that no row enters: the fits on the labels, and the design on the cells.
 ``per row`` is the rest of the round. Exponents and ratios are printed for the whole round and for that part.
 """
 
@@ -31,9 +31,9 @@ from typing import Any
 
 import numpy as np
 
-from fairask import EmpiricalFairOracle, FairActiveLearner
+from fairask import FairActiveLearner
 from fairask.design import disagreement_design
-from fairask.learner._learner import _Fit
+from fairask.learner._fit import Fit
 from fairask.oracle._learners import LinearRule
 from fairask.pools import Pool, open_pool
 from fairask.pools._runners import cores
@@ -94,7 +94,7 @@ def labelled_learner(pool: Any) -> FairActiveLearner:
     """A learner with its first labels, so that the next batch is a FARE round."""
     # The paper's oracle: k linear classifiers, one matrix product.
     learner = FairActiveLearner(
-        pool, strategy_params={"k": K}, oracle=EmpiricalFairOracle(), batch_size=BATCH, random_state=0
+        pool, strategy_params={"k": K}, profile="paper", batch_size=BATCH, random_state=0
     )
     query = learner.ask(LABELS)
     rng = np.random.default_rng(0)
@@ -116,7 +116,7 @@ def ask_again(learner: FairActiveLearner) -> None:
 def rules_of(learner: FairActiveLearner) -> list[LinearRule]:
     rng = np.random.default_rng(0)
     y = learner._labelled().y
-    solutions = _Fit(learner)(np.where(rng.random((K, len(y))) < 0.1, 1.0 - y, y))
+    solutions = Fit(learner)(np.where(rng.random((K, len(y))) < 0.1, 1.0 - y, y))
     return [solution.sample(rng) for solution in solutions]
 
 

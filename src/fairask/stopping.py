@@ -10,7 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["AnyOf", "Budget", "Certified", "Plateau", "StoppingRule"]
+from fairask.exceptions import suggest
+
+__all__ = ["AnyOf", "Budget", "Certified", "Plateau", "StoppingRule", "make_rule"]
 
 
 class StoppingRule(Protocol):
@@ -109,3 +111,42 @@ class AnyOf:
     def reason(self, learner: Any) -> str | None:
         """See :class:`StoppingRule`."""
         return next((reason for rule in self.rules if (reason := rule.reason(learner))), None)
+
+
+def make_rule(text: str) -> StoppingRule:
+    """A rule from words: ``plateau``, ``certified``, ``budget:300``, or several with commas between them.
+
+    ``plateau:5`` waits 5 rounds and ``plateau:5:0.01`` for a fall of 0.01.
+
+    Examples
+    --------
+    >>> make_rule("plateau:5:0.01")
+    Plateau(rounds=5, by=0.01, column='error')
+    >>> make_rule("budget:300, certified")
+    AnyOf(rules=(Budget(labels=300), Certified()))
+    """
+    rules = tuple(_one_rule(part.strip()) for part in text.split(","))
+    return rules[0] if len(rules) == 1 else AnyOf(rules)
+
+
+def _one_rule(text: str) -> StoppingRule:
+    name, *values = text.split(":")
+    kinds: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "budget": (Budget, (int,)),
+        "plateau": (Plateau, (int, float)),
+        "certified": (Certified, ()),
+    }
+    if name not in kinds:
+        raise ValueError(f"stopping rule {text!r} is unknown; {suggest(name, kinds)}")
+    make, types = kinds[name]
+    try:
+        given = [kind(value) for kind, value in zip(types, values, strict=len(values) > len(types))]
+        if any(value <= 0 for value in given) or (name == "budget" and not given):
+            raise ValueError
+    except ValueError:
+        usage = {"budget": "budget:LABELS", "plateau": "plateau[:ROUNDS[:BY]]", "certified": "certified"}[
+            name
+        ]
+        raise ValueError(f"stopping rule {text!r}: write {usage}, numbers above 0") from None
+    rule: StoppingRule = make(*given)
+    return rule

@@ -75,7 +75,7 @@ def test_quiet_prints_the_verdict_only(fairask: Run) -> None:
 def test_json_is_all_there_is_and_a_figure_can_be_written(fairask: Run) -> None:
     result = fairask(*SMALL, "--jobs", 1, "--json", "--figure", "curves.png")
     found = json.loads(result.stdout)
-    assert [m["method"] for m in found["methods"]] == ["fare", "passive", "fare_diff"]
+    assert [m["method"] for m in found["methods"]] == ["fare", "passive", "fare_paper"]
     assert found["methods"][0]["labels"] == [50, 100]
     assert len(found["methods"][0]["final_violation_by_trial"]) == 2
     assert found["command"].startswith("fairask demo --dataset german --trials 2")

@@ -93,7 +93,8 @@ def test_a_terminal_shows_a_live_table_and_the_same_results(setup: Setup) -> Non
 
 def test_the_baseline_is_always_compared() -> None:
     assert [m.key for m in chosen(["uncertainty", "uncertainty"])] == ["uncertainty", "passive"]
-    assert [m.key for m in chosen(None)] == ["fare", "passive", "fare_diff"]
+    assert [m.key for m in chosen(None)] == ["fare", "passive", "fare_paper"]
+    assert [m.profile for m in chosen(None, "paper")] == ["paper"] * 3
 
 
 def test_a_download_shows_its_size_and_ends_its_display() -> None:

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from fairask.certify import Certificate
 from fairask.exceptions import FairaskWarning, NoDisagreementWarning
 from fairask.learner import FairActiveLearner, evaluate, simulate
+from fairask.learner._audit import decision_probability
 from fairask.metrics import group_rates
 from fairask.plotting import SamplingDisplay
 from fairask.pool import Pool
 from fairask.report import Method, Run, Snapshot
 from fairask.sampling import Proposal
-from fairask.strategies import Strategy, make_strategy
+from fairask.stopping import StoppingRule
+from fairask.strategies import Strategy
 
 __all__ = ["Setup", "compare", "pool_size", "run_trial", "split"]
 
@@ -40,6 +42,10 @@ class Setup:
         Labels for passive sampling, to see how many more it needs.
     audited, audit : str, int
         The method whose model of the first run is audited, and the labels for that, besides the budget.
+    blind : bool
+        Whether calibrated models must decide without the group; the paper's never read it by itself.
+    stop : StoppingRule, optional
+        A rule that does not end the runs, but whose first moment is noted.
     stratify : bool
         Split each (group, label) cell alike, for small tables; the paper splits all rows at random.
     """
@@ -56,6 +62,8 @@ class Setup:
     stratify: bool = False
     audited: str = ""
     audit: int = 0
+    blind: bool = False
+    stop: StoppingRule | None = None
 
     def reach(self, method: Method) -> int:
         """Labels of a run: the baseline may go past the budget."""
@@ -124,28 +132,34 @@ def _run(setup: Setup, method: Method, trial: int, board: Any) -> Run:
     train, test = split(setup, trial)
     X, y, groups = setup.X[train], setup.y[train], setup.groups[train]
     held_out = (setup.X[test], setup.y[test], setup.groups[test])
-    strategy: Any = make_strategy(method.strategy, **method.params)
+    # By name, so that the profile chooses its settings; the recorder wraps the strategy that came of it.
     record = trial == 0 and method.key == "fare"
-    if record:
-        strategy = _Recorder(strategy)
     learner = FairActiveLearner(
         X,
         groups,
-        strategy=strategy,
+        strategy=method.strategy,
+        strategy_params=dict(method.params),
         metric=setup.metric,
         tolerance=setup.tolerance,
-        margin="sqrt_n",
+        profile=method.profile,
+        blind=setup.blind and method.profile == "calibrated",
         risk_weights=method.weights,
-        fairness_weights=method.weights,
+        fairness_weights=method.weights or "ips",
         batch_size=setup.batch,
         # All methods of a trial share its seed, and so their first, uniform batch.
         random_state=int(np.random.SeedSequence([setup.seed, trial]).generate_state(1)[0]),
     )
+    recorder = _Recorder(learner.strategy)
+    if record:
+        learner.strategy = recorder
     scores: list[tuple[int, float, float]] = []
+    stopped: list[int] = []
 
     def score(learner: FairActiveLearner) -> None:
         accuracy, violation = evaluate(learner.current_model(), *held_out, setup.metric)
         scores.append((len(learner.labelled_indices_), accuracy, violation))
+        if setup.stop is not None and not stopped and setup.stop.reason(learner) is not None:
+            stopped.append(scores[-1][0])
         if board is not None:
             board[:] = scores[-1]
 
@@ -155,9 +169,9 @@ def _run(setup: Setup, method: Method, trial: int, board: Any) -> Run:
     for row, component in zip(learner.labelled_indices_, learner.components_, strict=True):
         spend[str(groups[row])][component] += 1
     rates = group_rates(
-        held_out[1], learner.current_model().predict_proba(held_out[0])[:, 1], held_out[2]
+        held_out[1], decision_probability(learner.current_model(), held_out[0], held_out[2]), held_out[2]
     ).to_dict()
-    snapshot = _snapshot(learner, strategy) if record else None
+    snapshot = _snapshot(learner, recorder) if record else None
     certificate = None
     if setup.audit and trial == 0 and method.key == setup.audited:
         certificate = _audit(learner, y, setup.audit)
@@ -180,6 +194,7 @@ def _run(setup: Setup, method: Method, trial: int, board: Any) -> Run:
         warnings={name: n for name, n in noted.items() if n},
         snapshot=snapshot,
         certificate=certificate,
+        stopped=stopped[0] if stopped else None,
     )
 
 

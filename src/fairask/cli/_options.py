@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Budget", "Figure", "Jobs", "Json", "NoColor", "Out", "Quiet", "Seed", "Trials"]
+__all__ = ["Budget", "Figure", "Jobs", "Json", "NoColor", "Out", "Profile", "Quiet", "Seed", "Trials"]
 
 Budget = Annotated[int, typer.Option(help="Labels to spend in each run.")]
 Trials = Annotated[int, typer.Option(help="Runs, each with its own split of the rows.")]
 Jobs = Annotated[int | None, typer.Option(help="Processes; default one a core. Results do not depend on it.")]
+Profile = Annotated[
+    str, typer.Option(help="What methods are made of: calibrated, or paper for exactly the paper's oracle.")
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same results.")]
 Out = Annotated[Path | None, typer.Option(help="The report; default report.html (none with --json).")]
 Figure = Annotated[

@@ -163,6 +163,9 @@ def show(comparison: Comparison, output: Output, screen: Any, *, savings: bool) 
     if talk:
         if (line := comparison.audit_line()) is not None:
             screen.print(line, markup=False)
+        if any(run.stopped is not None for run in comparison.runs):
+            for line in comparison.stops():
+                screen.print(line, markup=False)
         if savings:
             for line in comparison.savings():
                 screen.print(line, markup=False)
@@ -179,8 +182,11 @@ def _settings(setup: Setup, trials: int, digest: str) -> dict[str, str]:
     return {
         "table": f"{rows:,} rows, {features:,} features, {100 * setup.y.mean():.1f} % positive",
         "split": f"{pool:,} rows for the pool, {rows - pool:,} for testing, {how}, anew in every run",
-        "fairness": f"{setup.metric} ≤ {setup.tolerance:g}, fitted at that less 1/√labels (margin sqrt_n)",
-        "model": "logistic regression without penalty in the empirical fair oracle, randomised",
+        "fairness": f"{setup.metric} ≤ {setup.tolerance:g}, fitted at that less a margin: from the evidence "
+        "(profile calibrated), 1/√labels (paper)",
+        "model": "profile calibrated: logistic regression with a ridge chosen out of fold, thresholds "
+        f"{'without' if setup.blind else 'by'} the group, chosen on the pool; paper: logistic regression "
+        "without penalty in the empirical fair oracle",
         "labels": f"{setup.budget:,} in batches of {setup.batch:,}; passive up to {setup.baseline_budget:,}",
         "audit": audit,
         "runs and seed": f"{trials:,} runs, seed {setup.seed}",

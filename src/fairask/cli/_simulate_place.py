@@ -14,6 +14,7 @@ from fairask.cli._stream_simulate import StreamedTable, check_methods, open_labe
 from fairask.pools._parquet import open_parquet
 from fairask.pools._places import local_path
 from fairask.report import Comparison, Method
+from fairask.stopping import StoppingRule
 from fairask.tables import Prepared, TableProblem, prepare, read_labelled
 from fairask.tables._read import PARQUET_SUFFIXES
 
@@ -102,6 +103,8 @@ def play_streamed(
     seed: int,
     audit: int,
     baseline_budget: int,
+    blind: bool,
+    stop: StoppingRule | None,
 ) -> Comparison:
     """Run a comparison on a streamed table, show it, and write its report."""
     from fairask.cli._screen import console
@@ -128,6 +131,8 @@ def play_streamed(
                 reach=reach,
                 audited=methods[0].key,
                 audit=audit,
+                blind=blind,
+                stop=stop,
             )
         )
     rows = table.pool.n_rows

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fairask.cli._errors import WrongUse
 from fairask.exceptions import FairaskWarning, NoDisagreementWarning
 from fairask.learner import FairActiveLearner, evaluate
+from fairask.learner._audit import decision_probability
 from fairask.metrics import group_rates
 from fairask.pools import Encoder, StreamedPool
 from fairask.pools._groups import GroupColumns
@@ -22,15 +23,15 @@ from fairask.pools._parquet import open_parquet
 from fairask.pools._runners import ProgressCallback, Threads
 from fairask.pools._survey import is_number, is_text
 from fairask.report import Method, Run
-from fairask.strategies import make_strategy
+from fairask.stopping import StoppingRule
 from fairask.tables import TableProblem
 from fairask.tables._columns import texts
 from fairask.tables._prepare import SMALLEST_CELL, _check_groups, _columns_hint, _positive
 
 __all__ = ["STREAMED", "StreamedTable", "check_methods", "open_labelled", "run_streamed"]
 
-#: Methods that never need all rows at once.
-STREAMED = ("fare", "passive", "fare_diff", "group_balanced", "uncertainty")
+#: Strategies that never need all rows at once.
+STREAMED = ("fare", "passive", "group_balanced", "uncertainty")
 #: Most rows that accuracy and violation are measured on; more would not change their third digit.
 MOST_TEST = 20_000
 
@@ -144,7 +145,7 @@ def _text(value: Any) -> str:
 def check_methods(methods: Sequence[Method]) -> None:
     """Raise for a method that must see all rows at once."""
     for method in methods:
-        if method.key not in STREAMED:
+        if method.strategy not in STREAMED:
             raise WrongUse(
                 f"{method.label} must see all rows at once, and the table is streamed",
                 f"Choose among {', '.join(STREAMED)}, or use --no-stream",
@@ -164,6 +165,8 @@ def run_streamed(
     reach: dict[str, int],
     audited: str,
     audit: int,
+    blind: bool = False,
+    stop: StoppingRule | None = None,
 ) -> Iterator[Run]:
     """Yield the runs, one after the other: a pass uses all cores by itself."""
     for trial in range(trials):
@@ -175,18 +178,21 @@ def run_streamed(
                 warnings.simplefilter("always", FairaskWarning)
                 learner = FairActiveLearner(
                     table.pool.excluding(test),
-                    strategy=make_strategy(method.strategy, **method.params),
+                    strategy=method.strategy,
+                    strategy_params=dict(method.params),
                     metric=metric,
                     tolerance=tolerance,
-                    margin="sqrt_n",
+                    profile=method.profile,
+                    blind=blind and method.profile == "calibrated",
                     risk_weights=method.weights,
-                    fairness_weights=method.weights,
+                    fairness_weights=method.weights or "ips",
                     batch_size=batch,
                     random_state=int(np.random.SeedSequence([seed, trial]).generate_state(1)[0]),
                 )
                 wants_audit = bool(audit) and trial == 0 and method.key == audited
                 wanted = audit * wants_audit
-                run = _run(table, learner, held_out, method, trial, budget, reach[method.key], wanted)
+                goals = (budget, reach[method.key])
+                run = _run(table, learner, held_out, method, trial, goals, wanted, stop)
             if silent := sum(issubclass(w.category, NoDisagreementWarning) for w in caught):
                 run.warnings[NoDisagreementWarning.__name__] = silent
             yield run
@@ -198,25 +204,28 @@ def _run(
     held_out: tuple[Any, Any, Any],
     method: Method,
     trial: int,
-    budget: int,
-    reach: int,
+    goals: tuple[int, int],
     audit: int,
+    stop: StoppingRule | None,
 ) -> Run:
+    budget, stopped = goals[0], None
     scores: list[tuple[int, float, float]] = []
     spend, rates, certificate = {}, {}, None
-    for goal in sorted({budget, reach}):
+    for goal in sorted(set(goals)):
         while (spent := len(learner.labelled_indices_)) < goal:
             rows = learner.ask(min(learner.batch_size, goal - spent)).indices
             learner.tell(rows, table.labels(rows))
             model = learner.current_model()
             scores.append((spent + len(rows), *evaluate(model, *held_out, learner.metric)))
+            if stop is not None and stopped is None and stop.reason(learner) is not None:
+                stopped = scores[-1][0]
         if goal != budget:
             continue
         spend = {str(group): Counter[str]() for group in learner.groups_}
         drawn = learner.labelled_indices_
         for group, component in zip(table.groups(drawn), learner.components_, strict=True):
             spend[str(group)][component] += 1
-        said = learner.current_model().predict_proba(held_out[0])[:, 1]
+        said = decision_probability(learner.current_model(), held_out[0], held_out[2])
         rates = group_rates(held_out[1], said, held_out[2]).to_dict()
         if audit:
             asking = learner.audit(audit)
@@ -241,4 +250,5 @@ def _run(
         warnings={name: n for name, n in noted.items() if n},
         snapshot=None,
         certificate=certificate,
+        stopped=stopped,
     )

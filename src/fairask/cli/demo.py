@@ -11,7 +11,7 @@ from fairask.cli import _options as opt
 
 __all__ = ["demo", "register"]
 
-DATASET, TRIALS, BUDGET, BATCH, TOLERANCE = "adult", 20, 700, 100, 0.1
+DATASET, TRIALS, BUDGET, BATCH, TOLERANCE = "adult", 10, 700, 50, 0.1
 #: Labels of the audit; no more than a pool has left.
 AUDIT = 1000
 
@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     dataset: Annotated[str, typer.Option(help="A dataset of `fairask datasets list`.")] = DATASET,
+    profile: opt.Profile = "calibrated",
     trials: opt.Trials = TRIALS,
     budget: opt.Budget = BUDGET,
     batch: Annotated[int, typer.Option(help="Labels a batch.")] = BATCH,
@@ -50,7 +51,7 @@ def demo(
     rows = len(data.y)
     audit = max(min(AUDIT, pool_size(rows) - budget), 0) if audit_labels is None else audit_labels
     check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows, audit=audit)
-    methods = chosen(None)
+    methods = chosen(None, profile)
     setup = Setup(
         data.X,
         data.y,
@@ -64,6 +65,7 @@ def demo(
         audited=methods[0].key,
         audit=audit,
     )
+    profile_option = "" if profile == "calibrated" else f"--profile {profile} "
     play(
         setup,
         methods,
@@ -73,7 +75,7 @@ def demo(
         title=data.name.capitalize(),
         target=data.target,
         protected=data.protected,
-        command=f"fairask demo --dataset {dataset} --trials {trials} "
+        command=f"fairask demo --dataset {dataset} {profile_option}--trials {trials} "
         f"--budget {budget} --batch {batch} --audit-labels {audit} --seed {seed}",
         digest=data_hash(data.X, data.y, data.groups),
     )

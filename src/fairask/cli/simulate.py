@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fairask.cli import _options as opt
 from fairask.cli._errors import WrongUse
+
+if TYPE_CHECKING:
+    from fairask.stopping import StoppingRule
 
 __all__ = ["register", "simulate"]
 
@@ -35,22 +38,28 @@ def simulate(
     strategy: Annotated[
         list[str] | None, typer.Option(help="Compare this with passive sampling; repeat for more.")
     ] = None,
+    profile: opt.Profile = "calibrated",
     metric: Annotated[str, typer.Option(help="tprp, fprp, eo or dp.")] = "tprp",
     tolerance: Annotated[float, typer.Option(help="Difference between groups to stay within.")] = 0.1,
     budget: Annotated[int | None, typer.Option(help="Labels a run; default 700, or half the pool.")] = None,
     batch: Annotated[
-        int | None, typer.Option(help="Labels a batch; default a seventh of the budget.")
+        int | None, typer.Option(help="Labels a batch; default a fourteenth of the budget.")
     ] = None,
     audit_share: Annotated[
         float,
         typer.Option(help="Share of the budget kept to audit the first method's model of the first run."),
     ] = 0.0,
+    stop: Annotated[
+        str | None,
+        typer.Option(help="Also say where this rule would have stopped: plateau, plateau:ROUNDS:BY."),
+    ] = None,
     trials: opt.Trials = 10,
     jobs: opt.Jobs = None,
     seed: opt.Seed = 0,
     encoding: Annotated[str, typer.Option(help="Of a CSV file, e.g. latin-1.")] = "utf-8",
     exclude_protected: Annotated[
-        bool, typer.Option("--exclude-protected", help="Keep the protected column out of the features.")
+        bool,
+        typer.Option("--exclude-protected", help="Models decide without the protected column."),
     ] = False,
     stream: Annotated[
         bool | None,
@@ -72,7 +81,8 @@ def simulate(
     from fairask.cli._play import BASELINE_FACTOR, Output, check_counts, play
     from fairask.cli._simulate_place import read_or_stream
 
-    methods = chosen(strategy)
+    methods = chosen(strategy, profile)
+    rule = _rule(stop)
     _check_goal(metric, tolerance)
     output = Output(out or (None if as_json else Path("report.html")), figure, quiet, as_json, no_color)
     output.check()
@@ -96,7 +106,7 @@ def simulate(
     budget = min(700, pool_size(rows) // 2) if budget is None else budget
     kept, whole = round(audit_share * budget), budget
     budget -= kept
-    batch = max(1, round(budget / 7)) if batch is None else batch
+    batch = max(1, round(budget / 14)) if batch is None else batch
     check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows, audit=kept)
     setup = (
         None
@@ -114,6 +124,8 @@ def simulate(
             stratify=True,
             audited=methods[0].key,
             audit=kept,
+            blind=exclude_protected,
+            stop=rule,
         )
     )
     again = [
@@ -129,6 +141,8 @@ def simulate(
     ]
     again += [word for name in drop or () for word in ("--drop", name)]
     again += [word for name in strategy or () for word in ("--strategy", name)]
+    again += ["--profile", profile] if profile != "calibrated" else []
+    again += ["--stop", stop] if stop else []
     again += [
         "--metric",
         metric,
@@ -170,8 +184,26 @@ def simulate(
         seed=seed,
         audit=kept,
         baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
+        blind=exclude_protected,
+        stop=rule,
         **about,
     )
+
+
+def _rule(text: str | None) -> StoppingRule | None:
+    from fairask.stopping import make_rule
+
+    if text is None:
+        return None
+    try:
+        rule = make_rule(text)
+    except ValueError as error:
+        raise WrongUse(str(error), "--stop plateau, or plateau:ROUNDS:BY") from error
+    if "certified" in text:
+        raise WrongUse(
+            "--stop certified needs an audit in every round", "Give --audit-share, and --stop plateau"
+        )
+    return rule
 
 
 def _check_goal(metric: str, tolerance: float) -> None:

@@ -12,20 +12,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array
 
 from fairask.certify import Certificate
-from fairask.exceptions import FairaskWarning, suggest
+from fairask.exceptions import FairaskWarning
+from fairask.learner._arguments import as_pool, check_count, check_weights
 from fairask.learner._audit import ModelAudit
+from fairask.learner._fit import Fit
 from fairask.learner._log import LABELLED, SKIPPED, DrawLog
-from fairask.metrics import Float, Int, check_metric, encode_groups
-from fairask.oracle import EmpiricalFairOracle, Solution
+from fairask.learner._profiles import assemble
+from fairask.metrics import Float, Int, check_metric
 from fairask.oracle._estimator import check_tolerance
 from fairask.oracle._learners import fast_ridge
 from fairask.pool import BlockPool, Pool
-from fairask.sampling import WEIGHTS, draw
+from fairask.sampling import draw
 from fairask.stopping import AnyOf, Budget, StoppingRule
-from fairask.strategies import Labelled, Strategy, make_strategy, uniform_proposal
+from fairask.strategies import Labelled, Strategy, uniform_proposal
 
 __all__ = ["FairActiveLearner", "Query"]
 
@@ -57,18 +58,33 @@ class FairActiveLearner:
         ``"uncertainty"``, ``"fal"``, ...), or an object with ``propose``.
     strategy_params : dict, optional
         Settings for a strategy given by name, e.g. ``{"k": 10, "diff_share": 1.0}``.
+    profile : {"calibrated", "paper"}
+        What the learner is made of where nothing else is said. "calibrated": thresholds on calibrated
+        probabilities, a margin from evidence, unweighted risk, and FARE with bootstrap perturbations and
+        shares that adapt. "paper": the empirical fair oracle of the paper, its 1/sqrt(n) margin,
+        importance weights, and FARE as in its Algorithm 1.
     metric : {"tprp", "fprp", "eo", "dp"}
     tolerance : float in [0, 1]
         The violation to stay within on the population (the paper's alpha).
-    margin : "sqrt_n", float or None
-        What is subtracted from the tolerance when fitting on n labels: 1/sqrt(n) as in the paper, a
-        number, or nothing.
+    margin : "auto", "evidence", "sqrt_n", float or None
+        What is subtracted from the tolerance when fitting on n labels: what the standard error of the
+        estimated gap asks for at ``level``, 1/sqrt(n) as in the paper, a number, or nothing. "auto" is
+        "evidence" for the calibrated oracle and "sqrt_n" for the paper's.
+    level : float in [0.5, 1), optional
+        One-sided level of the margin from evidence; default that of :class:`CalibratedFairOracle`.
+    blind : bool
+        Whether the model must decide without the protected attribute (``profile="calibrated"``); leave
+        its column out of ``X`` as well.
     estimator : classifier, optional
-        Base learner of the oracle; None is logistic regression without penalty.
+        Base learner of the oracle, with ``predict_proba`` for the calibrated one; None is logistic
+        regression, with a ridge chosen out of fold or, in the paper's profile, without penalty.
     oracle : estimator, optional
-        A fair oracle to use as a template instead of ``EmpiricalFairOracle(estimator)``.
-    risk_weights, fairness_weights : {"ips", "lure", "none"}
-        Importance weights of the labelled rows in the error and in the rates.
+        A fair oracle to use as a template instead of the profile's.
+    risk_weights : {"ips", "lure", "none"}, optional
+        Importance weights of the labelled rows in the error; default "none" with the calibrated oracle,
+        "ips" with the paper's.
+    fairness_weights : {"ips", "lure", "none"}
+        The same in the rates.
     batch_size : int
         Rows a batch when ``ask`` is not told.
     classes : pair
@@ -90,7 +106,7 @@ class FairActiveLearner:
     >>> for _ in range(3):
     ...     query = learner.ask()
     ...     learner.tell(query.indices, data.y[query.indices])
-    >>> learner.model_.predict(data.X[:3]).shape
+    >>> learner.model_.predict(data.X[:3], sensitive_features=data.groups[:3]).shape
     (3,)
     >>> learner.history_["labels"].tolist()
     [50, 100, 150]
@@ -105,10 +121,13 @@ class FairActiveLearner:
         strategy_params: dict[str, Any] | None = None,
         metric: str = "tprp",
         tolerance: float = 0.1,
-        margin: str | float | None = "sqrt_n",
+        profile: str = "calibrated",
+        margin: str | float | None = "auto",
+        level: float | None = None,
+        blind: bool = False,
         estimator: Any = None,
         oracle: Any = None,
-        risk_weights: str = "ips",
+        risk_weights: str | None = None,
         fairness_weights: str = "ips",
         batch_size: int = 25,
         classes: tuple[Any, Any] = (0, 1),
@@ -118,14 +137,24 @@ class FairActiveLearner:
         random_state: int | None = None,
     ) -> None:
         check_metric(metric)
-        self.strategy = make_strategy(strategy, **(strategy_params or {}))
+        parts = assemble(
+            profile,
+            oracle=oracle,
+            estimator=estimator,
+            strategy=strategy,
+            strategy_params=strategy_params,
+            margin=margin,
+            level=level,
+            blind=blind,
+            risk_weights=risk_weights,
+        )
+        self.strategy, self.margin, self.risk_weights = parts.strategy, parts.margin, parts.risk_weights
+        self.profile, self.level, self.blind = profile, level, bool(blind)
         self.metric = metric
         self.tolerance = check_tolerance(tolerance)
-        self.margin = _check_margin(margin)
-        self.risk_weights = _check_weights(risk_weights, "risk_weights")
-        self.fairness_weights = _check_weights(fairness_weights, "fairness_weights")
-        self.batch_size = _check_count(batch_size, "batch_size")
-        self.budget = None if budget is None else _check_count(budget, "budget")
+        self.fairness_weights = check_weights(fairness_weights, "fairness_weights")
+        self.batch_size = check_count(batch_size, "batch_size")
+        self.budget = None if budget is None else check_count(budget, "budget")
         if not 0 <= audit_share < 1:
             raise ValueError(f"audit_share={audit_share!r} must be in [0, 1)")
         self.audit_share, self.stopping = float(audit_share), stopping
@@ -137,13 +166,10 @@ class FairActiveLearner:
         self.random_state = (
             int(np.random.SeedSequence().generate_state(1)[0]) if random_state is None else random_state
         )
-        if oracle is not None and estimator is not None:
-            raise ValueError("estimator and oracle were both given; set the estimator in the oracle")
         self.estimator, self.oracle = estimator, oracle
-        template = EmpiricalFairOracle(estimator) if oracle is None else oracle
-        self._template = clone(template).set_params(metric=metric)
+        self._template = parts.oracle.set_params(metric=metric)
         fast = fast_ridge(self._template.get_params().get("estimator"), 1) is not None
-        self._pool, self._pool_given = _as_pool(X, sensitive_features, fast), isinstance(X, BlockPool)
+        self._pool, self._pool_given = as_pool(X, sensitive_features, fast), isinstance(X, BlockPool)
         self.X = self._pool.X if isinstance(self._pool, Pool) else self._pool
         self.groups_ = self._pool.group_values
         if len(self.groups_) < 2:
@@ -165,14 +191,14 @@ class FairActiveLearner:
 
         Rows asked for and not answered yet are not asked again; the strategy sees the labels so far.
         """
-        n = self.batch_size if n is None else _check_count(n, "n")
+        n = self.batch_size if n is None else check_count(n, "n")
         pool = self._pool.excluding(np.array(list(self._log.position), dtype=np.int64))
         if n > len(pool):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         # One stream a batch: no generator state to keep, and any batch can be replayed.
         rng = np.random.default_rng([self.random_state, self._batches])
         if self._log.labelled():
-            proposal = self.strategy.propose(self._labelled(), pool, _Fit(self), rng)
+            proposal = self.strategy.propose(self._labelled(), pool, Fit(self), rng)
         else:
             proposal = uniform_proposal(pool)
         draws = draw(proposal, n, rng)
@@ -260,8 +286,8 @@ class FairActiveLearner:
     def effective_tolerance_(self) -> float:
         """Tolerance at which the oracle is fitted now: the target less the margin, at least 0."""
         n = len(self._log.labelled())
-        if self.margin is None or n == 0:
-            return self.tolerance
+        if self.margin in (None, "evidence") or n == 0:
+            return self.tolerance  # the margin from evidence is the oracle's own
         margin = n**-0.5 if self.margin == "sqrt_n" else float(self.margin)
         return max(self.tolerance - margin, 0.0)
 
@@ -361,7 +387,7 @@ class FairActiveLearner:
                     "budget is missing: give it, or make the learner with budget= and audit_share="
                 )
             budget = self.audit_budget_
-        self._audit = ModelAudit(self, _check_count(budget, "budget"), delta, looks)
+        self._audit = ModelAudit(self, check_count(budget, "budget"), delta, looks)
         return self._audit
 
     def certify(self, target: str | None = None) -> Certificate:
@@ -408,7 +434,7 @@ class FairActiveLearner:
         entry = {
             "round": len(self._history),
             "labels": len(rows),
-            "tolerance": self.effective_tolerance_,
+            "tolerance": self.effective_tolerance_ - getattr(model, "margin_", 0.0),
             "error": model.error_,
             "violation": model.violation_,
             "feasible": model.feasible_,
@@ -480,66 +506,3 @@ class FairActiveLearner:
         from fairask.learner._store import load
 
         return load(path, **given)
-
-
-class _Fit:
-    """What a strategy may fit: see :class:`fairask.strategies.FairFit`."""
-
-    def __init__(self, learner: FairActiveLearner) -> None:
-        self._learner = learner
-
-    @property
-    def model(self) -> Any:
-        return self._learner.current_model()
-
-    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[Solution]:
-        learner, rows = self._learner, self._learner._labelled()
-        factor = 1.0 if weights is None else weights
-        solutions: list[Solution] = self.model.solve_many(
-            rows.X,
-            rows.y[None, :] if labels is None else labels,
-            rows.groups,
-            len(learner.groups_),
-            factor * rows.risk_weights,
-            factor * rows.fairness_weights,
-            pool=learner._background(),
-        )
-        return solutions
-
-
-def _as_pool(X: Any, sensitive_features: ArrayLike | None, fast: bool) -> BlockPool:
-    if isinstance(X, BlockPool):
-        if sensitive_features is not None:
-            raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
-        return X
-    if sensitive_features is None:
-        raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
-    rows = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
-    groups, codes = encode_groups(sensitive_features, "sensitive_features")
-    if len(codes) != len(rows):
-        raise ValueError(f"lengths disagree: X has {len(rows)} rows, sensitive_features {len(codes)}")
-    return Pool(rows, codes, len(groups), group_values=groups)
-
-
-def _check_margin(margin: Any) -> str | float | None:
-    if margin is None or margin == "sqrt_n":
-        return margin  # type: ignore[no-any-return]
-    if isinstance(margin, str):
-        raise ValueError(
-            f"margin={margin!r} is unknown; {suggest(margin, ['sqrt_n'])}, or give a number or None"
-        )
-    if isinstance(margin, bool) or not 0 <= margin <= 1:
-        raise ValueError(f"margin={margin!r} must be 'sqrt_n', a number in [0, 1] or None")
-    return float(margin)
-
-
-def _check_weights(kind: Any, name: str) -> str:
-    if kind not in WEIGHTS:
-        raise ValueError(f"{name}={kind!r} is unknown; {suggest(kind, WEIGHTS)}")
-    return str(kind)
-
-
-def _check_count(n: Any, name: str) -> int:
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"{name}={n!r} must be a whole number, 1 or more")
-    return int(n)

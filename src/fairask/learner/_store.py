@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "save"]
 
-FORMAT = 1
+FORMAT = 2
 _SETTINGS = (
+    "profile",
+    "level",
+    "blind",
     "metric",
     "tolerance",
     "margin",
@@ -127,7 +130,8 @@ def load(
         strategy=state["strategy"] if named else strategy,
         strategy_params=state["strategy_params"] if named else None,
         classes=tuple(state["classes"]),
-        **state["settings"],
+        # Files of format 1 come from before there were profiles: the paper's was the only one.
+        **{"profile": "paper", **state["settings"]},
         **given,
     )
     learner._log = DrawLog.from_list(len(learner._pool), state["log"])

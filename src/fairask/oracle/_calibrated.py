@@ -55,8 +55,8 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ----------
     calibration_ : the probabilities; ``calibration_.model.proba(X, group_codes)``
     correction_ : bias, deviation and shrinkage of the gaps
-    members_, weights_, error_, violation_, feasible_, n_fits_ : as in :class:`EmpiricalFairOracle`
-        Error and violation are the pool's estimates.
+    members_, weights_, error_, violation_, rates_, feasible_, n_fits_ : as in :class:`EmpiricalFairOracle`
+        Error, violation and rates are the pool's estimates.
     thresholds_ : dict
         Probability from which each group is predicted positive, for the heaviest member.
 
@@ -77,7 +77,7 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         *,
         metric: str = "tprp",
         tolerance: float = 0.1,
-        level: float = 0.8,
+        level: float = 0.99,
         blind: bool = False,
         randomized: bool = True,
         n_folds: int = 5,
@@ -226,6 +226,9 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         rates, n_groups = solution.rates, len(self.groups_)
         pairs = [(z * n_groups + a, z * n_groups + b) for z in range(len(METRICS[self.metric]))
                  for a in range(n_groups) for b in range(n_groups) if a != b]  # fmt: skip
+        conditions = [{1: "y=1", 0: "y=0", None: "all"}[z] for z in METRICS[self.metric]]
+        cells = [(condition, group) for condition in conditions for group in self.groups_]
+        self.rates_ = dict(zip(cells, np.asarray(rates, dtype=np.float64).tolist(), strict=True))
         gaps = np.array([rates[a] - rates[b] for a, b in pairs]) + correction.bias
         self.violation_ = float(max(gaps.max(), 0.0))
         self.deviation_ = float(correction.deviation.max())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ __all__ = [
     "ConstantRule",
     "EstimatorLearner",
     "FittedRule",
+    "GroupLinearRule",
     "LinearRule",
     "LogisticLearner",
     "decide",
@@ -49,6 +50,24 @@ class LinearRule:
     def proba(self, X: Any) -> Float:
         """Probability of 1 under the logistic model."""
         return np.asarray(expit(X @ self.beta[:-1] + self.beta[-1]))
+
+
+@dataclass(frozen=True)
+class GroupLinearRule:
+    """Predict 1 where ``x @ beta[:-1] + beta[-1]`` is above the group's own ``cuts[group]``."""
+
+    beta: Float
+    cuts: Float
+
+    aware: ClassVar[bool] = True
+
+    def decide(self, X: Any, groups: Int) -> Bool:
+        """Whether each row is predicted 1."""
+        return np.asarray(X @ self.beta[:-1] + self.beta[-1] > self.cuts[groups])
+
+    def proba(self, X: Any, groups: Int) -> Float:
+        """How surely each row is predicted 1: one half at its group's cut."""
+        return np.asarray(expit(X @ self.beta[:-1] + self.beta[-1] - self.cuts[groups]))
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 from fairask.metrics import METRICS, Float, Int
+from fairask.oracle._learners import GroupLinearRule
+from fairask.oracle._probability import CLIP, LinearProbability
 
 __all__ = ["PlugInLearner", "PlugInRule"]
 
@@ -57,6 +60,38 @@ class PlugInRule:
         if groups is None:
             raise ValueError("sensitive_features are needed to predict: thresholds differ by group")
         return self.costs(self.probability.proba(X, groups), groups) < 0
+
+    def proba(self, X: Any, groups: Int | None = None) -> Float:
+        """How surely each row is predicted 1: one half where its cost is nil."""
+        if self.group_model is not None:
+            costs = self.costs(self.probability.proba(X, None), self.group_model.predict_proba(X))
+        elif groups is None:
+            raise ValueError("sensitive_features are needed: thresholds differ by group")
+        else:
+            costs = self.costs(self.probability.proba(X, groups), groups)
+        return np.asarray(expit(-costs))
+
+    def linear(self) -> GroupLinearRule | None:
+        """The same rule as a cut by group on a linear score; None where it is no such thing.
+
+        Examples
+        --------
+        >>> from fairask.oracle._probability import LinearProbability, Scaling
+        >>> p = LinearProbability(np.array([1.0, 0.0]), Scaling(np.ones(2), np.zeros(2)))
+        >>> PlugInRule(np.array([1.0, 0.5]), np.array([-2.0, -2.0]), p).linear().cuts.round(2)
+        array([ 0. , -1.1])
+        """
+        model = self.probability
+        if self.group_model is not None or not isinstance(model, LinearProbability):
+            return None
+        if ((self.slope >= 0) & (self.intercept < 0)).any():
+            return None  # predicts 1 *below* a cut
+        scale = model.scaling
+        with np.errstate(divide="ignore"):
+            cuts = (logit(self.thresholds()) - scale.shift) / scale.scale
+        # Margins are clipped, so a cut beyond the clip is never, or always, passed.
+        cuts = np.where(cuts >= CLIP, np.inf, np.where(cuts < -CLIP, -np.inf, cuts))
+        return GroupLinearRule(model.beta, np.where(self.slope >= 0, np.inf, cuts))
 
     def thresholds(self) -> Float:
         """Smallest p that is predicted 1 in each group."""

@@ -25,7 +25,8 @@ __all__ = [
 
 #: Ridges on the mean loss among which the out-of-fold log loss chooses.
 RIDGES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
-_CLIP = 20.0
+#: Margins are kept within this distance of 0.
+CLIP = 20.0
 #: Prior standard deviation, in log odds, of a group's shift and scale from the common ones.
 GROUP_DEVIATION = 0.5
 #: Likelihood ratio, in expectations under chance, from which groups are scaled by themselves.
@@ -56,7 +57,7 @@ class LinearProbability:
 
     def proba(self, X: Any, groups: Int | None) -> Float:
         """See :meth:`Scaling.proba`."""
-        return self.scaling.proba(np.clip(X @ self.beta[:-1] + self.beta[-1], -_CLIP, _CLIP), groups)
+        return self.scaling.proba(np.clip(X @ self.beta[:-1] + self.beta[-1], -CLIP, CLIP), groups)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Calibration:
 
 
 def folds_by_cell(groups: Int, y: Float, n_folds: int, rng: np.random.Generator) -> Int:
-    """Fold of each row, balanced within every (group, label) cell.
+    """Fold of each row, balanced within every (group, label) cell, whatever the groups are called.
 
     Examples
     --------
@@ -93,7 +94,8 @@ def folds_by_cell(groups: Int, y: Float, n_folds: int, rng: np.random.Generator)
     fold = np.empty(len(y), dtype=np.int64)
     cell = 2 * groups + y.astype(np.int64)
     start = 0
-    for c in np.unique(cell):
+    _, first = np.unique(cell, return_index=True)
+    for c in cell[np.sort(first)]:  # in order of appearance: codes depend on the groups' names
         rows = rng.permutation(np.flatnonzero(cell == c))
         fold[rows] = (np.arange(len(rows)) + start) % n_folds
         start += len(rows)
@@ -137,7 +139,7 @@ def calibrate(
     else:
         X1 = with_intercept(np.asarray(X, dtype=np.float64))
         margins, ridge_fits = _held_out_by_ridge(X1, y, weight, held, ridges)
-    margins = np.clip(margins, -_CLIP, _CLIP)
+    margins = np.clip(margins, -CLIP, CLIP)
     temperature = _temperatures(margins, y, calibration_weight)
     losses = np.logaddexp(0.0, -(2.0 * y - 1.0) * temperature[:, None] * margins) @ weight / weight.sum()
     best = int(np.argmin(losses))

@@ -74,7 +74,7 @@ class AnyPool(Protocol):
         """One cell for each group and decision of one model."""
         ...
 
-    def lowest(self, score: Callable[[Any], Float], n: int, seed: int) -> Int:
+    def lowest(self, score: Callable[..., Float], n: int, seed: int) -> Int:
         """The n available rows with the lowest score, lowest first."""
         ...
 
@@ -214,10 +214,11 @@ class BlockPool(ABC):
         cells = self._cells(_decision(model, seed), 2)
         return Cells(cells.counts, cells.groups, cells.patterns[1:], cells.finder)
 
-    def lowest(self, score: Callable[[Any], Float], n: int, seed: int) -> Int:
+    def lowest(self, score: Callable[..., Float], n: int, seed: int) -> Int:
         """The n available rows with the lowest score, lowest first; ties broken by row number and seed.
 
-        ``score`` maps features to one number a row; it must be importable where blocks are worked on.
+        ``score`` maps features (and group codes, if it has a true attribute ``aware``) to one number a row;
+        it must be importable where blocks are worked on.
 
         Examples
         --------

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fairask.metrics import Float, Int
 from fairask.oracle import decide
-from fairask.oracle._learners import ConstantRule, LinearRule
+from fairask.oracle._learners import ConstantRule, GroupLinearRule, LinearRule
+from fairask.oracle._plugin import PlugInRule
 
 __all__ = [
     "MOST_RULES",
@@ -34,7 +35,7 @@ _SLICE = 1 << 14
 
 def thread_safe(rules: Sequence[Any]) -> bool:
     """Whether these rules may predict from several threads; a stranger's estimator may not."""
-    return all(isinstance(rule, LinearRule | ConstantRule) for rule in rules)
+    return all(isinstance(rule, LinearRule | GroupLinearRule | ConstantRule) for rule in rules)
 
 
 def to_travel(rules: Sequence[Any]) -> list[Any]:
@@ -45,7 +46,15 @@ def to_travel(rules: Sequence[Any]) -> list[Any]:
     >>> to_travel([LinearRule(np.zeros(2), np.eye(2))])[0].inverse is None
     True
     """
-    return [replace(rule, inverse=None) if isinstance(rule, LinearRule) else rule for rule in rules]
+    return [_to_travel(rule) for rule in rules]
+
+
+def _to_travel(rule: Any) -> Any:
+    if isinstance(rule, LinearRule):
+        return replace(rule, inverse=None)
+    if isinstance(rule, PlugInRule):
+        return rule.linear() or rule
+    return rule
 
 
 def linear_scores(beta: Float, X: Any) -> Float:
@@ -80,7 +89,8 @@ def decisions(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
     >>> decisions([LinearRule(np.array([1.0, -0.5])), ConstantRule(True)], np.array([[0.0], [1.0]]))
     array([[False,  True], [ True,  True]])
     """
-    if not (isinstance(X, np.ndarray) and all(isinstance(rule, LinearRule) for rule in rules)):
+    linear = LinearRule if groups is None else LinearRule | GroupLinearRule
+    if not (isinstance(X, np.ndarray) and all(isinstance(rule, linear) for rule in rules)):
         if len(rules) == 1:
             return decide(rules, X, groups)
         return np.concatenate([decisions([rule], X, groups) for rule in rules])
@@ -94,16 +104,30 @@ def decisions(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
     slack = (X.shape[1] + 4) * float(np.finfo(X.dtype).eps)
     doubt = slack * (np.abs(beta[:, :-1]).sum(axis=1) * largest + np.abs(beta[:, -1]))
     scores = beta[:, :-1].astype(X.dtype) @ X.T
-    surely = scores > (doubt - beta[:, -1]).astype(X.dtype)[:, None]
-    maybe = scores > (-doubt - beta[:, -1]).astype(X.dtype)[:, None]
+    cuts, column = _cuts(rules, groups)
+    finite = np.where(np.isfinite(cuts), cuts, 0.0)
+    doubt = doubt + slack * np.abs(finite).max(axis=1)
+    upper = (cuts + (doubt - beta[:, -1])[:, None]).astype(X.dtype)
+    lower = (cuts + (-doubt - beta[:, -1])[:, None]).astype(X.dtype)
+    surely = scores > (upper if column is None else upper[:, column])
+    maybe = scores > (lower if column is None else lower[:, column])
     maybe ^= surely
     if maybe.any():
         which, row = np.nonzero(maybe)
         total = beta[which, -1]
         for j in range(X.shape[1]):
             total = total + beta[which, j] * X[row, j].astype(np.float64)
-        surely[which, row] = total > 0.0
+        surely[which, row] = total > cuts[which, 0 if column is None else column[row]]
     return np.asarray(surely)
+
+
+def _cuts(rules: Sequence[Any], groups: Int | None) -> tuple[Float, Int | None]:
+    """The score above which each rule predicts 1, (rules, 1) or (rules, groups), and each row's column."""
+    by_group = [rule.cuts for rule in rules if isinstance(rule, GroupLinearRule)]
+    if not by_group:
+        return np.zeros((len(rules), 1)), None
+    zeros = np.zeros_like(by_group[0])
+    return np.array([getattr(rule, "cuts", zeros) for rule in rules]), groups
 
 
 def code_dtype(k: int) -> Any:

@@ -96,7 +96,8 @@ class Predictions:
     needs_features = True
 
     def __init__(self, rules: Sequence[Any]) -> None:
-        self.rules, self.k, self.threads = to_travel(rules), len(rules), thread_safe(rules)
+        self.rules, self.k = to_travel(rules), len(rules)
+        self.threads = thread_safe(self.rules)
 
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""
@@ -109,7 +110,8 @@ class Decision:
     needs_features, k = True, 2
 
     def __init__(self, rule: Any) -> None:
-        self.rule, self.threads = to_travel([rule])[0], thread_safe([rule])
+        (self.rule,) = to_travel([rule])
+        self.threads = thread_safe([self.rule])
 
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""
@@ -144,7 +146,7 @@ class DrawnDecision:
 
     def __init__(self, rules: Sequence[Any], weights: Sequence[float], seed: int) -> None:
         self.rules, self.weights, self.seed = to_travel(rules), [float(w) for w in weights], seed
-        self.threads = thread_safe(rules)
+        self.threads = thread_safe(self.rules)
 
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""
@@ -284,7 +286,7 @@ class Fetch:
 class Lowest:
     """The n available rows of a block with the lowest scores; ties are broken by row and seed."""
 
-    score: Callable[[Any], Float]
+    score: Callable[..., Float]
     n: int
     seed: int
     needs_features: bool = True
@@ -296,7 +298,8 @@ class Lowest:
         """Work on one block: scores, tie breakers and row numbers of the best."""
         best: tuple[Float, NDArray[np.uint64], Int] | None = None
         for chunk in chunks:
-            value = np.asarray(self.score(chunk.X), dtype=np.float64)
+            seen = (chunk.X, chunk.groups) if getattr(self.score, "aware", False) else (chunk.X,)
+            value = np.asarray(self.score(*seen), dtype=np.float64)
             keep = np.ones(len(value), dtype=bool)
             keep[within(excluded, chunk.first, chunk.first + len(value))] = False
             at = np.flatnonzero(keep)

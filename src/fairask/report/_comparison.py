@@ -28,12 +28,14 @@ class Method:
     label: str
     strategy: str
     params: Mapping[str, Any] = field(default_factory=dict)
-    weights: str = "ips"
+    weights: str | None = None  #: importance weights, where they are not the profile's
+    profile: str = "calibrated"
 
     def settings(self) -> str:
         """Return the settings in words."""
         given = ", ".join(f"{k} = {v}" for k, v in self.params.items())
-        return f"strategy {self.strategy}{f' ({given})' if given else ''}, weights {self.weights}"
+        weights = "" if self.weights is None else f", weights {self.weights}"
+        return f"strategy {self.strategy}{f' ({given})' if given else ''}, profile {self.profile}{weights}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +79,8 @@ class Run:
     snapshot : Snapshot or None
     certificate : Certificate or None
         Of the model at the budget, from labels drawn after it was fitted.
+    stopped : int or None
+        Labels at which a stopping rule would have ended the run.
     """
 
     method: str
@@ -89,6 +93,7 @@ class Run:
     warnings: dict[str, int] = field(default_factory=dict)
     snapshot: Snapshot | None = None
     certificate: Certificate | None = None
+    stopped: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +201,32 @@ class Comparison:
             )
             parts.append(f"{head} in {end['within']} of {end['runs']}{' runs' if i == 0 else ''}")
         return "; ".join(parts) + "."
+
+    def stops(self) -> list[str]:
+        """For each method, where the stopping rule would have ended its runs, and what that costs.
+
+        Examples
+        --------
+        >>> values = np.array([50, 100]), np.array([0.79, 0.80]), np.array([0.05, 0.04])
+        >>> runs = [Run("fare", 0, *values, {}, {}, stopped=50)]
+        >>> methods = [Method("fare", "FARE", "fare")]
+        >>> Comparison("t", "y", "sex", methods, runs, 100, 50, 1, 0, "tprp", 0.1, {}).stops()[0]
+        'FARE would stop at 50 labels (mean of 1 run): accuracy 0.790 (0.800 at 100), violation 0.050 (0.040).'
+        """
+        out = []
+        for method in self.methods:
+            runs = [run for run in self.runs if run.method == method.key]
+            at = [np.flatnonzero(r.labels <= min(r.stopped or self.budget, self.budget))[-1] for r in runs]
+            labels = np.mean([run.labels[i] for run, i in zip(runs, at, strict=True)])
+            accuracy = np.mean([run.accuracy[i] for run, i in zip(runs, at, strict=True)])
+            violation = np.mean([run.violation[i] for run, i in zip(runs, at, strict=True)])
+            end = self.final(method.key)
+            out.append(
+                f"{method.label} would stop at {labels:,.0f} labels (mean of {len(runs)} "
+                f"run{'s' if len(runs) > 1 else ''}): accuracy {accuracy:.3f} ({end['accuracy']:.3f} at "
+                f"{self.budget:,}), violation {violation:.3f} ({end['violation']:.3f})."
+            )
+        return out
 
     def savings(self) -> list[str]:
         """For each method, what the baseline would need to do as well."""

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from fairask.metrics import Float
-from fairask.oracle._learners import LinearRule
+from fairask.metrics import Float, Int
+from fairask.oracle._learners import GroupLinearRule, LinearRule
 from fairask.pool import AnyPool
 from fairask.pools._codes import linear_scores, thread_safe, to_travel
 from fairask.sampling import Proposal
@@ -21,6 +21,8 @@ __all__ = ["Margin", "Uncertainty"]
 @dataclass(frozen=True)
 class Margin:
     """``|p(x) - 1/2|``, p averaged over the members of a mixture.
+
+    For thresholds by group, p is one half at the group's own threshold.
 
     Examples
     --------
@@ -36,13 +38,25 @@ class Margin:
         """Whether it may be called from several threads."""
         return thread_safe(self.rules)
 
-    def __call__(self, X: Any) -> Float:
+    @property
+    def aware(self) -> bool:
+        """Whether it reads the group."""
+        return any(getattr(rule, "aware", False) for rule in self.rules)
+
+    def __call__(self, X: Any, groups: Int | None = None) -> Float:
         """One number a row, the same in whatever block the row comes."""
         p = np.zeros(len(X))
         for rule, weight in zip(self.rules, self.weights, strict=True):
-            linear = isinstance(rule, LinearRule) and isinstance(X, np.ndarray)
-            p += weight * (expit(linear_scores(rule.beta, X)) if linear else rule.proba(X))
+            p += weight * _proba(rule, X, groups)
         return np.asarray(np.abs(p - 0.5))
+
+
+def _proba(rule: Any, X: Any, groups: Int | None) -> Float:
+    if isinstance(rule, LinearRule | GroupLinearRule) and isinstance(X, np.ndarray):
+        cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else 0.0
+        return np.asarray(expit(linear_scores(rule.beta, X) - cut))
+    given = (X, groups) if getattr(rule, "aware", False) else (X,)
+    return np.asarray(rule.proba(*given))
 
 
 @dataclass(frozen=True)

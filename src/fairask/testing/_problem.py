@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairask.learner import FairActiveLearner
-from fairask.learner._learner import _Fit
+from fairask.learner._fit import Fit
 from fairask.metrics import Float, Int
 from fairask.pool import Pool
 from fairask.sampling import Proposal
@@ -29,7 +29,7 @@ class Problem:
     def propose(self, strategy: Any, seed: int = 0) -> Proposal:
         """One proposal of ``strategy`` with a generator of its own."""
         rng = np.random.default_rng(seed)
-        proposal: Proposal = strategy.propose(self.labelled, self.pool, _Fit(self.learner), rng)
+        proposal: Proposal = strategy.propose(self.labelled, self.pool, Fit(self.learner), rng)
         return proposal
 
 
