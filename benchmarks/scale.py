@@ -9,7 +9,7 @@ matrix product of those k classifiers with the pool, one read of the array, and 
 columns, in the same process. Every figure is the least of several repeats. Processor time (all threads) is
 given next to elapsed time: on a machine with other work it is the steadier of the two.
 
-``fixed`` is the part of a round that no row enters: the fits on the labels, the design on at most 1,024 cells.
+``fixed`` is the part of a round that no row enters: the fits on the labels, and the design on the cells.
 ``per row`` is the rest of the round. Exponents and ratios are printed for the whole round and for that part.
 """
 

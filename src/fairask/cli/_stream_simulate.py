@@ -29,8 +29,8 @@ from fairask.tables._prepare import SMALLEST_CELL, _check_groups, _columns_hint,
 
 __all__ = ["STREAMED", "StreamedTable", "check_methods", "open_labelled", "run_streamed"]
 
-#: Methods that never need all rows at once.
-STREAMED = ("fare", "passive", "fare_diff", "group_balanced", "uncertainty")
+#: Strategies that never need all rows at once.
+STREAMED = ("fare", "passive", "group_balanced", "uncertainty")
 #: Most rows that accuracy and violation are measured on; more would not change their third digit.
 MOST_TEST = 20_000
 
@@ -144,7 +144,7 @@ def _text(value: Any) -> str:
 def check_methods(methods: Sequence[Method]) -> None:
     """Raise for a method that must see all rows at once."""
     for method in methods:
-        if method.key not in STREAMED:
+        if method.strategy not in STREAMED:
             raise WrongUse(
                 f"{method.label} must see all rows at once, and the table is streamed",
                 f"Choose among {', '.join(STREAMED)}, or use --no-stream",
