@@ -169,6 +169,26 @@ def test_only_needed_columns_and_chosen_blocks_are_read(
     assert read == [([0], ["group", "x0", "x1"])], "one read of one block, for the draw or for its features"
 
 
+@pytest.mark.parametrize("most", [10**6, 0], ids=["kept", "read again"])
+def test_drawn_rows_bring_their_features_along(
+    most: int, stored: Path, rows: Any, small_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fairask.oracle._learners import LinearRule
+
+    monkeypatch.setattr("fairask.pools._base.MOST_KEPT", most)
+    pool = open_pool(stored / "many", "group", NAMES, preprocess="none")
+    rules = [LinearRule(np.array([1.0, b, 0.2, 0.0, 0.0, 0.1])) for b in (-0.5, 0.5, 1.0)]
+    cells = pool.by_prediction(rules)
+    seen: list[Progress] = []
+    pool.progress = seen.append
+    every = np.arange(len(cells.counts))
+    drawn = cells.locate(every, cells.counts - 1)
+    X, groups = pool.take(drawn), pool.groups_of(drawn)
+    np.testing.assert_array_equal(X, rows[0][drawn])
+    assert groups.tolist() == rows[1][drawn].tolist()
+    assert {p.stage for p in seen} == (set() if most else {"drawing"}), "nothing is read twice"
+
+
 def test_rows_come_back_as_they_are_stored(stored: Path, rows: Any, small_blocks: None) -> None:
     pool = open_pool(stored / "many", "group", ["x0"])
     table = pool.table([2500, 3, 2500], ["y", "x1"])

@@ -341,3 +341,31 @@ def test_a_streamed_study_can_be_audited(local: Path, tmp_path: Path) -> None:
         assert sample is not None
         assert sorted(sample["indices"].tolist()) == sorted(rows)
         assert [str(g) for g in sample["groups"]] == [TABLE["sex"][row] for row in sample["indices"]]
+
+
+def test_rows_that_an_oracle_looks_at_are_kept_too(
+    local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fairask import EmpiricalFairOracle, FairActiveLearner
+    from fairask.pools import open_pool
+
+    seen: list[Any] = []
+    fit = EmpiricalFairOracle.fit_codes
+
+    def watching(self: Any, *rest: Any, pool: Any = None, **options: Any) -> Any:
+        seen.append(pool)
+        return fit(self, *rest, pool=pool, **options)
+
+    monkeypatch.setattr(EmpiricalFairOracle, "pool_rows", 50, raising=False)
+    monkeypatch.setattr(EmpiricalFairOracle, "fit_codes", watching)
+    with Study.create(tmp_path / "s", refer(local), **SETTINGS) as study:
+        rows = study.ask(who="ada")
+    pool = open_pool(local, "sex", ["income", "debt", "owner", "job"])
+    expected = FairActiveLearner(pool, oracle=EmpiricalFairOracle(), random_state=3)._background()
+    assert expected is not None
+    local.rename(tmp_path / "gone")
+    with Study.open(tmp_path / "s") as study:
+        study.tell(rows, [LABELS[row] for row in rows], "ada")
+        assert study.refit() is not None
+    for kept, drawn in zip(seen[-1], expected, strict=True):
+        np.testing.assert_array_equal(kept, drawn)

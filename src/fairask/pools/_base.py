@@ -239,14 +239,14 @@ class BlockPool(ABC):
 
     def _cells(self, coder: Any, k: int) -> Cells:
         found = self._run(
-            CountCells(coder, self.n_groups, keep=self._keeps(k)),
+            CountCells(coder, self.n_groups, keep=self._keeps(k), features=self._keeps_features()),
             dict.fromkeys(range(self.n_blocks)),
             "counting",
         )
         if not found:
             raise ValueError("the pool has no rows")
-        index = CellIndex([counts for counts, _ in found.values()])
-        kept = {block: keys for block, (_, keys) in found.items()}
+        index = CellIndex([part.counts for part in found.values()])
+        kept = {block: (part.keys, part.features) for block, part in found.items()}
         total = index.total
 
         def finder(cells: Int, ranks: Int) -> Int:
@@ -259,13 +259,17 @@ class BlockPool(ABC):
             for block in np.unique(where).tolist():
                 at = where == block
                 groups, codes, rank = total.groups[cells[at]], total.codes[cells[at]], within_block[at]
-                if (keys := kept[block]) is None:
+                keys, features = kept[block]
+                if keys is None:
                     jobs[block] = (groups, codes, rank)
                     continue
                 start, stop = self._span(block)
                 wanted = groups.astype(np.uint64) * np.uint64(1 << (k - 1)) + codes
                 out = within(self.excluded, start, stop)
-                rows[at] = start + find_kept(keys, out, wanted.astype(keys.dtype), rank)
+                inside = find_kept(keys, out, wanted.astype(keys.dtype), rank)
+                rows[at] = start + inside
+                if features:
+                    self._take_note(start, inside, groups, features)
             for block, found_rows in self._find(coder, jobs).items():
                 rows[where == block] = found_rows
             return rows
@@ -275,6 +279,14 @@ class BlockPool(ABC):
     def _keeps(self, k: int) -> bool:
         """Whether keys are kept from counting to finding, or computed again for blocks drawn from."""
         return bool(self.n_rows * np.min_scalar_type((self.n_groups << (k - 1)) - 1).itemsize <= MOST_KEPT)
+
+    def _keeps_features(self) -> bool:
+        """Whether features are kept as well, so that no block is read again for those of drawn rows."""
+        return False
+
+    def _take_note(self, start: int, inside: Int, groups: Int, features: list[Any]) -> None:
+        """Take the features of drawn rows of a block, by their places in it; for pools that keep them."""
+        raise NotImplementedError(f"{type(self).__name__} keeps features and does not take note of them")
 
     def _find(self, coder: Any, jobs: Mapping[int, Any]) -> dict[int, Int]:
         return {b: f.rows for b, f in self._run(FindRows(coder), jobs, "drawing").items()}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairask.metrics import Int
+from fairask.pools import _base
 from fairask.pools._array import Pool
 from fairask.pools._base import BlockPool
 from fairask.pools._encode import Encoder
@@ -239,6 +240,19 @@ class StreamedPool(BlockPool):
     def _keeps(self, k: int) -> bool:
         # A worker's keys stay on the worker, and are gone with the task.
         return bool(self._runner.local) and super()._keeps(k)
+
+    def _keeps_features(self) -> bool:
+        size = 4 * self.n_rows * len(self.feature_names)
+        return bool(self._runner.local) and size <= _base.MOST_KEPT
+
+    def _take_note(self, start: int, inside: Int, groups: Int, features: list[Any]) -> None:
+        ends = np.cumsum([len(part) for part in features])
+        which = np.searchsorted(ends, inside, side="right")
+        fresh = {}
+        for at, part, group in zip(inside.tolist(), which.tolist(), groups.tolist(), strict=True):
+            X = features[part]
+            fresh[start + at] = (np.array(X[at - int(ends[part]) + len(X)]), int(group))
+        self._remember(fresh)
 
     def _rows_of(self, block: int) -> Int:
         return np.arange(self._starts[block], self._starts[block + 1])

@@ -159,13 +159,25 @@ class DrawnDecision:
         return np.asarray(drawn | said.all(axis=0), dtype=np.uint8)
 
 
+class Counted(NamedTuple):
+    """Counts of a block, and what is kept of it until rows are drawn: keys, and features by chunk."""
+
+    counts: BlockCounts
+    keys: NDArray[Any] | None
+    features: list[Any]
+
+
 @dataclass(frozen=True)
 class CountCells:
-    """Count the available rows in each cell of a block; with ``keep``, also return the rows' keys."""
+    """Count the available rows in each cell of a block; with ``keep``, also return the rows' keys.
+
+    With ``features``, the features that the coder read come along too, where blocks are in this process.
+    """
 
     coder: Any
     n_groups: int
     keep: bool = False
+    features: bool = False
 
     @property
     def needs_features(self) -> bool:
@@ -177,11 +189,9 @@ class CountCells:
         """Whether blocks may be worked on at the same time in one process."""
         return bool(self.coder.threads)
 
-    def __call__(
-        self, chunks: Iterable[Chunk], excluded: Int, job: Any
-    ) -> tuple[BlockCounts, NDArray[Any] | None]:
+    def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: Any) -> Counted:
         """Work on one block; ``excluded`` are row numbers."""
-        parts, kept, k = [], [], self.coder.k
+        parts, kept, features, k = [], [], [], self.coder.k
         for chunk in chunks:
             codes = self.coder.codes(chunk)
             keys = cell_keys(codes, chunk.groups, self.n_groups, k)
@@ -193,11 +203,13 @@ class CountCells:
                 parts.append(BlockCounts(less.groups, less.codes, -less.counts))
             if self.keep and keys is not None:
                 kept.append(keys)
+                if self.features and self.needs_features:
+                    features.append(chunk.X)
         if not parts:
             none = np.zeros(0, dtype=np.int64)
-            return BlockCounts(none, none.astype(np.uint64), none), None
+            return Counted(BlockCounts(none, none.astype(np.uint64), none), None, [])
         total = parts[0] if len(parts) == 1 else merge_counts(parts)[0]
-        return total, np.concatenate(kept) if kept else None
+        return Counted(total, np.concatenate(kept) if kept else None, features)
 
 
 class Found(NamedTuple):

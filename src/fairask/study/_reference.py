@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pyarrow as pa
 
 from fairask.pools import Encoder
@@ -40,6 +42,7 @@ class Facts:
 
     groups: tuple[tuple[Any, int], ...]
     encoder: Encoder
+    sample: tuple[Any, Any] | None = None  #: features and groups of rows for an oracle that looks at the pool
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,13 @@ class PoolReference:
             "files": [[f.name, f.bytes, f.rows, f.digest] for f in self.files],
             "groups": [list(group) for group in self.facts.groups],
             "encoder": {"parts": parts, "fitted_on": self.facts.encoder.fitted_on},
+            "sample": None if self.facts.sample is None else _packed(self.facts.sample),
         }
+
+    def sampled(self, sample: tuple[Any, Any] | None) -> PoolReference:
+        """The reference with a sample of its rows, which is then kept in the log."""
+        assert self.facts is not None
+        return replace(self, facts=replace(self.facts, sample=sample))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PoolReference:
@@ -139,10 +148,9 @@ class PoolReference:
             Number(name, *rest) if kind == "number" else Levels(name, tuple(rest[0]))
             for kind, name, *rest in data["encoder"]["parts"]
         )
-        facts = Facts(
-            tuple((value, rows) for value, rows in data["groups"]),
-            Encoder(parts, data["encoder"]["fitted_on"]),
-        )
+        groups = tuple((value, rows) for value, rows in data["groups"])
+        sample = None if data["sample"] is None else _unpacked(data["sample"])
+        facts = Facts(groups, Encoder(parts, data["encoder"]["fitted_on"]), sample)
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(data["schema"])))
         return cls(data["uri"], schema, tuple(FileRecord(*file) for file in data["files"]), facts)
 
@@ -175,6 +183,17 @@ def refer(source: str | Path, *, progress: ProgressCallback | None = None) -> Po
     if not sum(table.sizes):
         raise StudyError("the table has no rows")
     return PoolReference(uri, table.schema, tuple(table.records()), None, progress, table)
+
+
+def _packed(sample: tuple[Any, Any]) -> str:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, X=sample[0], groups=sample[1])
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _unpacked(text: str) -> tuple[Any, Any]:
+    with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as arrays:
+        return arrays["X"], arrays["groups"]
 
 
 def _place(source: str | Path) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fairask.learner import FairActiveLearner
 from fairask.metrics import encode_groups
 from fairask.pools import StreamedPool
 from fairask.pools._groups import GroupColumns
@@ -19,7 +20,7 @@ from fairask.study._pool import row_values
 from fairask.study._reference import PoolReference, rows_table
 from fairask.study._state import State
 
-__all__ = ["CopiedRows", "ReferencedRows", "StudyRows", "placed", "rows_of"]
+__all__ = ["CopiedRows", "ReferencedRows", "StudyRows", "placed", "rows_of", "with_sample"]
 
 
 class StudyRows(Protocol):
@@ -33,6 +34,8 @@ class StudyRows(Protocol):
     codes: Any
     #: Rows of each group, in the order of the codes.
     sizes: list[int]
+    #: Features and groups of some rows, for an oracle that looks at the pool; None to take them from it.
+    sample: tuple[Any, Any] | None
 
     def row(self, index: int, state: State) -> dict[str, Any]:
         """The cells of a row."""
@@ -52,6 +55,11 @@ def rows_of(table: Any, state: State) -> StudyRows:
     return ReferencedRows(table, state) if isinstance(table, PoolReference) else CopiedRows(table, state)
 
 
+def with_sample(table: Any, learner: FairActiveLearner) -> Any:
+    """The table; a reference gets the rows that its learner's oracle will look at, so as to keep them."""
+    return table.sampled(learner._background()) if isinstance(table, PoolReference) else table
+
+
 def placed(table: Any, pool: str | None, progress: ProgressCallback | None) -> Any:
     """The table of a study; a reference at the place that was given, if one was."""
     if not isinstance(table, PoolReference):
@@ -66,6 +74,7 @@ class CopiedRows:
 
     def __init__(self, table: Any, state: State) -> None:
         self._table = table
+        self.sample: tuple[Any, Any] | None = None
         X, self.encoder = encode(table, state.config)
         groups = group_values(table, state.config.protected)
         self.given: tuple[Any, ...] = (X, groups)
@@ -89,7 +98,7 @@ class ReferencedRows:
 
     def __init__(self, reference: PoolReference, state: State) -> None:
         assert reference.facts is not None
-        self.reference = reference
+        self.reference, self.sample = reference, reference.facts.sample
         protected = GroupColumns((state.config.protected,), tuple(v for v, _ in reference.facts.groups))
         self.sizes = [rows for _, rows in reference.facts.groups]
         self.pool = StreamedPool(

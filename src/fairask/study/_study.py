@@ -27,7 +27,7 @@ from fairask.study._fitting import fit_entry
 from fairask.study._open import create_store, open_store
 from fairask.study._people import People
 from fairask.study._pool import table_of
-from fairask.study._rows import placed, rows_of
+from fairask.study._rows import placed, rows_of, with_sample
 from fairask.study._settings import make_config
 from fairask.study._state import AUDIT, SKIP, State
 
@@ -129,7 +129,8 @@ class Study:
         table = table_of(table) if isinstance(table, Mapping) else table
         config, table = make_config(table, protected, hide, words or {}, random_state, settings)
         # Everything that can be wrong with the pool or a setting is found before anything is written.
-        cls(str(target), None, State(config, DrawLog(config.rows)), table)  # type: ignore[arg-type]
+        trial = cls(str(target), None, State(config, DrawLog(config.rows)), table)  # type: ignore[arg-type]
+        table = with_sample(table, trial._template)
         create_store(str(target), table, config, check_person(who))
         return cls.open(target)
 
@@ -224,7 +225,8 @@ class Study:
             learner = copy.copy(self._template)
             learner._log, learner._batches, learner._history = log, state.batches, list(state.history)
             seen = state.last
-        learner._fitted, learner._sample, learner._audit, learner._caught = None, None, None, []
+        learner._fitted, learner._audit, learner._caught = None, None, []
+        learner._sample = self._rows.sample
         return learner, seen
 
     def _replayed(self, at: int) -> State:
