@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairask._blas import small_problem
 from fairask.metrics import Float, Int
 
 __all__ = ["Design", "disagreement_design", "group_design"]
@@ -94,7 +95,8 @@ def disagreement_design(
         return None
     differ = D.any(axis=0)
     inside = np.flatnonzero(total > 0)[differ]
-    lam, value, bound, n_iter = _minimax(D[:, differ], total[inside], tol, max_iter)
+    with small_problem(D.size):
+        lam, value, bound, n_iter = _minimax(D[:, differ], total[inside], tol, max_iter)
     per_pattern = np.zeros(len(total))
     per_pattern[inside] = lam
     return Design(np.where(count > 0, per_pattern[of_cell], 0.0), value, bound, n_iter)

@@ -74,6 +74,25 @@ def test_features_do_not_depend_on_how_the_table_is_cut(
     assert whole.fingerprint() != cut.fingerprint()
 
 
+@pytest.mark.parametrize("kind", ["float32", "float64", "int32", "bool"])
+def test_a_feature_does_not_depend_on_missing_values_in_its_block(
+    kind: str, tmp_path: Path, small_blocks: None
+) -> None:
+    rng = np.random.default_rng(0)
+    values = (rng.random(3000) < 0.3) if kind == "bool" else rng.integers(0, 10**6, 3000) / 7
+    x = pa.array(values.astype(kind))
+    x = pa.array([None if i == 5 else v for i, v in enumerate(x.to_pylist())], x.type)
+    table = pa.table({"x": x, "sex": ["f", "m"] * 1500})
+    pq.write_table(table, tmp_path / "few.parquet", row_group_size=30)
+    pq.write_table(table, tmp_path / "many.parquet", row_group_size=3000)
+    pools = [open_pool(tmp_path / f"{name}.parquet", "sex") for name in ("few", "many")]
+    assert pools[0].encoder == pools[1].encoder
+    several, one = (pool.take(np.arange(150)) for pool in pools)
+    np.testing.assert_array_equal(several, one)
+    alone = pools[0].encoder(table.slice(6, 144).combine_chunks().to_batches()[0])
+    np.testing.assert_array_equal(alone, one[6:])
+
+
 def test_a_sample_for_the_preprocessing_is_owned_up_to(people: Path, small_blocks: None) -> None:
     pool = open_pool(people, "sex", drop=["old"], fit_rows=300)
     assert pool.encoder.fitted_on.startswith("a sample of ")
@@ -148,6 +167,26 @@ def test_only_needed_columns_and_chosen_blocks_are_read(
     pool.take(rows)
     pool.take(rows)
     assert read == [([0], ["group", "x0", "x1"])], "one read of one block, for the draw or for its features"
+
+
+@pytest.mark.parametrize("most", [10**6, 0], ids=["kept", "read again"])
+def test_drawn_rows_bring_their_features_along(
+    most: int, stored: Path, rows: Any, small_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fairask.oracle._learners import LinearRule
+
+    monkeypatch.setattr("fairask.pools._base.MOST_KEPT", most)
+    pool = open_pool(stored / "many", "group", NAMES, preprocess="none")
+    rules = [LinearRule(np.array([1.0, b, 0.2, 0.0, 0.0, 0.1])) for b in (-0.5, 0.5, 1.0)]
+    cells = pool.by_prediction(rules)
+    seen: list[Progress] = []
+    pool.progress = seen.append
+    every = np.arange(len(cells.counts))
+    drawn = cells.locate(every, cells.counts - 1)
+    X, groups = pool.take(drawn), pool.groups_of(drawn)
+    np.testing.assert_array_equal(X, rows[0][drawn])
+    assert groups.tolist() == rows[1][drawn].tolist()
+    assert {p.stage for p in seen} == (set() if most else {"drawing"}), "nothing is read twice"
 
 
 def test_rows_come_back_as_they_are_stored(stored: Path, rows: Any, small_blocks: None) -> None:

@@ -21,7 +21,7 @@ __all__ = ["certify", "labels_needed"]
 
 _RATE = {1: "tpr", 0: "fpr", None: "selection_rate"}
 _POWER = 0.8
-_LABELS = (
+LABELS_TARGET = (
     "the population that the labelled rows are a random sample of (of a finite pool, the bounds are if "
     "anything too wide)"
 )
@@ -225,12 +225,12 @@ def certify(
         valid, target = "known", "the pool given, all of it"
     else:
         lower, upper = METHODS[name].bounds(sample, conditions, delta / candidates)
-        valid, assumptions, target = METHODS[name].valid, METHODS[name].assumptions, _LABELS
+        valid, assumptions, target = METHODS[name].valid, METHODS[name].assumptions, LABELS_TARGET
         if not soft and not np.array_equal(sample.score, sample.decision):
             assumptions = (*assumptions, _DRAWN)
         if name == "betting":
             assumptions = (*assumptions, _BET_ON_POOL if sample.propensities is not None else _BET_ON_ROWS)
-            target = _POOL if sample.propensities is not None else _LABELS
+            target = _POOL if sample.propensities is not None else LABELS_TARGET
         if candidates > 1:
             shared = (
                 f"No more than {candidates} models were tried on these labels; each had delta / {candidates}."

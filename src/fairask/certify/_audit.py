@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.certify._api import certify, labels_needed
+from fairask.certify._api import labels_needed
 from fairask.certify._calibrate import worst_error
 from fairask.certify._certificate import Certificate, verdict_of
 from fairask.certify._design import Plan
-from fairask.certify._sample import binary_labels, soft_predictions
+from fairask.certify._frame import Frame, frame_of_pool, frame_of_rows
+from fairask.certify._parity import parity
+from fairask.certify._sample import binary_labels
 from fairask.certify._schedule import TARGETS, make_plan
 from fairask.certify._strata import rates
 from fairask.exceptions import suggest
-from fairask.metrics import encode_groups
+from fairask.pools import AnyPool
+from fairask.pools._rows import row_set
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -108,51 +110,86 @@ class Audit:
         pos_label: Any = None,
         random_state: int = 0,
     ) -> None:
-        score = soft_predictions(pred, pos_label)
-        self.groups, codes = encode_groups(groups)
-        if len(score) != len(codes):
-            raise ValueError(f"lengths disagree: pred has {len(score)}, groups has {len(codes)}")
-        if len(self.groups) < 2:
-            raise ValueError(f"groups must hold at least two groups, got {self.groups}")
-        rng = np.random.default_rng(random_state)
-        self._drawn = bool(((score > 0) & (score < 1)).any())
-        decision = rng.random(len(score)) < score if self._drawn else score == 1
-        stratum = 2 * codes + decision
-        in_pool = np.ones(len(score), dtype=bool)
-        self._left_out = 0
-        if trained_on is not None:
-            rows = np.unique(np.asarray(trained_on, dtype=np.int64))
-            if len(rows) and (rows[0] < 0 or rows[-1] >= len(score)):
-                raise ValueError(
-                    f"trained_on names row {rows[-1]}, but the pool has rows 0 to {len(score) - 1}"
-                )
-            in_pool[rows] = False
-            self._left_out = len(rows)
-        self.metric, self.pool_size = metric, int(in_pool.sum())
+        settings = _settings(metric, alpha, delta, budget, looks, target, random_state)
+        self._begin(frame_of_rows(pred, groups, trained_on, pos_label, random_state), settings)
+
+    @classmethod
+    def of_pool(
+        cls,
+        pool: AnyPool,
+        model: Any,
+        *,
+        metric: str = "tprp",
+        alpha: float = 0.1,
+        delta: float = 0.05,
+        budget: int = 1000,
+        looks: int = 5,
+        target: str = "pool",
+        trained_on: ArrayLike | None = None,
+        random_state: int = 0,
+    ) -> Self:
+        """Audit a model over a pool that may be larger than memory: see :func:`fairask.pools.open_pool`.
+
+        The model's decisions are counted where the rows are, and only rows that may be asked for are found.
+        The same rows, model and seed ask for the same labels whatever kind of pool holds them. The order
+        differs from that of an audit of given predictions, which shuffles all rows.
+
+        Parameters
+        ----------
+        pool : pool
+            Rows it excludes are left out of the audit.
+        model : fair oracle, or object with ``decide`` or ``predict``
+            Its decision on each row; a randomised one's is drawn once, with the seed.
+        metric, alpha, delta, budget, looks, target, trained_on, random_state
+            As in :class:`Audit`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairask.pools import Pool
+        >>> rng = np.random.default_rng(0)
+        >>> X, groups = rng.normal(size=(4000, 2)), rng.integers(0, 2, 4000)
+        >>> y = (X[:, 0] + 0.3 * rng.normal(size=4000) > 0).astype(int)
+        >>> model = LogisticRegression().fit(X[:100], y[:100])
+        >>> audit = Audit.of_pool(Pool(X, groups, 2), model, budget=800, trained_on=np.arange(100))
+        >>> while not audit.done:
+        ...     query = audit.ask()
+        ...     audit.tell(query.indices, y[query.indices])
+        >>> audit.certificate().verdict
+        'certified'
+        """
+        audit = cls.__new__(cls)
+        settings = _settings(metric, alpha, delta, budget, looks, target, random_state)
+        none = np.zeros(0, dtype=np.int64)
+        left_out = np.union1d(
+            getattr(pool, "excluded", none), none if trained_on is None else row_set(trained_on, pool.n_rows)
+        )
+        # Settings are checked before the pass over the pool, not after it.
+        make_plan(metric, alpha, delta, budget, looks, target, pool.n_rows)
+        audit._begin(frame_of_pool(pool, model, left_out, int(budget), random_state), settings)
+        return audit
+
+    def _begin(self, frame: Frame, settings: dict[str, Any]) -> None:
+        if len(frame.groups) < 2:
+            raise ValueError(f"groups must hold at least two groups, got {frame.groups}")
+        self._frame, self.groups, self.metric = frame, frame.groups, settings["metric"]
+        self.pool_size = int(frame.sizes.sum())
         if not self.pool_size:
             raise ValueError("the pool is empty: every row trained the model")
-        self.plan = make_plan(metric, alpha, delta, budget, looks, target, self.pool_size)
+        fixed = {name: value for name, value in settings.items() if name != "random_state"}
+        self.plan = make_plan(**fixed, pool_size=self.pool_size)
         self._settings = {
-            "metric": metric, "alpha": float(alpha), "delta": float(delta), "budget": int(budget),
-            "looks": int(looks), "target": target, "random_state": int(random_state),
-        }  # fmt: skip
-        self._fingerprint = hashlib.sha256(stratum.tobytes() + in_pool.tobytes()).hexdigest()[:16]
-        # One random order a stratum, fixed now: the rows asked for are always the next ones in it.
-        shuffled = rng.permutation(len(score))
-        shuffled = shuffled[in_pool[shuffled]]
-        order = np.argsort(stratum[shuffled], kind="stable")
-        k = 2 * len(self.groups)
-        size = np.bincount(stratum[in_pool], minlength=k)
-        self._queues = np.split(shuffled[order], np.cumsum(size)[:-1])
-        self._stratum, self._decision, self._codes = stratum, decision, codes
-        self._in_pool = in_pool
-        self._size = size.reshape(1, -1, 2).astype(np.float64)
+            **settings,
+            **{name: float(settings[name]) for name in ("alpha", "delta")},
+            **{name: int(settings[name]) for name in ("budget", "looks", "random_state")},
+        }
+        self._size = frame.sizes.reshape(1, -1, 2).astype(np.float64)
         self._ones, self._labels = np.zeros_like(self._size), np.zeros_like(self._size)
         self._asked: Int = np.empty(0, dtype=np.int64)
         self._told: dict[int, int] = {}
         self._look = -1
         self._bounds: dict[str, tuple[float, float, float]] = {}
-        if metric != "dp":
+        if self.metric != "dp":
             self._open_look()
 
     @property
@@ -182,7 +219,7 @@ class Audit:
         self._look += 1
         counts = self.plan.next_counts(self._size, self._ones, self._labels, self._look)[0].ravel()
         before = self._labels[0].ravel().astype(np.int64)
-        drawn = [q[a:b] for q, a, b in zip(self._queues, before, counts, strict=True)]
+        drawn = [q[a:b] for q, a, b in zip(self._frame.queues, before, counts, strict=True)]
         self._asked = np.sort(np.concatenate(drawn))
 
     def ask(self) -> AuditQuery:
@@ -228,9 +265,9 @@ class Audit:
         """Count the labels, look at the bounds, and go on unless decided."""
         told = self._asked
         values = np.array([self._told[row] for row in told.tolist()], dtype=np.float64)
-        k = self._size.size
-        self._labels += np.bincount(self._stratum[told], minlength=k).reshape(self._size.shape)
-        self._ones += np.bincount(self._stratum[told], weights=values, minlength=k).reshape(self._size.shape)
+        k, stratum = self._size.size, self._frame.stratum_of(told)
+        self._labels += np.bincount(stratum, minlength=k).reshape(self._size.shape)
+        self._ones += np.bincount(stratum, weights=values, minlength=k).reshape(self._size.shape)
         for target in TARGETS:
             plan = Plan(
                 self.plan.conditions,
@@ -259,11 +296,7 @@ class Audit:
         if which not in TARGETS:
             raise ValueError(f"target={which!r} is unknown; {suggest(which, TARGETS)}")
         if self.metric == "dp":
-            rows = self._in_pool
-            method = "known" if which == "pool" else "exact"
-            names = np.array([str(g) for g in self.groups], dtype=object)[self._codes[rows]]
-            decision = self._decision[rows].astype(float)
-            return certify(None, decision, names, "dp", self.plan.alpha, self.plan.delta, method)
+            return parity(self.groups, self._frame.sizes, which, self.plan.alpha, self.plan.delta)
         estimate, lower, upper = self._bounds.get(which, (math.nan, 0.0, 1.0))
         n = int(self._labels.sum())
         found = {
@@ -274,11 +307,11 @@ class Audit:
         more = labels_needed(estimate, lower, upper, self.plan.alpha, self.plan.delta, n) if n else None
         if more and which == "pool":
             more = min(more, self.pool_size - n)
-        assumptions = (*_ASSUMPTIONS, _DRAWN) if self._drawn else _ASSUMPTIONS
+        assumptions = (*_ASSUMPTIONS, _DRAWN) if self._frame.drawn else _ASSUMPTIONS
         if which == "population":
             assumptions = (*assumptions, "The pool is a random sample of the population.")
-        if self._left_out:
-            assumptions = (*assumptions, f"{self._left_out:,} rows that trained the model were left out.")
+        if left_out := len(self._frame.left_out):
+            assumptions = (*assumptions, f"{left_out:,} rows that trained the model were left out.")
         return Certificate(
             estimate=estimate,
             lower=lower,
@@ -347,8 +380,8 @@ class Audit:
         return {
             "format": _FORMAT,
             "settings": dict(self._settings),
-            "fingerprint": self._fingerprint,
-            "trained_on": np.flatnonzero(~self._in_pool).tolist(),
+            "fingerprint": self._frame.fingerprint,
+            "trained_on": self._frame.left_out.tolist(),
             "rows": rows,
             "labels": [self._told[row] for row in rows],
         }
@@ -367,21 +400,52 @@ class Audit:
         >>> Audit.from_dict(audit.to_dict(), *pool).ask().indices.tolist() == audit.ask().indices.tolist()
         True
         """
-        if state.get("format") != _FORMAT:
-            raise ValueError(f"state has format {state.get('format')!r}; this version reads format {_FORMAT}")
-        audit = cls(
+        _check_format(state)
+        return cls(
             pred, groups, trained_on=state["trained_on"] or None, pos_label=pos_label, **state["settings"]
-        )
-        if audit._fingerprint != state["fingerprint"]:
+        ).resume(state)
+
+    def resume(self, state: dict[str, Any]) -> Self:
+        """Tell a fresh audit of the same pool, with the same settings, what an earlier one was told.
+
+        Examples
+        --------
+        >>> from fairask.pools import Pool
+        >>> from fairask.oracle._learners import LinearRule
+        >>> rows, model = np.arange(40.0)[:, None], LinearRule(np.array([1.0, -9.0]))
+        >>> pool = Pool(rows, np.arange(40) % 2, 2)
+        >>> audit = Audit.of_pool(pool, model, budget=20, looks=2)
+        >>> audit.tell(audit.ask().indices, [1] * 10)
+        >>> state = audit.to_dict()
+        >>> Audit.of_pool(pool, model, **state["settings"]).resume(state).n_labels
+        10
+        """
+        _check_format(state)
+        if self._frame.fingerprint != state["fingerprint"] or self._settings != state["settings"]:
             raise ValueError(
-                "the pool differs from the one this audit was started on (predictions, groups or order)"
+                "the pool differs from the one this audit was started on (predictions, groups or order), "
+                "or the settings do"
             )
         labels = dict(zip(state["rows"], state["labels"], strict=True))
-        while labels and not audit.done:
-            rows = [row for row in audit._waiting() if row in labels]
+        while labels and not self.done:
+            rows = [row for row in self._waiting() if row in labels]
             if not rows:
                 break
-            audit.tell(rows, [labels.pop(row) for row in rows])
+            self.tell(rows, [labels.pop(row) for row in rows])
         if labels:
             raise ValueError(f"state holds labels of {len(labels)} rows that this audit never asked for")
-        return audit
+        return self
+
+
+def _settings(
+    metric: str, alpha: float, delta: float, budget: int, looks: int, target: str, random_state: int
+) -> dict[str, Any]:
+    return {
+        "metric": metric, "alpha": alpha, "delta": delta, "budget": budget,
+        "looks": looks, "target": target, "random_state": random_state,
+    }  # fmt: skip
+
+
+def _check_format(state: dict[str, Any]) -> None:
+    if state.get("format") != _FORMAT:
+        raise ValueError(f"state has format {state.get('format')!r}; this version reads format {_FORMAT}")

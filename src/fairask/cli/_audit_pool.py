@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.certify import Audit
+from fairask.pools._places import local_path
 from fairask.tables import TableProblem, read_file
 from fairask.tables._columns import texts
 from fairask.tables._prepare import _check_groups, _columns_hint, _listed, _positive
 from fairask.tables._read import PARQUET_SUFFIXES
 
-__all__ = ["AuditPool", "key", "open_audit_pool"]
+__all__ = ["AuditPool", "check_wanted", "key", "open_audit_pool"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,32 +30,62 @@ class AuditPool:
     ----------
     names : list of str
         The table's columns.
-    kept : ndarray of int
-        Rows of the table (from 0) that have a group: the pool. The other arrays have one entry for each.
-    scores : ndarray
-        Predictions in [0, 1].
-    groups : ndarray of str
+    rows : int
+        Rows of the pool: those of the table that have a group.
+    kept : ndarray of int or None
+        Their numbers in the table (from 0); None if it is all of them.
+    group_rows : dict
+        Rows of each group.
     classes : list of str
         Names of the classes, the positive one last; empty where predictions are numbers.
-    labels : ndarray or None
-        1 where the label is positive, if a column of labels was named.
     notes : list of str
     take : callable
         Rows of the table, by number, as a pyarrow table.
+    begin : callable
+        ``begin(**settings)`` makes an :class:`Audit` of the pool.
+    scores, groups, labels : ndarray or None
+        Predictions in [0, 1], groups and, if a column of labels was named, 1 where the label is positive;
+        None where the table is streamed.
     """
 
     names: list[str]
-    kept: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    groups: NDArray[np.str_]
+    rows: int
+    kept: NDArray[np.int64] | None
+    group_rows: dict[str, int]
     classes: list[str]
-    labels: NDArray[np.int64] | None
     notes: list[str]
     take: Callable[[NDArray[np.int64]], Any]
+    begin: Callable[..., Audit]
+    scores: NDArray[np.float64] | None = None
+    groups: NDArray[np.str_] | None = None
+    labels: NDArray[np.int64] | None = None
+
+    def number_of(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the table, given rows of the pool."""
+        return index if self.kept is None else self.kept[index]
+
+    def index_of(self, number: int) -> int | None:
+        """Row of the pool, given a row of the table; None if it is not in the pool."""
+        if self.kept is None:
+            return number if 0 <= number < self.rows else None
+        at = int(np.searchsorted(self.kept, number))
+        return at if at < len(self.kept) and self.kept[at] == number else None
+
+
+def check_wanted(names: Sequence[str], wanted: dict[str, str]) -> None:
+    """Raise for options that name a column that is not there, or the same one twice."""
+    for option, name in wanted.items():
+        if name not in names:
+            raise TableProblem(f"--{option}: no column {name!r}", _columns_hint(name, names))
+    if len(set(wanted.values())) < len(wanted):
+        raise TableProblem(
+            " and ".join(f"--{o} {n}" for o, n in wanted.items()) + " name a column twice",
+            "Name different columns",
+        )
 
 
 def open_audit_pool(
-    path: Path,
+    path: str | Path,
     *,
     predictions: str,
     protected: str,
@@ -76,21 +108,15 @@ def open_audit_pool(
     ([1.0, 0.0], ['no', 'yes'])
     """
     table: Any
-    if path.is_dir() or (path.suffix.lower() in PARQUET_SUFFIXES and path.exists()):
-        table = _Parquet(path)
+    local = local_path(path)
+    if local is None or local.is_dir() or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists()):
+        table = _Parquet(path if local is None else local)
     else:
-        table = _Whole(read_file(path, encoding=encoding))
+        table = _Whole(read_file(local, encoding=encoding))
     wanted = {"predictions": predictions, "protected": protected} | (
         {} if label is None else {"label": label}
     )
-    for option, name in wanted.items():
-        if name not in table.names:
-            raise TableProblem(f"--{option}: no column {name!r}", _columns_hint(name, table.names))
-    if len(set(wanted.values())) < len(wanted):
-        raise TableProblem(
-            " and ".join(f"--{o} {n}" for o, n in wanted.items()) + " name a column twice",
-            "Name different columns",
-        )
+    check_wanted(table.names, wanted)
     columns = table.columns(list(wanted.values()))
     notes: list[str] = []
     groups = _words(columns.column(protected))
@@ -107,15 +133,20 @@ def open_audit_pool(
     if n := int((groups == None).sum()):  # noqa: E711
         notes.append(f"{n:,} rows have no value in {protected!r} and were left out")
     scores, classes = _predictions(columns.column(predictions), predictions, positive, labels is not None)
+    scores, names = scores[known], groups[known].astype(np.str_)
+    found, counts = np.unique(names, return_counts=True)
     return AuditPool(
         names=table.names,
+        rows=len(scores),
         kept=np.flatnonzero(known),
-        scores=scores[known],
-        groups=groups[known].astype(np.str_),
+        group_rows=dict(zip(found.tolist(), counts.tolist(), strict=True)),
         classes=classes,
-        labels=None if labels is None else labels[known],
         notes=notes,
         take=table.rows,
+        begin=lambda **settings: Audit(scores, names, **settings),
+        scores=scores,
+        groups=names,
+        labels=None if labels is None else labels[known],
     )
 
 
@@ -131,6 +162,17 @@ def key(text: str) -> str:
         return repr(float(text))
     except ValueError:
         return " ".join(text.split()).lower()
+
+
+def shown_name(path: str) -> str:
+    """The last part of a path or URL.
+
+    Examples
+    --------
+    >>> shown_name("s3://bucket/people.parquet"), shown_name("data/people/")
+    ('people.parquet', 'people')
+    """
+    return path.rstrip("/").rpartition("/")[2] or path
 
 
 def digest_of(path: Path) -> str:
@@ -160,19 +202,23 @@ class _Whole:
 class _Parquet:
     """Parquet on disk: columns are read when they are needed, rows block by block."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | Path) -> None:
         from fairask.pools._parquet import open_parquet
 
         try:
             self._files = open_parquet(path)
-        except ValueError as error:
-            if path.is_file():
+        except FileNotFoundError as error:
+            raise TableProblem(f"there is no file or folder {path}", "Check the path") from error
+        except (ValueError, ImportError) as error:
+            if isinstance(path, Path) and path.is_file():
                 read_file(path)  # says in its own words what kind of file it is
+            if isinstance(path, str) or "its files differ" in str(error):
+                raise TableProblem(str(error), "Give a Parquet file or a folder of them") from error
             raise TableProblem(
                 f"{path} cannot be read as Parquet",
                 "Give a CSV or Parquet file, or a folder of Parquet files",
             ) from error
-        self.path, self.names = path, list(self._files.schema.names)
+        self.names = list(self._files.schema.names)
         if not sum(self._files.sizes):
             raise TableProblem(f"{path} has no rows", "Give a table with rows")
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from fairask.cli._audit_pool import open_audit_pool
+from fairask.cli._audit_pool import open_audit_pool, shown_name
 from fairask.cli._errors import WrongUse
 
 __all__ = ["simulate"]
 
 
 def simulate(
-    path: Path,
+    path: str,
     label: str,
     columns: dict[str, str | None],
     settings: dict[str, Any],
@@ -41,13 +40,17 @@ def simulate(
         encoding=encoding,
     )
     assert pool.labels is not None
+    assert pool.scores is not None
+    assert pool.groups is not None
     _check_cells(pool.labels, pool.groups, settings["metric"], columns["protected"])
     options = {name: settings[name] for name in ("metric", "alpha", "delta", "budget", "looks")}
     found = simulate_audit(
         pool.labels, pool.scores, pool.groups, n_audits=runs, random_state=settings["seed"], **options
     )
     screen.data({"rows": len(pool.labels), **options, **found.to_dict(), "notes": pool.notes})
-    screen.say(f"{path.name}: {len(pool.labels):,} rows, groups by {columns['protected']}", style="bold")
+    screen.say(
+        f"{shown_name(path)}: {len(pool.labels):,} rows, groups by {columns['protected']}", style="bold"
+    )
     for note in pool.notes:
         screen.say(f"note: {note}")
     screen.say(

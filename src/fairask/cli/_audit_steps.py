@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +13,62 @@ import numpy as np
 from fairask.certify import Audit, Certificate
 from fairask.certify._schedule import TARGETS
 from fairask.cli import _audit_files as files
-from fairask.cli._audit_pool import AuditPool, digest_of, open_audit_pool
+from fairask.cli._audit_pool import AuditPool, digest_of, open_audit_pool, shown_name
+from fairask.cli._audit_stream import footers_digest, stream_audit_pool
 from fairask.cli._errors import WrongUse
+from fairask.pools._parquet import open_parquet
+from fairask.pools._places import local_path, name_of
+from fairask.tables._read import PARQUET_SUFFIXES
 
 __all__ = ["step"]
 
 
+#: Rows above which a Parquet table is streamed.
+MOST_HELD = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Streaming:
+    """Whether the table is streamed, if that was said, and what is told of its passes."""
+
+    wanted: bool | None = None
+    progress: Any = None
+
+    def applies(self, path: str) -> bool:
+        """Whether to stream this table."""
+        local = local_path(path)
+        parquet = local is None or local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
+        if self.wanted and not parquet:
+            raise WrongUse(f"{path} cannot be streamed", "Give Parquet, or leave out --stream")
+        if self.wanted is not None or not parquet or local is None:
+            return parquet if self.wanted is None else self.wanted
+        try:
+            return sum(open_parquet(local).sizes) > MOST_HELD
+        except (ValueError, OSError):
+            return False  # reading it says what is wrong
+
+
 def step(
-    path: Path,
+    path: str,
     labels: Path | None,
     columns: dict[str, str | None],
     given: dict[str, Any],
     encoding: str | None,
     out: Path | None,
     screen: Any,
+    streaming: Streaming,
 ) -> None:
     """Do what can be done now with what was given."""
-    # "." and ".." have no name of their own to put something beside.
-    named = path.resolve() if path.name in ("", "..") else path
-    folder = out or named.with_name(f"{named.stem if named.is_file() else named.name}.audit")
+    folder = out or _beside(path)
     state = files.read_state(folder)
     if state is None:
         if labels is not None:
             raise WrongUse(
                 f"there is no audit in {folder}", "Begin it without --labels, or name its folder with --out"
             )
-        pool, audit, state = _begin(path, columns, given, encoding or "utf-8", folder)
+        pool, audit, state = _begin(path, columns, given, encoding or "utf-8", folder, streaming)
     else:
-        pool, audit = _resume(path, columns, given, state, folder)
+        pool, audit = _resume(path, columns, given, state, folder, streaming)
     new = 0 if labels is None else _tell(audit, pool, labels, encoding or "utf-8")
     # The state goes first: rows and certificate follow from it, and are made again if they are missing.
     if new or "audit" not in state:
@@ -59,8 +86,37 @@ def step(
         _ask(audit, pool, state, folder, path, out, screen)
 
 
+def _beside(path: str) -> Path:
+    """The audit's folder: beside a local table, here for one elsewhere."""
+    local = local_path(path)
+    if local is None:
+        return Path(f"{name_of(path)}.audit")
+    # "." and ".." have no name of their own to put something beside.
+    named = local.resolve() if local.name in ("", "..") else local
+    return named.with_name(f"{named.stem if named.is_file() else named.name}.audit")
+
+
+def _digest(path: str, streamed: bool) -> str:
+    local = local_path(path)
+    return footers_digest(path) if streamed or local is None else digest_of(local)
+
+
+def _opened(
+    path: str, columns: dict[str, Any], encoding: str, streamed: bool, streaming: Streaming
+) -> AuditPool:
+    named = {name: columns[name] for name in ("predictions", "protected", "positive")}
+    if streamed:
+        return stream_audit_pool(path, progress=streaming.progress, **named)
+    return open_audit_pool(path, encoding=encoding, **named)
+
+
 def _begin(
-    path: Path, columns: dict[str, str | None], given: dict[str, Any], encoding: str, folder: Path
+    path: str,
+    columns: dict[str, str | None],
+    given: dict[str, Any],
+    encoding: str,
+    folder: Path,
+    streaming: Streaming,
 ) -> tuple[AuditPool, Audit, dict[str, Any]]:
     from fairask.cli.audit import _filled
 
@@ -79,20 +135,30 @@ def _begin(
             f"{folder} has {old[0].name} of an audit, but no {files.STATE}",
             "Restore that file, or name another folder with --out",
         )
-    pool = open_audit_pool(
-        path, predictions=predictions, protected=protected, positive=columns["positive"], encoding=encoding
-    )
+    streamed = streaming.applies(path)
+    pool = _opened(path, columns, encoding, streamed, streaming)
     settings = _filled(given)
     settings["random_state"] = settings.pop("seed")
     state = {
-        "pool": {"name": path.name, "rows": len(pool.kept), "sha256": digest_of(path), "encoding": encoding},
+        "pool": {
+            "name": shown_name(path),
+            "rows": pool.rows,
+            "sha256": _digest(path, streamed),
+            "encoding": encoding,
+            "streamed": streamed,
+        },
         "columns": columns,
     }
-    return pool, Audit(pool.scores, pool.groups, **settings), state
+    return pool, pool.begin(**settings), state
 
 
 def _resume(
-    path: Path, columns: dict[str, str | None], given: dict[str, Any], state: dict[str, Any], folder: Path
+    path: str,
+    columns: dict[str, str | None],
+    given: dict[str, Any],
+    state: dict[str, Any],
+    folder: Path,
+    streaming: Streaming,
 ) -> tuple[AuditPool, Audit]:
     begun = {**state["columns"], **state["audit"]["settings"]}
     begun["seed"] = begun.pop("random_state")
@@ -104,23 +170,23 @@ def _resume(
                 f"Leave out --{name} to go on with it, or begin another with --out",
             )
     known = state["pool"]
-    if not path.exists():
+    streamed = bool(known.get("streamed", False))
+    if streaming.wanted not in (None, streamed):
+        raise WrongUse(
+            f"the audit in {folder} was begun {'' if streamed else 'not '}streaming, which draws otherwise",
+            "Leave out --stream and --no-stream to go on with it",
+        )
+    local = local_path(path)
+    if local is not None and not local.exists():
         open_audit_pool(path, predictions="", protected="")  # says what is near
-    if digest_of(path) != known["sha256"]:
+    if _digest(path, streamed) != known["sha256"]:
         raise WrongUse(
             f"{path} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    stored = state["columns"]
-    pool = open_audit_pool(
-        path,
-        predictions=stored["predictions"],
-        protected=stored["protected"],
-        positive=stored["positive"],
-        encoding=known["encoding"],
-    )
+    pool = _opened(path, state["columns"], known["encoding"], streamed, streaming)
     try:
-        return pool, Audit.from_dict(state["audit"], pool.scores, pool.groups)
+        return pool, pool.begin(**state["audit"]["settings"]).resume(state["audit"])
     except (ValueError, KeyError, TypeError) as error:
         raise WrongUse(
             f"{folder / files.STATE} is damaged: {error}",
@@ -134,10 +200,9 @@ def _tell(audit: Audit, pool: AuditPool, file: Path, encoding: str) -> int:
     current = audit.to_dict()
     before = dict(zip(current["rows"], current["labels"], strict=True))
     awaited = set() if audit.done else set(audit.ask().indices.tolist())
-    place = {row + 1: i for i, row in enumerate(pool.kept.tolist())}
     new: dict[int, int] = {}
     for number, value in told.items():
-        row = place.get(number)
+        row = pool.index_of(number - 1)
         if row is not None and row in before:
             if before[row] != value:
                 raise WrongUse(
@@ -158,11 +223,11 @@ def _tell(audit: Audit, pool: AuditPool, file: Path, encoding: str) -> int:
     return len(new)
 
 
-def _about(path: Path, pool: AuditPool, state: dict[str, Any]) -> str:
-    sizes = ", ".join(f"{g} {n:,}" for g, n in sorted(Counter(pool.groups.tolist()).items()))
+def _about(path: str, pool: AuditPool, state: dict[str, Any]) -> str:
+    sizes = ", ".join(f"{g} {n:,}" for g, n in sorted(pool.group_rows.items()))
     columns = state["columns"]
     return (
-        f"{path.name}: {len(pool.kept):,} rows, predictions {columns['predictions']}, "
+        f"{shown_name(path)}: {pool.rows:,} rows, predictions {columns['predictions']}, "
         f"groups by {columns['protected']} ({sizes})"
     )
 
@@ -172,7 +237,7 @@ def _ask(
     pool: AuditPool,
     state: dict[str, Any],
     folder: Path,
-    path: Path,
+    path: str,
     out: Path | None,
     screen: Any,
 ) -> None:
@@ -180,13 +245,11 @@ def _ask(
     file = folder / files.batch_name(query.look)
     if not file.exists():
         # Never over a file that somebody may be filling in.
-        files.write_batch(file, pool, pool.kept[query.indices], state["columns"]["predictions"])
+        files.write_batch(file, pool, pool.number_of(query.indices), state["columns"]["predictions"])
     certificate = audit.certificate()
     if certificate.n_labels:
         screen.say(certificate.headline())
-    then = ["fairask", "audit", str(path), "--labels", str(file)] + (
-        [] if out is None else ["--out", str(out)]
-    )
+    then = ["fairask", "audit", path, "--labels", str(file)] + ([] if out is None else ["--out", str(out)])
     words = " or ".join(reversed(pool.classes)) if 0 < len(pool.classes) <= 5 else "its class"
     total = len(audit.plan.totals)
     screen.say(
@@ -251,9 +314,10 @@ def _facts(audit: Audit, state: dict[str, Any]) -> dict[str, str]:
     from fairask import __version__
 
     settings, columns, pool = state["audit"]["settings"], state["columns"], state["pool"]
+    what = "files' names, sizes and footers" if pool.get("streamed") else "table"
     facts = {
         "table": f"{pool['name']}, {pool['rows']:,} rows",
-        "sha256 of the table": pool["sha256"],
+        f"sha256 of the {what}": pool["sha256"],
         "predictions": columns["predictions"]
         + (f" (positive: {columns['positive']})" if columns["positive"] else ""),
         "groups": columns["protected"],

@@ -67,7 +67,7 @@ def guarded(call: Callable[[], Any], *, debug: bool) -> int:
         result = INTERRUPTED
     # typer turns Ctrl-C into this code, click into Abort.
     if result == INTERRUPTED:
-        print("interrupted: no report was written", file=sys.stderr)
+        print("interrupted: nothing was written", file=sys.stderr)
     return result if isinstance(result, int) else 0
 
 

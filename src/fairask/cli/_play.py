@@ -111,7 +111,7 @@ def play(
     """Run a comparison, show it, and write its report."""
     from joblib import cpu_count
 
-    from fairask.cli._screen import console, results_table, watch
+    from fairask.cli._screen import console, watch
 
     workers = min(jobs or cpu_count(), trials * len(methods))
     screen = console(no_color=output.no_color)
@@ -139,13 +139,22 @@ def play(
         command=command,
         notes=list(notes),
     )
+    show(comparison, output, screen, savings=savings)
+    return comparison
+
+
+def show(comparison: Comparison, output: Output, screen: Any, *, savings: bool) -> None:
+    """Write and print a comparison."""
+    from fairask.cli._screen import results_table
+
+    talk = not output.quiet and not output.json
     if output.figure is not None:
         curves_display(comparison).plot().figure_.savefig(output.figure, dpi=110)
     if output.report is not None:
         write_report(comparison, output.report)
     if output.json:
         print(json.dumps(comparison.to_dict(), indent=1, allow_nan=False))
-        return comparison
+        return
     if talk:
         screen.print()
         screen.print(results_table(comparison))
@@ -154,7 +163,7 @@ def play(
     if talk:
         if (line := comparison.audit_line()) is not None:
             screen.print(line, markup=False)
-        if setup.stop is not None:
+        if any(run.stopped is not None for run in comparison.runs):
             for line in comparison.stops():
                 screen.print(line, markup=False)
         if savings:
@@ -163,7 +172,6 @@ def play(
         for name, path in (("figure", output.figure), ("report", output.report)):
             if path is not None:
                 screen.print(f"{name}: {path}", markup=False)
-    return comparison
 
 
 def _settings(setup: Setup, trials: int, digest: str) -> dict[str, str]:
@@ -182,11 +190,12 @@ def _settings(setup: Setup, trials: int, digest: str) -> dict[str, str]:
         "labels": f"{setup.budget:,} in batches of {setup.batch:,}; passive up to {setup.baseline_budget:,}",
         "audit": audit,
         "runs and seed": f"{trials:,} runs, seed {setup.seed}",
-        "versions": ", ".join(
-            [
-                f"Python {platform.python_version()}",
-                *(f"{p} {version(p)}" for p in ("fairask", "numpy", "scipy", "scikit-learn")),
-            ]
-        ),
+        "versions": versions(),
         "sha256 of the data": digest,
     }
+
+
+def versions() -> str:
+    """Versions of what the numbers depend on."""
+    packages = (f"{p} {version(p)}" for p in ("fairask", "numpy", "scipy", "scikit-learn"))
+    return ", ".join([f"Python {platform.python_version()}", *packages])

@@ -30,7 +30,9 @@ def register(app: typer.Typer) -> None:
 
 
 def audit(
-    pool: Annotated[Path, typer.Argument(help="A CSV or Parquet file, or a folder of Parquet files.")],
+    pool: Annotated[
+        str, typer.Argument(help="A CSV or Parquet file, a folder of Parquet files, or a URL (s3://...).")
+    ],
     predictions: Annotated[
         str | None, typer.Option(help="The model's predictions: 0/1, classes, or probabilities of 1.")
     ] = None,
@@ -54,6 +56,13 @@ def audit(
     ] = None,
     runs: Annotated[int, typer.Option(help="Audits to simulate, with --label.")] = 500,
     seed: Annotated[int | None, typer.Option(help="The same seed asks for the same rows; default 0.")] = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Count predictions where they are; default so for a URL, or above a million rows.",
+        ),
+    ] = None,
     encoding: Annotated[str | None, typer.Option(help="Of a CSV file, e.g. latin-1; default utf-8.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="The audit's folder; default NAME.audit beside the pool.")
@@ -86,9 +95,11 @@ def audit(
 
         simulate(pool, label, columns, _filled(given), runs, encoding or "utf-8", screen)
         return
-    from fairask.cli._audit_steps import step
+    from fairask.cli._audit_steps import Streaming, step
+    from fairask.cli._passes import passes
 
-    step(pool, labels, columns, given, encoding, out, screen)
+    with passes(quiet=quiet or as_json) as progress:
+        step(pool, labels, columns, given, encoding, out, screen, Streaming(stream, progress))
 
 
 class _Screen:

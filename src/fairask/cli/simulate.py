@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,12 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    table: Annotated[Path, typer.Argument(help="A labelled CSV or Parquet file.")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="A labelled CSV or Parquet file, a folder of Parquet files, or a URL (s3://...)."
+        ),
+    ],
     label: Annotated[str, typer.Option(help="The column to predict.")],
     protected: Annotated[str, typer.Option(help="The column whose groups are to be treated alike.")],
     positive: Annotated[str | None, typer.Option(help="The label's value that counts as 1.")] = None,
@@ -56,6 +61,13 @@ def simulate(
         bool,
         typer.Option("--exclude-protected", help="Models decide without the protected column."),
     ] = False,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Pass over the table in every round, or read it once; default by its size.",
+        ),
+    ] = None,
     out: opt.Out = None,
     figure: opt.Figure = None,
     quiet: opt.Quiet = False,
@@ -63,61 +75,69 @@ def simulate(
     no_color: opt.NoColor = False,
 ) -> None:
     """Compare methods on your own labelled table, before paying for labels."""
+    from fairask.cli._audit_pool import shown_name
     from fairask.cli._compare import Setup, pool_size
     from fairask.cli._methods import chosen
     from fairask.cli._play import BASELINE_FACTOR, Output, check_counts, play
-    from fairask.tables import read_labelled
+    from fairask.cli._simulate_place import read_or_stream
 
     methods = chosen(strategy, profile)
     rule = _rule(stop)
     _check_goal(metric, tolerance)
     output = Output(out or (None if as_json else Path("report.html")), figure, quiet, as_json, no_color)
     output.check()
-    data = read_labelled(
+    if not 0 <= audit_share < 1:
+        raise WrongUse(
+            f"--audit-share {audit_share:g} is outside [0, 1)", "Give a share of the budget, e.g. 0.5"
+        )
+    place = read_or_stream(
         table,
+        stream,
+        methods,
         encoding=encoding,
         label=label,
         protected=protected,
         positive=positive,
         drop=drop or (),
         exclude_protected=exclude_protected,
+        quiet=quiet or as_json,
     )
-    rows = len(data.y)
+    rows = place.rows
     budget = min(700, pool_size(rows) // 2) if budget is None else budget
-    if not 0 <= audit_share < 1:
-        raise WrongUse(
-            f"--audit-share {audit_share:g} is outside [0, 1)", "Give a share of the budget, e.g. 0.5"
-        )
     kept, whole = round(audit_share * budget), budget
     budget -= kept
     batch = max(1, round(budget / 14)) if batch is None else batch
     check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows, audit=kept)
-    setup = Setup(
-        data.X,
-        data.y,
-        data.groups,
-        metric=metric,
-        tolerance=tolerance,
-        budget=budget,
-        batch=batch,
-        baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
-        seed=seed,
-        stratify=True,
-        audited=methods[0].key,
-        audit=kept,
-        blind=exclude_protected,
-        stop=rule,
+    setup = (
+        None
+        if place.data is None
+        else Setup(
+            place.data.X,
+            place.data.y,
+            place.data.groups,
+            metric=metric,
+            tolerance=tolerance,
+            budget=budget,
+            batch=batch,
+            baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
+            seed=seed,
+            stratify=True,
+            audited=methods[0].key,
+            audit=kept,
+            blind=exclude_protected,
+            stop=rule,
+        )
     )
     again = [
         "fairask",
         "simulate",
-        str(table),
+        table,
         "--label",
         label,
         "--protected",
         protected,
         "--positive",
-        data.positive,
+        place.positive,
     ]
     again += [word for name in drop or () for word in ("--drop", name)]
     again += [word for name in strategy or () for word in ("--strategy", name)]
@@ -137,19 +157,36 @@ def simulate(
     again += ["--trials", str(trials), "--seed", str(seed)]
     again += ["--encoding", encoding] if encoding != "utf-8" else []
     again += ["--exclude-protected"] if exclude_protected else []
-    play(
-        setup,
+    again += [] if stream is None else ["--stream" if stream else "--no-stream"]
+    about: dict[str, Any] = {
+        "trials": trials,
+        "output": output,
+        "title": shown_name(table),
+        "target": f"{label} = {place.positive}",
+        "protected": protected,
+        "command": shlex.join(again),
+    }
+    if setup is not None and place.data is not None:
+        play(
+            setup, methods, jobs=jobs, digest=place.data.digest, notes=place.data.notes, savings=True, **about
+        )
+        return
+    from fairask.cli._simulate_place import play_streamed
+
+    assert place.streamed is not None
+    play_streamed(
+        place.streamed,
         methods,
-        trials=trials,
-        jobs=jobs,
-        output=output,
-        title=table.name,
-        target=f"{label} = {data.positive}",
-        protected=protected,
-        command=shlex.join(again),
-        digest=data.digest,
-        notes=data.notes,
-        savings=True,
+        metric=metric,
+        tolerance=tolerance,
+        budget=budget,
+        batch=batch,
+        seed=seed,
+        audit=kept,
+        baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
+        blind=exclude_protected,
+        stop=rule,
+        **about,
     )
 
 

@@ -44,7 +44,11 @@ def _say(as_json: bool, data: dict[str, Any], words: str) -> None:
 @study_commands.command("new")
 def new(
     pool: Annotated[
-        Path, typer.Argument(help="The unlabelled rows: CSV, TSV, Parquet or Label Studio's JSON.")
+        str,
+        typer.Argument(
+            help="The unlabelled rows: CSV, TSV, Parquet or Label Studio's JSON; a folder of Parquet files, "
+            "or a URL of Parquet (s3://...)."
+        ),
     ],
     protected: Annotated[str, typer.Option(help="Column of the protected attribute.")],
     classes: Annotated[str, typer.Option(help="The two answers, the positive one last: bad,good")] = "0,1",
@@ -65,15 +69,24 @@ def new(
     show_protected: Annotated[bool, typer.Option("--show-protected", help="Annotators see it.")] = False,
     use_protected: Annotated[bool, typer.Option("--use-protected", help="The model may use it.")] = False,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same first rows.")] = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--copy",
+            help="Leave the pool where it is, or copy it; default copy, but a URL or a large one stays.",
+        ),
+    ] = None,
     to: Annotated[
         str | None, typer.Option(help="Folder or postgresql:// URL; default the pool's name.")
     ] = None,
     as_json: _Json = False,
 ) -> None:
     """Make a study of a table of unlabelled rows."""
-    from fairask.study import Study, StudyError, read_pool
+    from fairask.cli._passes import passes
+    from fairask.pools._places import name_of
+    from fairask.study import PoolReference, Study, StudyError, choose_pool
 
-    target = to or pool.stem
+    target = to or name_of(pool)
     given: dict[str, Any] = {} if budget is None else {"budget": budget}
     dictionary = None
     if words is not None:
@@ -81,26 +94,29 @@ def new(
             dictionary = json.loads(words.read_text("utf-8"))
         except ValueError as error:
             raise StudyError(f"{words.name} is no JSON ({error}); see docs/study.md") from error
-    with Study.create(
-        target,
-        read_pool(pool),
-        protected=protected,
-        who=_me(None),
-        classes=tuple(name.strip() for name in classes.split(",")),
-        question=question,
-        tolerance=tolerance,
-        metric=metric,
-        strategy=strategy,
-        batch_size=batch,
-        overlap=overlap,
-        lease_seconds=lease,
-        show_protected=show_protected,
-        use_protected=use_protected,
-        hide=hide or [],
-        words=dictionary,
-        random_state=seed,
-        **given,
-    ) as study:
+    with passes(quiet=as_json) as progress:
+        table = choose_pool(pool, stream, progress=progress)
+        made = Study.create(
+            target,
+            table,
+            protected=protected,
+            who=_me(None),
+            classes=tuple(name.strip() for name in classes.split(",")),
+            question=question,
+            tolerance=tolerance,
+            metric=metric,
+            strategy=strategy,
+            batch_size=batch,
+            overlap=overlap,
+            lease_seconds=lease,
+            show_protected=show_protected,
+            use_protected=use_protected,
+            hide=hide or [],
+            words=dictionary,
+            random_state=seed,
+            **given,
+        )
+    with made as study:
         config = study.config
         only_shown = [column.name for column in config.columns if column.role == "shown"]
         sizes = ", ".join(f"{g['group']} {g['pool']:,}" for g in study.status()["groups"])
@@ -109,8 +125,18 @@ def new(
             lines.append(
                 f"Shown but not learned from (too many different values): {', '.join(only_shown[:10])}"
             )
+        streamed = isinstance(table, PoolReference)
+        if streamed:
+            files = f"{len(table.files):,} file{'s' if len(table.files) > 1 else ''}"
+            lines.append(
+                f"The pool stays at {table.uri} ({files}, {sum(f.bytes for f in table.files):,} bytes): "
+                "keep it there, unchanged"
+            )
+        else:
+            lines.append("The pool was copied into the study")
         lines.append(f"Next: fairask ask {target}    or    fairask studio {target}")
-        _say(as_json, {"study": target, "config": config.to_dict()}, "\n".join(lines))
+        data = {"study": target, "streamed": streamed, "config": config.to_dict()}
+        _say(as_json, data, "\n".join(lines))
 
 
 @study_commands.command("ask")
@@ -123,14 +149,21 @@ def ask(
     pending: Annotated[
         bool, typer.Option("--pending", help="Write again what you hold, ask nothing new.")
     ] = False,
+    pool: Annotated[
+        str | None, typer.Option(help="Where the pool is now, if it was not copied and has moved.")
+    ] = None,
     who: _Who = None,
     as_json: _Json = False,
 ) -> None:
     """Choose the rows to label next and write them to a file with an empty label column."""
+    from fairask.cli._passes import passes
+    from fairask.study import Study
     from fairask.study._files import write_rows
 
-    with _opened(study) as opened:
+    with passes(quiet=as_json) as progress, Study.open(study, pool=pool, progress=progress) as opened:
         rows = opened.pending(_me(who)) if pending else opened.ask(n, _me(who))
+        if pool is not None:
+            opened.relocate(_me(who))
         path = out or Path(f"batch-{opened.state().batches}.csv")
         if rows:
             write_rows(path, [(row, opened.row(row)) for row in rows], opened.config)

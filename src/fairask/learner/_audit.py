@@ -31,18 +31,17 @@ def decision_probability(model: Any, X: Any, groups: Any) -> Float:
 
 
 class ModelAudit:
-    """An audit of one version of a learner's model over the rest of its pool.
+    """An audit of one version of a learner's model over the rest of its pool, of any kind.
 
     It asks and tells like the learner, in the learner's classes, and is void once the model changes.
     """
 
     def __init__(self, learner: FairActiveLearner, budget: int, delta: float, looks: int) -> None:
-        groups = np.array([*learner.groups_, None], dtype=object)[:-1][learner._codes]
         taken = np.array([entry.index for entry in learner._log.entries], dtype=np.int64)
         self.classes, self.version = learner.classes, learner._log.version
-        self.audit = Audit(
-            decision_probability(learner.current_model(), learner.X, groups),
-            groups,
+        self.audit = Audit.of_pool(
+            learner._pool,
+            learner.current_model(),
             metric=learner.metric,
             alpha=learner.tolerance,
             delta=delta,

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from fairask._blas import small_problem
 from fairask.metrics import Float, Int
 from fairask.oracle._logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
 
@@ -138,15 +139,16 @@ class LogisticLearner:
         start = None
         if starts is not None:
             start = LogisticFit(np.array([r.beta for r in starts]), np.array([r.inverse for r in starts]))
-        fit = solve_logistic(
-            self.X1,
-            (costs < 0).astype(np.float64),
-            np.abs(costs) + 1e-12,
-            ridge=self.ridge,
-            start=start,
-            X1_single=self.X1_single,
-        )
-        beta, scores = fit.beta, fit.beta @ self.X1.T
+        with small_problem(len(costs) * self.X1.size):
+            fit = solve_logistic(
+                self.X1,
+                (costs < 0).astype(np.float64),
+                np.abs(costs) + 1e-12,
+                ridge=self.ridge,
+                start=start,
+                X1_single=self.X1_single,
+            )
+            beta, scores = fit.beta, fit.beta @ self.X1.T
         if self.shift:
             shift = best_shift(scores, costs)
             beta[:, -1] -= shift

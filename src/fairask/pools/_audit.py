@@ -45,7 +45,8 @@ def audit_order(pool: AnyPool, model: Any, budget: int, seed: int) -> AuditOrder
     """Sizes of the strata (group, decision) and at most ``budget`` rows of each, in random order.
 
     An audit asks for the next rows of each stratum's queue; it never needs more than its budget of any.
-    Two passes: one counts, one reads only blocks that hold a queued row.
+    Two passes: one counts, one reads only blocks that hold a queued row. The decisions of a randomised
+    model are drawn once, by the seed.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def audit_order(pool: AnyPool, model: Any, budget: int, seed: int) -> AuditOrder
     """
     if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
         raise ValueError(f"budget={budget!r} must be a whole number, 1 or more")
-    cells = pool.by_decision(model)
+    cells = pool.by_decision(model, seed)
     sizes = np.zeros(2 * pool.n_groups, dtype=np.int64)
     stratum = 2 * cells.groups + cells.patterns[0]
     sizes[stratum] = cells.counts

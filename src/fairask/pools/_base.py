@@ -16,8 +16,10 @@ from fairask.pools._cells import CellIndex, Cells, patterns_of
 from fairask.pools._codes import code_dtype
 from fairask.pools._rows import nth_left, row_set, within
 from fairask.pools._tasks import (
+    Chance,
     CountCells,
     Decision,
+    DrawnDecision,
     FindRows,
     Group,
     Lowest,
@@ -68,7 +70,7 @@ class AnyPool(Protocol):
         """One cell for each group and pattern of the rules' predictions, up to complement."""
         ...
 
-    def by_decision(self, model: Any) -> Cells:
+    def by_decision(self, model: Any, seed: int = 0) -> Cells:
         """One cell for each group and decision of one model."""
         ...
 
@@ -188,13 +190,17 @@ class BlockPool(ABC):
         code_dtype(len(rules))  # refuses too few and too many
         return self._cells(Predictions(rules), len(rules))
 
-    def by_decision(self, model: Any) -> Cells:
+    def by_decision(self, model: Any, seed: int = 0) -> Cells:
         """One cell for each group and decision of one model: what an audit draws from.
 
         Parameters
         ----------
-        model : object with ``decide`` or ``predict``
-            Its decisions must depend on a row's features alone; ``predict`` gives 1 for a positive one.
+        model : fair oracle, or object with ``decide``, ``predict`` or ``chance``
+            Its decisions must depend on a row's features alone; ``predict`` gives 1 for a positive one,
+            ``chance`` the probability of one.
+        seed : int
+            A fair oracle that mixes several rules is randomised: its decisions are drawn once, by this seed
+            and the row's number.
 
         Examples
         --------
@@ -205,10 +211,7 @@ class BlockPool(ABC):
         >>> cells.groups.tolist(), cells.patterns.tolist(), cells.counts.tolist()
         ([0, 0, 1], [[False, True, True]], [1, 1, 1])
         """
-        if not hasattr(model, "decide") and not hasattr(model, "predict"):
-            raise TypeError(f"model must have decide() or predict(), got {type(model).__name__}")
-        rule = model if hasattr(model, "decide") else FittedRule(model)
-        cells = self._cells(Decision(rule), 2)
+        cells = self._cells(_decision(model, seed), 2)
         return Cells(cells.counts, cells.groups, cells.patterns[1:], cells.finder)
 
     def lowest(self, score: Callable[..., Float], n: int, seed: int) -> Int:
@@ -236,14 +239,14 @@ class BlockPool(ABC):
 
     def _cells(self, coder: Any, k: int) -> Cells:
         found = self._run(
-            CountCells(coder, self.n_groups, keep=self._keeps(k)),
+            CountCells(coder, self.n_groups, keep=self._keeps(k), features=self._keeps_features()),
             dict.fromkeys(range(self.n_blocks)),
             "counting",
         )
         if not found:
             raise ValueError("the pool has no rows")
-        index = CellIndex([counts for counts, _ in found.values()])
-        kept = {block: keys for block, (_, keys) in found.items()}
+        index = CellIndex([part.counts for part in found.values()])
+        kept = {block: (part.keys, part.features) for block, part in found.items()}
         total = index.total
 
         def finder(cells: Int, ranks: Int) -> Int:
@@ -256,13 +259,17 @@ class BlockPool(ABC):
             for block in np.unique(where).tolist():
                 at = where == block
                 groups, codes, rank = total.groups[cells[at]], total.codes[cells[at]], within_block[at]
-                if (keys := kept[block]) is None:
+                keys, features = kept[block]
+                if keys is None:
                     jobs[block] = (groups, codes, rank)
                     continue
                 start, stop = self._span(block)
                 wanted = groups.astype(np.uint64) * np.uint64(1 << (k - 1)) + codes
                 out = within(self.excluded, start, stop)
-                rows[at] = start + find_kept(keys, out, wanted.astype(keys.dtype), rank)
+                inside = find_kept(keys, out, wanted.astype(keys.dtype), rank)
+                rows[at] = start + inside
+                if features:
+                    self._take_note(start, inside, groups, features)
             for block, found_rows in self._find(coder, jobs).items():
                 rows[where == block] = found_rows
             return rows
@@ -273,5 +280,26 @@ class BlockPool(ABC):
         """Whether keys are kept from counting to finding, or computed again for blocks drawn from."""
         return bool(self.n_rows * np.min_scalar_type((self.n_groups << (k - 1)) - 1).itemsize <= MOST_KEPT)
 
+    def _keeps_features(self) -> bool:
+        """Whether features are kept as well, so that no block is read again for those of drawn rows."""
+        return False
+
+    def _take_note(self, start: int, inside: Int, groups: Int, features: list[Any]) -> None:
+        """Take the features of drawn rows of a block, by their places in it; for pools that keep them."""
+        raise NotImplementedError(f"{type(self).__name__} keeps features and does not take note of them")
+
     def _find(self, coder: Any, jobs: Mapping[int, Any]) -> dict[int, Int]:
         return {b: f.rows for b, f in self._run(FindRows(coder), jobs, "drawing").items()}
+
+
+def _decision(model: Any, seed: int) -> Chance | Decision | DrawnDecision:
+    """What sorts rows by the decision of a model."""
+    if hasattr(model, "chance"):
+        return Chance(model, seed)
+    if hasattr(model, "members_"):
+        used = [(rule, w) for rule, w in zip(model.members_, model.weights_, strict=True) if w > 0]
+        rules, weights = zip(*used, strict=True)
+        return Decision(rules[0]) if len(rules) == 1 else DrawnDecision(rules, weights, seed)
+    if not hasattr(model, "decide") and not hasattr(model, "predict"):
+        raise TypeError(f"model must have decide() or predict(), got {type(model).__name__}")
+    return Decision(model if hasattr(model, "decide") else FittedRule(model))

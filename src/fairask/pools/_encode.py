@@ -34,7 +34,8 @@ class Number:
 
     def write(self, column: Any, out: Single) -> None:
         """Write this column's feature into ``out`` of shape (1, rows)."""
-        if column.null_count:
+        # A float stays what it is: a feature must not depend on whether its block has missing values.
+        if column.null_count and not optional("pyarrow", "parquet").types.is_floating(column.type):
             column = optional("pyarrow.compute", "parquet").cast(column, "float64")
         values = column.to_numpy(zero_copy_only=False)
         feature = out[0]

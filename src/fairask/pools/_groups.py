@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,7 @@ class GroupColumns:
     --------
     >>> import pyarrow as pa
     >>> batch = pa.record_batch({"sex": ["m", "f", "m"]})
-    >>> groups = GroupColumns.of(["sex"], GroupColumns.distinct(batch, ["sex"]))
+    >>> groups = GroupColumns.of(["sex"], GroupColumns.counted(batch, ["sex"]))
     >>> groups.values, groups.codes(batch).tolist()
     (('f', 'm'), [1, 0, 1])
     """
@@ -49,10 +50,11 @@ class GroupColumns:
         return cls(tuple(columns), tuple(encode_groups(distinct, "protected")[0]))
 
     @staticmethod
-    def distinct(batch: Any, columns: Sequence[str]) -> set[Any]:
-        """Groups that occur in a record batch."""
+    def counted(batch: Any, columns: Sequence[str]) -> Counter[Any]:
+        """Groups that occur in a record batch, with their rows."""
         values, codes = _joint(batch, columns)
-        return {values[code] for code in np.unique(codes)}
+        found, rows = np.unique(codes, return_counts=True)
+        return Counter({values[code]: int(n) for code, n in zip(found, rows, strict=True)})
 
     def codes(self, batch: Any) -> NDArray[Any]:
         """Group code of each row of a record batch, in the smallest unsigned type."""

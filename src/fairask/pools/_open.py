@@ -21,7 +21,7 @@ from fairask.pools._runners import ProgressCallback, Threads, tracked
 from fairask.pools._streamed import StreamedPool, as_block
 from fairask.pools._survey import Survey, is_number, is_text, survey
 
-__all__ = ["PREPROCESS", "open_pool"]
+__all__ = ["PREPROCESS", "Look", "open_pool"]
 
 #: What may be done to columns before they are features.
 PREPROCESS = ("standardize", "none")
@@ -109,7 +109,7 @@ def open_pool(
         )
     features = _features(table.schema, names, columns, drop)
     fit = encoder is None and preprocess == "standardize"
-    look = _Look(runner, table, progress)
+    look = Look(runner, table, progress)
     if encoder is None and preprocess == "none":
         encoder = plain_encoder(table.schema, features)
     whole, sizes = Survey(), table.sizes
@@ -165,16 +165,22 @@ def _features(
     return features
 
 
-class _Look:
+class Look:
     """Surveys of all blocks, or of some."""
 
-    def __init__(self, runner: Any, table: Any, progress: ProgressCallback | None) -> None:
-        self.runner, self.table, self.progress = runner, table, progress
+    def __init__(
+        self,
+        runner: Any,
+        table: Any,
+        progress: ProgressCallback | None,
+        most_levels: int | None = None,
+    ) -> None:
+        self.runner, self.table, self.progress, self.most_levels = runner, table, progress, most_levels
 
     def all(self, features: list[str], protected: list[str]) -> tuple[Survey, list[int]]:
         """Findings on all blocks, and the rows of each."""
         parts = self._run(None, features, protected, "first pass")
-        total = Survey()
+        total = Survey(most_levels=self.most_levels)
         for part in parts:
             total.add(part)
         return total, [part.n_rows for part in parts]
@@ -198,11 +204,11 @@ class _Look:
         where = range(len(blocks)) if chosen is None else chosen
         sizes = [0] * len(blocks) if self.table.sizes is None else self.table.sizes
         results = self.runner.run(
-            _survey_block, (columns, features, protected), [(blocks[b],) for b in where]
+            _survey_block, (columns, features, protected, self.most_levels), [(blocks[b],) for b in where]
         )
         return list(tracked(results, [sizes[b] for b in where], stage, self.progress).values())
 
 
-def _survey_block(shared: tuple[list[str], list[str], list[str]], block: Any) -> Survey:
-    columns, features, protected = shared
-    return survey(as_block(block).batches(columns), features, protected)
+def _survey_block(shared: tuple[list[str], list[str], list[str], int | None], block: Any) -> Survey:
+    columns, features, protected, most_levels = shared
+    return survey(as_block(block).batches(columns), features, protected, most_levels)

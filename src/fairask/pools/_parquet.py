@@ -5,18 +5,41 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fairask.pools._extras import optional
+from fairask.pools._places import find_filesystem
 
-__all__ = ["ParquetBlock", "ParquetFiles", "open_parquet"]
+__all__ = ["FileRecord", "ParquetBlock", "ParquetFiles", "open_parquet"]
 
 #: Small row groups next to each other form one block of about this many rows.
 _BLOCK = 1 << 18
 #: Most rows, and about how many values, decoded at a time: enough to decode fast, few enough to hold.
 _BATCH = 1 << 18
 _VALUES = 1 << 23
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """A file as it was found.
+
+    Attributes
+    ----------
+    name : str
+        Its path within the folder; empty for a file by itself.
+    bytes, rows : int
+    digest : str
+        The sha256 of its footer, which holds the place, size and, as a rule, least and largest value of
+        every column of every row group.
+    """
+
+    name: str
+    bytes: int
+    rows: int
+    digest: str
 
 
 class ParquetBlock:
@@ -59,33 +82,28 @@ class ParquetBlock:
 
 
 class ParquetFiles:
-    """Blocks of a Parquet file or folder, their sizes, the schema and a digest of the footers."""
+    """Blocks of a Parquet file or folder, their sizes, the schema, the files and a digest of the footers."""
 
-    def __init__(self, blocks: list[ParquetBlock], sizes: list[int], schema: Any, digest: str) -> None:
+    def __init__(
+        self,
+        blocks: list[ParquetBlock],
+        sizes: list[int],
+        schema: Any,
+        digest: str,
+        files: list[tuple[str, str, int]],
+        filesystem: Any,
+    ) -> None:
         self.blocks, self.sizes, self.schema, self.digest = blocks, sizes, schema, digest
+        self._files, self._filesystem = files, filesystem
 
     def select(self, columns: Sequence[str]) -> list[ParquetBlock]:
         """The blocks; each reads only the columns it is asked for."""
         return self.blocks
 
-
-def _filesystem(source: str, storage_options: dict[str, Any] | None) -> tuple[Any, str]:
-    """The filesystem of a path or URL, and the path on it."""
-    fs = optional("pyarrow.fs", "parquet")
-    if "://" not in source:
-        return fs.LocalFileSystem(), str(Path(source).expanduser())
-    if not storage_options:
-        try:
-            filesystem, path = fs.FileSystem.from_uri(source)
-            return filesystem, path
-        except (ValueError, NotImplementedError):  # a scheme that pyarrow leaves to fsspec
-            pass
-    fsspec = optional("fsspec.core", "parquet")
-    try:
-        inner, path = fsspec.url_to_fs(source, **(storage_options or {}))
-    except (ValueError, ImportError) as error:
-        raise ValueError(f"{source!r} cannot be opened: {error}") from error
-    return fs.PyFileSystem(fs.FSSpecHandler(inner)), path
+    def records(self) -> list[FileRecord]:
+        """What tells each file from another one of its name; reads their last bytes."""
+        with ThreadPoolExecutor(16) as threads:
+            return list(threads.map(lambda file: _record(self._filesystem, *file), self._files))
 
 
 def open_parquet(
@@ -105,31 +123,70 @@ def open_parquet(
     ds, fs = optional("pyarrow.dataset", "parquet"), optional("pyarrow.fs", "parquet")
     name = os.fspath(source)
     if filesystem is None:
-        filesystem, path = _filesystem(name, storage_options)
+        filesystem, path = find_filesystem(name, storage_options)
     else:
         path = name
         if not isinstance(filesystem, fs.FileSystem):
             filesystem = fs.PyFileSystem(fs.FSSpecHandler(filesystem))
-    if filesystem.get_file_info(path).type == fs.FileType.NotFound:
+    try:
+        found = filesystem.get_file_info(path).type
+    except OSError as error:
+        raise ValueError(f"{name!r} cannot be reached: {_first_line(error)}") from error
+    if found == fs.FileType.NotFound:
         raise FileNotFoundError(f"no file or folder {name!r}")
     try:
         dataset = ds.dataset(path, filesystem=filesystem, format="parquet", partitioning="hive")
         fragments = sorted(dataset.get_fragments(), key=lambda fragment: fragment.path)
         if not fragments:
             raise ValueError("it has no Parquet files")
-        blocks, sizes, digest = [], [], hashlib.sha256()
+        _check_schemas(fragments)
+        blocks, sizes, files, digest = [], [], [], hashlib.sha256()
         for fragment in fragments:
             metadata = fragment.metadata
             constants = ds.get_partition_keys(fragment.partition_expression)
             rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
             bytes_ = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
             digest.update(repr((Path(fragment.path).name, rows, bytes_, sorted(constants.items()))).encode())
+            # A file by itself is known by its content alone: it may have another name elsewhere.
+            inside = fragment.path.removeprefix(path.rstrip("/")).lstrip("/")
+            files.append((fragment.path, inside, sum(rows)))
             for row_groups in _runs(rows):
                 blocks.append(ParquetBlock(fragment.path, filesystem, row_groups, constants, metadata))
                 sizes.append(sum(rows[i] for i in row_groups))
     except (ValueError, OSError) as error:
-        raise ValueError(f"{name!r} cannot be read as Parquet: {error}") from error
-    return ParquetFiles(blocks, sizes, dataset.schema, digest.hexdigest())
+        raise ValueError(f"{name!r} cannot be read as Parquet: {_first_line(error)}") from error
+    return ParquetFiles(blocks, sizes, dataset.schema, digest.hexdigest(), files, filesystem)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _check_schemas(fragments: Sequence[Any]) -> None:
+    """Refuse files whose columns are not those of the first one: a row must mean the same everywhere."""
+    first = _types(fragments[0])
+    for fragment in fragments[1:]:
+        here = _types(fragment)
+        if here == first:
+            continue
+        a, b = (PurePosixPath(f.path).name for f in (fragments[0], fragment))
+        for column in first | here:
+            if here.get(column) != first.get(column):
+                has = [f"has type {t[column]}" if column in t else "is not there" for t in (first, here)]
+                raise ValueError(f"its files differ: column {column!r} {has[0]} in {a} and {has[1]} in {b}")
+
+
+def _types(fragment: Any) -> dict[str, str]:
+    return {field.name: str(field.type) for field in fragment.physical_schema}
+
+
+def _record(filesystem: Any, path: str, name: str, rows: int) -> FileRecord:
+    with filesystem.open_input_file(path) as file:
+        size = file.size()
+        # The last eight bytes of a Parquet file are the footer's length and a mark.
+        length = int.from_bytes(file.read_at(8, size - 8)[:4], "little")
+        footer = file.read_at(length + 8, size - length - 8)
+    return FileRecord(name, size, rows, hashlib.sha256(footer).hexdigest())
 
 
 def _runs(rows: Sequence[int]) -> Iterator[list[int]]:

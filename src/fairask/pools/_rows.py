@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.metrics import Int
 
-__all__ = ["nth_left", "row_set", "tie_breakers", "within"]
+__all__ = ["nth_left", "row_set", "tie_breakers", "uniforms", "within"]
 
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -69,6 +69,18 @@ def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:
     with np.errstate(over="ignore"):
         z: Any = rows.astype(np.uint64) + _mix(np.uint64(seed))
         return np.asarray(_mix(z), dtype=np.uint64)
+
+
+def uniforms(rows: Int, seed: int) -> NDArray[np.float64]:
+    """One number in [0, 1) a row that depends on its row number and the seed alone.
+
+    Examples
+    --------
+    >>> whole, part = uniforms(np.arange(4), 7), uniforms(np.arange(2, 4), 7)
+    >>> bool((whole[2:] == part).all()), bool((whole < 1).all())
+    (True, True)
+    """
+    return np.asarray((tie_breakers(rows, seed) >> np.uint64(11)) * 2.0**-53)
 
 
 def _mix(z: Any) -> Any:

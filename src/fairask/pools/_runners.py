@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -11,7 +10,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from fairask._blas import single_blas
 
 __all__ = ["Progress", "ProgressCallback", "Threads", "cores", "tracked"]
 
@@ -46,32 +45,6 @@ ProgressCallback = Callable[[Progress], None]
 def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _SingleBlas:
-    """Keeps BLAS to one thread while any pass is under way; passes may overlap, in a server say."""
-
-    def __init__(self) -> None:
-        self._lock, self._depth = threading.Lock(), 0
-        self._controller: Any = None
-        self._limit: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._depth == 0:
-                # Looking for the loaded BLAS takes longer than a small pool's round: once is enough.
-                self._controller = self._controller or ThreadpoolController()
-                self._limit = self._controller.limit(limits=1, user_api="blas")
-            self._depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
-                self._limit.restore_original_limits()
-
-
-_single_blas = _SingleBlas()
 
 
 def tracked(
@@ -121,7 +94,7 @@ class Threads:
         workers = min(self.workers, len(calls)) if threads else 1
         # One thread a block beats all threads on one block: nothing waits within a block. A stranger's
         # estimator, which is not run in threads, may use all of them.
-        with _single_blas if threads else nullcontext():
+        with single_blas if threads else nullcontext():
             if workers > 1:
                 yield from _in_threads(function, shared, calls, workers)
                 return

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairask.metrics import Int
+from fairask.pools import _base
 from fairask.pools._array import Pool
 from fairask.pools._base import BlockPool
 from fairask.pools._encode import Encoder
@@ -77,6 +78,23 @@ def _raw_rows(columns: list[str], block: Any, first: int, rows: Int) -> Any:
     return pa.concat_tables(parts, promote_options="permissive")
 
 
+class Layout:
+    """Rows of each block, and the first row of each; a table that is opened late is asked when needed."""
+
+    def __init__(self, table: Any, sizes: Sequence[int] | None) -> None:
+        self._table, self._given = table, sizes
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Rows of each block."""
+        return list(self._table.sizes if self._given is None else self._given)
+
+    @cached_property
+    def starts(self) -> Int:
+        """First row of each block, and the number of all rows."""
+        return np.concatenate([[0], np.cumsum(np.asarray(self.sizes, dtype=np.int64))])
+
+
 class StreamedPool(BlockPool):
     """Rows that stay where they are; made by :func:`open_pool`.
 
@@ -92,16 +110,17 @@ class StreamedPool(BlockPool):
     def __init__(
         self,
         table: Any,
-        sizes: Sequence[int],
+        sizes: Sequence[int] | None,
         runner: Any,
         encoder: Encoder,
         protected: GroupColumns,
         progress: ProgressCallback | None = None,
+        n_rows: int | None = None,
     ) -> None:
-        self._table, self._sizes, self._runner = table, list(sizes), runner
-        self._starts = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))])
+        self._table, self._runner, self._layout = table, runner, Layout(table, sizes)
         self.encoder, self.protected, self.progress = encoder, protected, progress
-        self.n_rows, self.n_groups = int(self._starts[-1]), len(protected.values)
+        self.n_rows = int(self._starts[-1]) if n_rows is None else n_rows
+        self.n_groups = len(protected.values)
         self.group_values = list(protected.values)
         self.column_names = list(table.schema.names)
         self.excluded = np.zeros(0, dtype=np.int64)
@@ -112,6 +131,14 @@ class StreamedPool(BlockPool):
             f"<StreamedPool {self.n_rows:,} rows in {self.n_blocks:,} blocks, "
             f"{len(self.feature_names)} features; preprocessing fitted on {self.encoder.fitted_on}>"
         )
+
+    @property
+    def _sizes(self) -> list[int]:
+        return self._layout.sizes
+
+    @property
+    def _starts(self) -> Int:
+        return self._layout.starts
 
     @property
     def feature_names(self) -> list[str]:
@@ -175,6 +202,27 @@ class StreamedPool(BlockPool):
         position = np.searchsorted(np.unique(wanted), wanted)
         return table.take(position).select(names)
 
+    def remember(self, rows: ArrayLike, table: Any) -> None:
+        """Take rows that are at hand, as :meth:`table` gives them, so that they need not be fetched again.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> from fairask.pools import open_pool
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pq.write_table(pa.table({"age": [20, 30], "sex": ["f", "m"]}), f"{folder}/p.parquet")
+        ...     pool = open_pool(f"{folder}/p.parquet", "sex")
+        ...     pool.remember([1], pool.table([1]))
+        >>> pool.take([1]).tolist()
+        [[1.0]]
+        """
+        at = np.asarray(rows, dtype=np.int64)
+        if not len(at):
+            return
+        batch = table.combine_chunks().to_batches()[0]
+        X, groups = np.ascontiguousarray(self.encoder(batch)), self.protected.codes(batch)
+        self._known.update({int(r): (x, int(g)) for r, x, g in zip(at, X, groups, strict=True)})
+
     def in_memory(self) -> Pool:
         """The same rows as arrays, for strategies that must see all of them at once."""
         parts = self._run(Fetch(), {b: self._rows_of(b) for b in range(self.n_blocks)}, "reading")
@@ -193,6 +241,19 @@ class StreamedPool(BlockPool):
         # A worker's keys stay on the worker, and are gone with the task.
         return bool(self._runner.local) and super()._keeps(k)
 
+    def _keeps_features(self) -> bool:
+        size = 4 * self.n_rows * len(self.feature_names)
+        return bool(self._runner.local) and size <= _base.MOST_KEPT
+
+    def _take_note(self, start: int, inside: Int, groups: Int, features: list[Any]) -> None:
+        ends = np.cumsum([len(part) for part in features])
+        which = np.searchsorted(ends, inside, side="right")
+        fresh = {}
+        for at, part, group in zip(inside.tolist(), which.tolist(), groups.tolist(), strict=True):
+            X = features[part]
+            fresh[start + at] = (np.array(X[at - int(ends[part]) + len(X)]), int(group))
+        self._remember(fresh)
+
     def _rows_of(self, block: int) -> Int:
         return np.arange(self._starts[block], self._starts[block + 1])
 
@@ -208,7 +269,7 @@ class StreamedPool(BlockPool):
         """Features and groups of at least these rows, by row number."""
         wanted = np.unique(np.asarray(rows, dtype=np.int64))
         new = np.array([row for row in wanted.tolist() if row not in self._known], dtype=np.int64)
-        found = self._run(Fetch(), self._by_block(new), "fetching")
+        found = self._run(Fetch(), self._by_block(new), "fetching") if len(new) else {}
         fresh = _by_row(found.values())
         known = {**{row: self._known[row] for row in wanted.tolist() if row in self._known}, **fresh}
         self._remember(fresh)

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from fairask.metrics import Float, Int
 from fairask.pools._cells import BlockCounts, cell_keys, count_block, merge_counts
 from fairask.pools._codes import decisions, pattern_codes, thread_safe, to_travel
-from fairask.pools._rows import tie_breakers, within
+from fairask.pools._rows import tie_breakers, uniforms, within
 
 __all__ = [
+    "Chance",
     "Chunk",
     "CountCells",
     "Decision",
+    "DrawnDecision",
     "Fetch",
     "FindRows",
     "Found",
@@ -116,13 +118,66 @@ class Decision:
         return np.asarray(decisions([self.rule], chunk.X, chunk.groups)[0], dtype=np.uint8)
 
 
+class Chance:
+    """One cell for each group and decision of a model that says how probable a positive one is.
+
+    The decision is drawn once for each row, by its number and the seed; 0 and 1 are certain.
+    """
+
+    needs_features, k = True, 2
+
+    def __init__(self, model: Any, seed: int) -> None:
+        self.model, self.seed, self.threads = model, seed, bool(getattr(model, "threads", False))
+
+    def codes(self, chunk: Chunk) -> NDArray[Any]:
+        """See :class:`Coder`."""
+        chance = np.asarray(self.model.chance(chunk.X), dtype=np.float64)
+        rows = np.arange(chunk.first, chunk.first + len(chance))
+        return np.asarray(uniforms(rows, self.seed) < chance, dtype=np.uint8)
+
+
+class DrawnDecision:
+    """One cell for each group and decision of a mixture of rules, drawn once for each row.
+
+    Rule i has the probability ``weights[i]``. The draw depends on the row's number and the seed alone.
+    """
+
+    needs_features, k = True, 2
+
+    def __init__(self, rules: Sequence[Any], weights: Sequence[float], seed: int) -> None:
+        self.rules, self.weights, self.seed = to_travel(rules), [float(w) for w in weights], seed
+        self.threads = thread_safe(self.rules)
+
+    def codes(self, chunk: Chunk) -> NDArray[Any]:
+        """See :class:`Coder`."""
+        said = decisions(self.rules, chunk.X, chunk.groups)
+        chance = np.zeros(said.shape[1])
+        # Added up rule by rule: a product could round differently in a block of another shape.
+        for weight, one in zip(self.weights, said, strict=True):
+            chance += weight * one
+        drawn = uniforms(np.arange(chunk.first, chunk.first + len(chance)), self.seed) < chance
+        return np.asarray(drawn | said.all(axis=0), dtype=np.uint8)
+
+
+class Counted(NamedTuple):
+    """Counts of a block, and what is kept of it until rows are drawn: keys, and features by chunk."""
+
+    counts: BlockCounts
+    keys: NDArray[Any] | None
+    features: list[Any]
+
+
 @dataclass(frozen=True)
 class CountCells:
-    """Count the available rows in each cell of a block; with ``keep``, also return the rows' keys."""
+    """Count the available rows in each cell of a block; with ``keep``, also return the rows' keys.
+
+    With ``features``, the features that the coder read come along too, where blocks are in this process.
+    """
 
     coder: Any
     n_groups: int
     keep: bool = False
+    features: bool = False
 
     @property
     def needs_features(self) -> bool:
@@ -134,11 +189,9 @@ class CountCells:
         """Whether blocks may be worked on at the same time in one process."""
         return bool(self.coder.threads)
 
-    def __call__(
-        self, chunks: Iterable[Chunk], excluded: Int, job: Any
-    ) -> tuple[BlockCounts, NDArray[Any] | None]:
+    def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: Any) -> Counted:
         """Work on one block; ``excluded`` are row numbers."""
-        parts, kept, k = [], [], self.coder.k
+        parts, kept, features, k = [], [], [], self.coder.k
         for chunk in chunks:
             codes = self.coder.codes(chunk)
             keys = cell_keys(codes, chunk.groups, self.n_groups, k)
@@ -150,11 +203,13 @@ class CountCells:
                 parts.append(BlockCounts(less.groups, less.codes, -less.counts))
             if self.keep and keys is not None:
                 kept.append(keys)
+                if self.features and self.needs_features:
+                    features.append(chunk.X)
         if not parts:
             none = np.zeros(0, dtype=np.int64)
-            return BlockCounts(none, none.astype(np.uint64), none), None
+            return Counted(BlockCounts(none, none.astype(np.uint64), none), None, [])
         total = parts[0] if len(parts) == 1 else merge_counts(parts)[0]
-        return total, np.concatenate(kept) if kept else None
+        return Counted(total, np.concatenate(kept) if kept else None, features)
 
 
 class Found(NamedTuple):

@@ -6,7 +6,9 @@ try:
     from fairask.study._export import export, load_model
     from fairask.study._people import People
     from fairask.study._pool import read_pool
+    from fairask.study._reference import PoolReference, refer
     from fairask.study._repair import Repair
+    from fairask.study._source import choose_pool
     from fairask.study._study import Receipt, Study
 except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
     message = f"studies need {error.name}: pip install 'fairask[studio]'"
@@ -17,11 +19,14 @@ __all__ = [
     "Config",
     "NotYoursError",
     "People",
+    "PoolReference",
     "Receipt",
     "Repair",
     "Study",
     "StudyError",
+    "choose_pool",
     "export",
     "load_model",
     "read_pool",
+    "refer",
 ]

@@ -34,7 +34,7 @@ def audit_sample(audit: Audit, trained: FairActiveLearner, now: FairActiveLearne
     return {
         "y": np.array([entry.label for entry in entries], dtype=np.int64),
         "pred": predicted,
-        "groups": [now.groups_[code] for code in now._codes[rows]],
+        "groups": [now.groups_[code] for code in now._pool.groups_of(rows)],
         "indices": rows,
         "trained_on": trained.labelled_indices_,
     }

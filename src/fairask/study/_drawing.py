@@ -41,6 +41,7 @@ def draw(study: Study, n: int | None) -> Query | None:
         "components": [AUDIT] * len(query) if auditing else query.components,
         "pool_sizes": [entry.pool_size for entry in entries],
         "warnings": [str(warning.message) for warning in caught],
+        **study._rows.keep(query.indices.tolist()),
     }
     with study._db.write() as connection:
         # A batch that another process drew meanwhile took rows we counted on: ours is void.
@@ -64,11 +65,18 @@ def ask(study: Study, n: int | None, who: str, seconds: float) -> list[int]:
         raise StudyError(f"n={n} must be 1 or more")
     with study._db.read() as connection:
         before = _queue.held(connection, who, time.time())
-    while True:
-        rows = study.lease(who, len(before) + n, seconds)
-        missing = len(before) + n - len(rows)
-        if missing <= 0 or (study.draw(missing) is None and not _someone_drew(study)):
-            return [row for row in rows if row not in set(before)]
+    rows = before
+    try:
+        while True:
+            rows = study.lease(who, len(before) + n, seconds)
+            missing = len(before) + n - len(rows)
+            if missing <= 0 or (study.draw(missing) is None and not _someone_drew(study)):
+                return [row for row in rows if row not in set(before)]
+    except BaseException:
+        # A long pass was stopped: nobody was told of the rows that were free before it.
+        with study._db.write(durable=False) as connection:
+            _queue.release(connection, who, set(rows) - set(before))
+        raise
 
 
 def _someone_drew(study: Study) -> bool:

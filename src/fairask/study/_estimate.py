@@ -16,6 +16,7 @@ import numpy as np
 
 from fairask.learner import FairActiveLearner
 from fairask.metrics import METRICS, Float
+from fairask.pools import Pool
 
 __all__ = ["estimate", "model_digest", "wilson"]
 
@@ -107,6 +108,14 @@ def _value(rate: dict[str, Any]) -> float:
 
 
 def model_digest(learner: FairActiveLearner) -> str:
-    """A sha256 of what the current model does on the whole pool: equal models, equal digests."""
-    positive = learner.current_model().predict_proba(learner.X)[:, 1]
+    """A sha256 of what the current model does on the whole pool: equal models, equal digests.
+
+    Of a pool that is streamed, on the rows drawn so far: a model is not worth a pass to be recognised.
+    """
+    rows = (
+        learner.X
+        if isinstance(learner._pool, Pool)
+        else learner._pool.take(np.array(list(learner._log.position)))
+    )
+    positive = learner.current_model().predict_proba(rows)[:, 1]
     return hashlib.sha256(np.round(positive, 9).tobytes()).hexdigest()

@@ -16,9 +16,9 @@ __all__ = ["KINDS", "Event", "append", "last_id", "now", "read_after"]
 
 #: What can happen to a study.
 KINDS = (
-    "created",  # the settings and the pool's hash
+    "created",  # the settings and the pool's hash; for a pool that is not copied, where and what it is
     "configured",  # words changed: question, column names
-    "proposed",  # rows drawn, with their propensities
+    "proposed",  # rows drawn, with their propensities; with their cells, if the pool is not copied
     "labelled",
     "skipped",
     "withdrawn",  # somebody took their answer back
@@ -26,6 +26,7 @@ KINDS = (
     "fitted",  # a model on the labels so far, its history entry and digest
     "audit",  # so many labels are drawn to judge the last model and not to train; 0 ends it
     "certified",
+    "relocated",  # the pool, which is not copied, is at another place
 )
 
 

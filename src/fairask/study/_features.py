@@ -15,10 +15,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from fairask.pools import Encoder
+from fairask.pools._encode import Levels
 from fairask.study._config import ColumnInfo, Config
 from fairask.study._errors import StudyError
 
-__all__ = ["feature_columns", "group_values", "make_encoder", "raw_matrix"]
+__all__ = ["feature_columns", "group_values", "make_encoder", "raw_matrix", "standard_encoder"]
 
 MISSING = ""
 
@@ -58,6 +60,45 @@ def make_encoder(columns: Sequence[ColumnInfo]) -> Pipeline:
     parts = [("number", number, numbers), ("text", text, texts)]
     encode = ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)
     return Pipeline([("columns", encode), ("constant", VarianceThreshold())])
+
+
+def standard_encoder(columns: Sequence[ColumnInfo], encoder: Encoder) -> Pipeline:
+    """A streamed pool's encoder in scikit-learn's own classes, to be kept with a model.
+
+    It takes what :func:`raw_matrix` gives. Its steps are fitted on a few made-up rows that have the means,
+    scales and levels found in the pool; features agree up to the rounding of single precision.
+
+    Examples
+    --------
+    >>> from fairask.pools._encode import Levels, Number
+    >>> columns = [ColumnInfo("job", "text"), ColumnInfo("age", "number")]
+    >>> found = Encoder((Number("age", 40.0, 10.0), Levels("job", ("a", "b"))), "all rows")
+    >>> standard_encoder(columns, found).transform(np.array([["b", 50.0]], dtype=object)).tolist()
+    [[1.0, 1.0]]
+    """
+    place = {column.name: i for i, column in enumerate(columns)}
+    texts = [part for part in encoder.parts if isinstance(part, Levels)]
+    numbers = [part for part in encoder.parts if not isinstance(part, Levels)]
+    rows = 2 * max([1, *(len(part.levels) for part in texts)])
+    made_up = np.empty((rows, len(columns)), dtype=object)
+    for number in numbers:
+        made_up[:, place[number.name]] = [number.mean - number.scale, number.mean + number.scale] * (
+            rows // 2
+        )
+    for text in texts:
+        made_up[:, place[text.name]] = [text.levels[i % len(text.levels)] for i in range(rows)]
+    levels = OneHotEncoder(
+        categories=[list(text.levels) for text in texts],
+        drop="first",
+        handle_unknown="ignore",
+        sparse_output=False,
+    )
+    parts = [
+        ("number", make_pipeline(SimpleImputer(), StandardScaler()), [place[part.name] for part in numbers]),
+        ("text", levels, [place[part.name] for part in texts]),
+    ]
+    encode = ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)
+    return Pipeline([("columns", encode)]).fit(made_up)
 
 
 def encode(table: Any, config: Config) -> tuple[NDArray[np.float64], Pipeline]:

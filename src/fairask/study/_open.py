@@ -14,6 +14,7 @@ from fairask.study._config import Config
 from fairask.study._database import Database, is_url
 from fairask.study._errors import StudyError
 from fairask.study._pool import from_parquet, to_parquet
+from fairask.study._reference import PoolReference
 from fairask.study._schema import pool
 from fairask.study._state import State
 
@@ -23,11 +24,15 @@ _PART = 1 << 24
 
 
 def create_store(target: str, table: Any, config: Config, who: str) -> None:
-    """Write the pool and the first event."""
-    data, sha256 = to_parquet(table)
-    settings = {**config.to_dict(), "pool_sha256": sha256}
+    """Write the pool, or the reference to it, and the first event."""
+    data: bytes | None
+    if isinstance(table, PoolReference):
+        data, sha256, more = None, table.sha256, {"pool": table.to_dict()}
+    else:
+        (data, sha256), more = to_parquet(table), {}
+    created = {"config": {**config.to_dict(), "pool_sha256": sha256}, **more}
     if is_url(target):
-        _create_in_database(target, data, settings, who)
+        _create_in_database(target, data, created, who)
         return
     folder = Path(target)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -37,11 +42,12 @@ def create_store(target: str, table: Any, config: Config, who: str) -> None:
     # Built beside its place and moved there: a kill half-way leaves no half study.
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        (scratch / "pool.parquet").write_bytes(data)
+        if data is not None:
+            (scratch / "pool.parquet").write_bytes(data)
         database = Database(str(scratch))
         database.migrate()
         with database.write() as connection:
-            _events.append(connection, who, [("created", {"config": settings})])
+            _events.append(connection, who, [("created", created)])
         database.close()
         if folder.exists():
             folder.rmdir()
@@ -52,22 +58,23 @@ def create_store(target: str, table: Any, config: Config, who: str) -> None:
         raise
 
 
-def _create_in_database(target: str, data: bytes, settings: dict[str, Any], who: str) -> None:
+def _create_in_database(target: str, data: bytes | None, created: dict[str, Any], who: str) -> None:
     database = Database(target)
     try:
         database.migrate()
         with database.write() as connection:
             if _events.last_id(connection):
                 raise StudyError("this database holds a study already; choose another database")
-            parts = [data[i : i + _PART] for i in range(0, len(data), _PART)]
-            connection.execute(insert(pool), [{"part": i, "bytes": part} for i, part in enumerate(parts)])
-            _events.append(connection, who, [("created", {"config": settings})])
+            if data is not None:
+                parts = [data[i : i + _PART] for i in range(0, len(data), _PART)]
+                connection.execute(insert(pool), [{"part": i, "bytes": part} for i, part in enumerate(parts)])
+            _events.append(connection, who, [("created", created)])
     finally:
         database.close()
 
 
 def open_store(target: str) -> tuple[Database, State, Any]:
-    """Return the database, the state and the pool of an existing study."""
+    """Return the database, the state and the pool (or the reference to it) of an existing study."""
     folder = Path(target)
     if not is_url(target) and not (folder / "study.db").is_file():
         raise StudyError(f"no study in {target!r}; make one with: fairask new POOL --protected COLUMN")
@@ -83,17 +90,18 @@ def open_store(target: str) -> tuple[Database, State, Any]:
             if not events:
                 raise StudyError("this database holds no study; make one with: fairask new POOL --to URL")
             stored = connection.execute(select(pool.c.bytes).order_by(pool.c.part)).scalars().all()
-        first = Config.from_dict(events[0].data["config"])
+        state = State.begin(events[0])
+        for event in events[1:]:
+            state.apply(event)
+        if state.pool is not None:
+            return database, state, PoolReference.from_dict(state.pool)
         if is_url(target):
             data = b"".join(stored)
         elif not (folder / "pool.parquet").is_file():
             raise StudyError(f"{target!r} has lost its pool.parquet; restore it from a copy")
         else:
             data = (folder / "pool.parquet").read_bytes()
-        table = from_parquet(data, first.pool_sha256)
-        state = State.begin(events[0])
-        for event in events[1:]:
-            state.apply(event)
+        table = from_parquet(data, state.config.pool_sha256)
     except BaseException:
         database.close()
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,18 @@ import pyarrow.parquet as pq
 from fairask.exceptions import suggest
 from fairask.study._config import ColumnInfo
 from fairask.study._errors import StudyError
+from fairask.study._reference import MOST_LEVELS
 
-__all__ = ["column_infos", "from_parquet", "read_pool", "row_values", "to_parquet"]
+__all__ = [
+    "check_columns",
+    "column_infos",
+    "from_parquet",
+    "idle_columns",
+    "read_pool",
+    "row_values",
+    "to_parquet",
+]
 
-#: A text column with more different values than this is shown to annotators but trains nothing.
-MOST_LEVELS = 100
 _FORMATS = (".csv", ".tsv", ".parquet", ".json")
 
 
@@ -103,33 +110,57 @@ def table_of(rows: Mapping[str, Iterable[Any]]) -> Any:
     return checked(pa.table({name: list(values) for name, values in rows.items()}))
 
 
+def idle_columns(table: Any) -> set[str]:
+    """Text columns that train nothing, because they have too many different values."""
+    return {
+        name
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if not _is_number(column.type) and len(column.unique()) > MOST_LEVELS
+    }
+
+
+def check_columns(table: Any, named: Iterable[str]) -> None:
+    """Raise StudyError for a column that is not there."""
+    for name in named:
+        if name not in table.column_names:
+            raise StudyError(f"no column {name!r}; {suggest(name, table.column_names)}")
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
 def column_infos(
-    table: Any, protected: str, *, use_protected: bool, hide: Iterable[str], words: Mapping[str, Any]
+    schema: Any,
+    protected: str,
+    *,
+    use_protected: bool,
+    hide: Iterable[str],
+    words: Mapping[str, Any],
+    idle: Collection[str] = (),
+    is_number: Callable[[Any], bool] = _is_number,
 ) -> tuple[ColumnInfo, ...]:
     """Decide what each column is for; the columns named in ``words`` come first, in its order.
 
+    ``idle`` columns can train nothing, and are only shown; ``is_number`` tells the types of numbers.
+
     Examples
     --------
-    >>> infos = column_infos(table_of({"age": [30, 40], "sex": ["f", "m"]}), "sex",
-    ...                      use_protected=False, hide=[], words={})
+    >>> schema = table_of({"age": [30, 40], "sex": ["f", "m"]}).schema
+    >>> infos = column_infos(schema, "sex", use_protected=False, hide=[], words={})
     >>> [(info.name, info.kind, info.role) for info in infos]
     [('age', 'number', 'feature'), ('sex', 'text', 'protected')]
     """
-    names = table.column_names
-    for name in [protected, *hide, *words]:
-        if name not in names:
-            raise StudyError(f"no column {name!r}; {suggest(name, names)}")
-    hidden = set(hide)
+    names, hidden = schema.names, set(hide)
     infos = []
     for name in [*words, *(n for n in names if n not in words)]:
-        column = table.column(name)
-        number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        number = is_number(schema.field(name).type)
         role = "feature"
         if name == protected:
             role = "protected"
         elif name in hidden:
             role = "hidden"
-        elif not number and len(column.unique()) > MOST_LEVELS:
+        elif name in idle:
             role = "shown"
         infos.append(ColumnInfo(name, "number" if number else "text", role, **words.get(name, {})))
     if not any(info.role == "feature" for info in infos) and not use_protected:

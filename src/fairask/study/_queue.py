@@ -152,9 +152,11 @@ def reopen(connection: Connection, row: int, who: str, until: float) -> None:
     )
 
 
-def release(connection: Connection, who: str) -> None:
-    """Give back every row this person holds."""
+def release(connection: Connection, who: str, rows: Iterable[int] | None = None) -> None:
+    """Give back the rows this person holds: these, or all of them."""
     mine = and_(tasks.c.answer.is_(None), tasks.c.who == who)
+    if rows is not None:
+        mine = and_(mine, tasks.c.row.in_(list(rows)))
     connection.execute(update(tasks).where(mine).values(who=None, until=None))
 
 

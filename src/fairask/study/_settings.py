@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairask.exceptions import suggest
+from fairask.pools._survey import is_number
 from fairask.study._config import Config, check_config, new_seed
 from fairask.study._errors import StudyError
-from fairask.study._pool import column_infos
+from fairask.study._pool import check_columns, column_infos, idle_columns
+from fairask.study._reference import PoolReference
 
 __all__ = ["make_config"]
 
@@ -23,14 +25,16 @@ def make_config(
     words: Mapping[str, Mapping[str, Any]],
     random_state: int | None,
     settings: Mapping[str, Any],
-) -> Config:
-    """Settings of a study of ``table``; raise StudyError or ValueError where they make no sense.
+) -> tuple[Config, Any]:
+    """Settings of a study of ``table``, and the table; a reference comes back with what a pass found.
+
+    Raises StudyError or ValueError for settings that make no sense.
 
     Examples
     --------
     >>> from fairask.study._pool import table_of
     >>> pool = table_of({"age": [20, 30], "sex": ["f", "m"]})
-    >>> make_config(pool, "sex", (), {}, 0, {"tolerance": 0.05}).budget
+    >>> make_config(pool, "sex", (), {}, 0, {"tolerance": 0.05})[0].budget
     2
     """
     known = set(Config.__dataclass_fields__) - _DERIVED
@@ -43,12 +47,29 @@ def make_config(
         if len(chosen["classes"]) != 2:
             raise StudyError(f"classes={chosen['classes']!r} must be two names, the positive one second")
     use_protected = bool(chosen.get("use_protected", False))
+    hide = list(hide)
+    check_columns(table, [protected, *hide, *words])
+    rows = _checked_rows(table, chosen)
+    if isinstance(table, PoolReference):
+        learned = [n for n in table.column_names if n not in hide and (use_protected or n != protected)]
+        table, idle = table.surveyed(protected, learned)
+        kinds: dict[str, Any] = {"is_number": is_number}  # a streamed boolean is the number 0 or 1
+    else:
+        idle, kinds = idle_columns(table), {}
     config = Config(
         protected=protected,
-        columns=column_infos(table, protected, use_protected=use_protected, hide=hide, words=words),
-        rows=table.num_rows,
+        columns=column_infos(
+            table.schema, protected, use_protected=use_protected, hide=hide, words=words, idle=idle, **kinds
+        ),
+        rows=rows,
         random_state=new_seed() if random_state is None else random_state,
         **chosen,
     )
     check_config(config)
-    return config
+    return config, table
+
+
+def _checked_rows(table: Any, chosen: Mapping[str, Any]) -> int:
+    """Rows of the pool; settings are checked against it before a pass over it, not after."""
+    check_config(Config(protected="", rows=table.num_rows, **chosen))
+    return int(table.num_rows)

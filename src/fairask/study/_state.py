@@ -85,12 +85,15 @@ class State:
     decided_by: dict[int, str] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     certificates: list[dict[str, Any]] = field(default_factory=list)
+    pool: dict[str, Any] | None = None  #: the reference to a pool that was not copied
+    cells: dict[int, dict[str, Any]] = field(default_factory=dict)  #: drawn rows of such a pool
 
     @classmethod
     def begin(cls, event: Event) -> State:
         """The state after the first event."""
         config = Config.from_dict(event.data["config"])
-        return cls(config, DrawLog(config.rows), created=event.at, last=event.id)
+        pool = event.data.get("pool")
+        return cls(config, DrawLog(config.rows), created=event.at, last=event.id, pool=pool)
 
     def apply(self, event: Event) -> None:
         """Take one event into account."""
@@ -122,6 +125,8 @@ class State:
                 self.audit = Audit(data["size"], self.history[-1]["seen"], self.batches)
             case "audit":
                 self.audit = None
+            case "relocated" if self.pool is not None:
+                self.pool = {**self.pool, "uri": data["uri"]}
             case "certified":
                 self.certificates.append({**data, "event": event.id, "at": event.at})
             case kind:
@@ -133,6 +138,8 @@ class State:
         draws = Draws(np.array(data["rows"]), q, list(data["components"]), np.array(data["pool_sizes"]))
         self.log.add(draws, data["batch"])
         self.batches = data["batch"] + 1
+        for row, cells in zip(data["rows"], data.get("cells", ()), strict=False):
+            self.cells[row] = dict(zip(data["columns"], cells, strict=True))
         self._count_audit(sum(component == AUDIT for component in data["components"]))
 
     def _answered(self, event: Event, answer: Answer) -> None:

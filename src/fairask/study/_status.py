@@ -26,8 +26,7 @@ def status(study: Study) -> dict[str, Any]:
         config = state.config
         entries = list(state.log.entries)
         labelled = [entry for entry in entries if entry.state == LABELLED]
-        codes, names = study.group_codes, study.groups
-        pool = Counter(codes.tolist())
+        codes, names, pool = study.group_codes, study.groups, study.group_sizes
         got = Counter(int(codes[entry.index]) for entry in labelled)
         split = Counter((int(codes[entry.index]), entry.component) for entry in labelled)
         return {

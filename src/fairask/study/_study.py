@@ -13,17 +13,18 @@ import numpy as np
 
 from fairask.learner import FairActiveLearner, Query
 from fairask.learner._log import LABELLED, DrawLog
+from fairask.pools._runners import ProgressCallback
 from fairask.study import _answering, _drawing, _events, _fitting, _queue
 from fairask.study._answering import Receipt
 from fairask.study._audit import audit_sample, check_audit
 from fairask.study._config import Config, check_person
 from fairask.study._database import Database, is_url
 from fairask.study._errors import StudyError
-from fairask.study._features import encode, group_values
 from fairask.study._open import create_store, open_store
 from fairask.study._people import People
-from fairask.study._pool import row_values, table_of
+from fairask.study._pool import table_of
 from fairask.study._repair import Repair, repair
+from fairask.study._rows import placed, rows_of, with_sample
 from fairask.study._settings import make_config
 from fairask.study._state import SKIP, State
 from fairask.study._training import Training, read_training, write_training
@@ -35,8 +36,8 @@ class Study:
     """A fair active learner on an append-only log, for one process or many.
 
     Make one with :meth:`create` or :meth:`open`. A study is a folder (``pool.parquet`` and
-    ``study.db``) or a PostgreSQL URL. Every method may be called from any thread; what ``tell``,
-    ``correct``, ``skip`` and ``withdraw`` return for is on disk.
+    ``study.db``) or a PostgreSQL URL; a large pool stays where it is (:func:`refer`). Every method may be
+    called from any thread; what ``tell``, ``correct``, ``skip`` and ``withdraw`` return for is on disk.
 
     Examples
     --------
@@ -59,11 +60,10 @@ class Study:
         self._lock = threading.RLock()
         self.people = People(database)
         self._people_now = (float("-inf"), 0)
-        X, self.encoder = encode(table, state.config)
-        config = state.config
+        self._rows, config = rows_of(table, state), state.config
+        self.encoder = self._rows.encoder
         self._template = FairActiveLearner(
-            X,
-            group_values(table, config.protected),
+            *self._rows.given,
             strategy=config.strategy,
             strategy_params=config.strategy_params,
             metric=config.metric,
@@ -97,8 +97,9 @@ class Study:
         ----------
         target : folder or PostgreSQL URL
             Must not hold a study yet.
-        table : pyarrow.Table or mapping of columns
-            The unlabelled rows; see :func:`read_pool` for files.
+        table : pyarrow.Table, mapping of columns, or PoolReference
+            The unlabelled rows; see :func:`read_pool` for files, and :func:`refer` for a pool that is not
+            to be copied.
         protected : str
             Column of the protected attribute.
         who : str
@@ -115,16 +116,41 @@ class Study:
             ``batch_size``, ``strategy``, ``overlap``, ``lease_seconds``, ``show_protected``, ...
         """
         table = table_of(table) if isinstance(table, Mapping) else table
-        config = make_config(table, protected, hide, words or {}, random_state, settings)
+        config, table = make_config(table, protected, hide, words or {}, random_state, settings)
         # Everything that can be wrong with the pool or a setting is found before anything is written.
-        cls(str(target), None, State(config, DrawLog(config.rows)), table)  # type: ignore[arg-type]
+        trial = cls(str(target), None, State(config, DrawLog(config.rows)), table)  # type: ignore[arg-type]
+        table = with_sample(table, trial._template)
         create_store(str(target), table, config, check_person(who))
         return cls.open(target)
 
     @classmethod
-    def open(cls, target: str | Path) -> Study:
-        """Open a study; one made by an older version is migrated, by a newer one refused."""
-        return cls(str(target), *open_store(str(target)))
+    def open(
+        cls, target: str | Path, *, pool: str | None = None, progress: ProgressCallback | None = None
+    ) -> Study:
+        """Open a study; one made by an older version is migrated, by a newer one refused.
+
+        Parameters
+        ----------
+        target : folder or PostgreSQL URL
+        pool : path or URL, optional
+            Where the pool is now, if it is not copied and has moved; it is compared with what is known of
+            it. :meth:`relocate` makes that last.
+        progress : callable, optional
+            Called with a :class:`fairask.pools.Progress` during passes over a pool that is not copied.
+        """
+        database, state, table = open_store(str(target))
+        try:
+            return cls(str(target), database, state, placed(table, pool, progress))
+        except BaseException:
+            database.close()
+            raise
+
+    def relocate(self, who: str = "owner") -> None:
+        """Write the place that the study was opened with into the log, if it is another one."""
+        known = self.state().pool
+        if known is not None and (place := self.table.uri) != known["uri"]:
+            with self._db.write() as connection:
+                _events.append(connection, check_person(who), [("relocated", {"uri": place})])
 
     def close(self) -> None:
         """Close the database."""
@@ -161,8 +187,15 @@ class Study:
 
     @property
     def group_codes(self) -> Any:
-        """Group of each row of the pool, as a position in ``groups``."""
-        return self._template._codes
+        """Group of each row of the pool, as a position in ``groups``, by row number."""
+        with self._lock:
+            self._rows.know(self.state())
+        return self._rows.codes
+
+    @property
+    def group_sizes(self) -> list[int]:
+        """Rows of each group in the pool, in the order of ``groups``."""
+        return self._rows.sizes
 
     def learner(self, at: int | None = None) -> FairActiveLearner:
         """A learner of its own with this study's log: changing it changes nothing here.
@@ -174,13 +207,15 @@ class Study:
     def _snapshot(self, at: int | None = None) -> tuple[FairActiveLearner, int]:
         with self._lock:
             state = self.state() if at is None else self._replayed(at)
+            self._rows.know(self.state())
             log = copy.copy(state.log)
             log.entries = [copy.copy(entry) for entry in log.entries]
             log.position = dict(log.position)
             learner = copy.copy(self._template)
             learner._log, learner._batches, learner._history = log, state.batches, list(state.history)
             seen = state.last
-        learner._fitted, learner._sample, learner._audit, learner._caught = None, None, None, []
+        learner._fitted, learner._audit, learner._caught = None, None, []
+        learner._sample = self._rows.sample
         return learner, seen
 
     def _replayed(self, at: int) -> State:
@@ -193,7 +228,7 @@ class Study:
 
     def row(self, index: int) -> dict[str, Any]:
         """The cells of a row of the pool."""
-        return row_values(self.table, index)
+        return self._rows.row(index, self.state())
 
     def events(self, after: int = 0) -> list[_events.Event]:
         """The log, from an event on."""

@@ -1,0 +1,54 @@
+"""Keeping BLAS to one thread where more of them cost more than they bring."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+__all__ = ["single_blas", "small_problem"]
+
+#: Numbers in a matrix up to which its factorisations are done before another thread has woken up.
+_SMALL = 1 << 20
+
+
+class _SingleBlas:
+    """Keeps BLAS to one thread while anybody asks for it; uses may overlap, in a server say."""
+
+    def __init__(self) -> None:
+        self._lock, self._depth = threading.Lock(), 0
+        self._controller: Any = None
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                # Looking for the loaded BLAS takes longer than a small pool's round: once is enough.
+                self._controller = self._controller or ThreadpoolController()
+                self._limit = self._controller.limit(limits=1, user_api="blas")
+            self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._limit.restore_original_limits()
+
+
+single_blas = _SingleBlas()
+
+
+def small_problem(size: int) -> AbstractContextManager[None]:
+    """One BLAS thread for work on matrices of ``size`` numbers, if they are small.
+
+    OpenBLAS wakes its threads for some routines even where a matrix has a few hundred numbers. On a machine
+    with other work, waiting for them takes a thousand times as long as the factorisation.
+
+    Examples
+    --------
+    >>> with small_problem(400):
+    ...     pass
+    """
+    return single_blas if size <= _SMALL else nullcontext()

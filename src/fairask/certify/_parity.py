@@ -1,0 +1,80 @@
+"""Demographic parity of a pool whose decisions are known: no labels, only the strata's sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairask.certify._api import LABELS_TARGET, labels_needed
+from fairask.certify._certificate import Certificate, verdict_of
+from fairask.certify._methods import METHODS
+from fairask.certify._sample import Sample
+
+Int = NDArray[np.int64]
+
+__all__ = ["MOST_EXACT", "parity"]
+
+#: Rows of a group above which the exact bound, which looks at all tables, would take minutes. The
+#: Clopper-Pearson bound is as valid, and hardly wider there.
+MOST_EXACT = 100_000
+
+
+class _Counted(Sample):
+    """A sample by its counts: all that the methods for equal weights read of it."""
+
+    def __init__(self, groups: list[Any], hits: Int, size: Int) -> None:
+        none = np.zeros(0)
+        super().__init__(groups, none.astype(np.int64), None, none, none)
+        object.__setattr__(self, "_table", (hits, size))
+
+    def counts(self, label: int | None) -> tuple[Int, Int]:
+        """Decisions 1 and rows of each group."""
+        table: tuple[Int, Int] = self.__dict__["_table"]
+        return table
+
+
+def parity(groups: list[Any], sizes: Int, target: str, alpha: float, delta: float) -> Certificate:
+    """Certificate for ``"dp"`` from the rows of each stratum ``2 * group + decision``.
+
+    Examples
+    --------
+    >>> found = parity(["a", "b"], np.array([50, 50, 60, 40]), "pool", 0.2, 0.05)
+    >>> found.verdict, found.method, round(found.estimate, 3)
+    ('certified', 'known', 0.1)
+    """
+    size = sizes[0::2] + sizes[1::2]
+    here = np.flatnonzero(size)
+    hits, size, names = sizes[1::2][here], size[here], [str(groups[g]) for g in here]
+    rate = hits / size
+    estimate = float(np.ptp(rate))
+    name = "exact" if size.max() <= MOST_EXACT else "clopper-pearson"
+    if target == "pool":
+        name, lower, upper, valid = "known", estimate, estimate, "known"
+        assumptions: tuple[str, ...] = ("The rows given are the whole pool.",)
+        about = "the pool given, all of it"
+    else:
+        method = METHODS[name]
+        lower, upper = method.bounds(_Counted(names, hits, size), (None,), delta)
+        lower, upper = min(lower, estimate), max(upper, estimate)
+        valid, assumptions, about = method.valid, method.assumptions, LABELS_TARGET
+    return Certificate(
+        estimate=estimate,
+        lower=lower,
+        upper=upper,
+        verdict=verdict_of(lower, upper, alpha),
+        metric="dp",
+        alpha=alpha,
+        delta=delta,
+        method=name,
+        valid=valid,
+        assumptions=assumptions,
+        target=about,
+        n_labels=0,
+        groups=tuple(names),
+        positives=(0,) * len(names),
+        negatives=(0,) * len(names),
+        rates={"selection_rate": tuple(float(r) for r in rate)},
+        more_labels=labels_needed(estimate, lower, upper, alpha, delta, int(size.sum())),
+    )

@@ -1,0 +1,141 @@
+"""The pool of an audit, streamed: predictions and groups are counted where they are, never held."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairask.certify import Audit
+from fairask.cli._audit_pool import AuditPool, check_wanted, key
+from fairask.metrics import Float
+from fairask.pools import Encoder, StreamedPool
+from fairask.pools._encode import Levels, Number
+from fairask.pools._groups import GroupColumns
+from fairask.pools._open import Look
+from fairask.pools._parquet import open_parquet
+from fairask.pools._runners import ProgressCallback, Threads
+from fairask.pools._survey import Survey, is_number, is_text
+from fairask.tables import TableProblem
+from fairask.tables._prepare import _check_groups, _listed
+
+__all__ = ["footers_digest", "stream_audit_pool"]
+
+#: Distinct predictions up to which a column is one of classes.
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class SaysOne:
+    """A model whose prediction is a column: its probability of 1, or whether it is one class."""
+
+    value: float | None = None
+    randomised: bool = False
+    threads = True
+
+    def chance(self, X: Any) -> Float:
+        """Probability of a positive decision."""
+        said = np.asarray(X[:, 0], dtype=np.float64)
+        return said if self.value is None else (said == self.value).astype(np.float64)
+
+
+def footers_digest(path: str) -> str:
+    """The sha256 of all files' names, sizes and footers."""
+    files = [[f.name, f.bytes, f.rows, f.digest] for f in open_parquet(path).records()]
+    return hashlib.sha256(json.dumps(files).encode()).hexdigest()
+
+
+def stream_audit_pool(
+    path: str,
+    *,
+    predictions: str,
+    protected: str,
+    positive: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> AuditPool:
+    """Look through the two columns once; the audit then counts and draws where the rows are."""
+    try:
+        table = open_parquet(path)
+    except FileNotFoundError as error:
+        raise TableProblem(f"there is no file or folder {path}", "Check the path") from error
+    except (ValueError, ImportError) as error:
+        raise TableProblem(str(error), "Give a Parquet file or a folder of them") from error
+    names = list(table.schema.names)
+    check_wanted(names, {"predictions": predictions, "protected": protected})
+    if not sum(table.sizes):
+        raise TableProblem(f"{path} has no rows", "Give a table with rows")
+    for name in (predictions, protected):
+        kind = table.schema.field(name).type
+        if not (is_number(kind) or is_text(kind)):
+            raise TableProblem(f"column {name!r} has type {kind}", "Name a column of numbers or texts")
+    runner = Threads()
+    try:
+        found, sizes = Look(runner, table, progress, _MOST_CLASSES).all([predictions], [protected])
+        groups = GroupColumns.of([protected], found.groups)
+    except ValueError as error:
+        raise TableProblem(str(error), "A streamed table needs a group in every row") from error
+    _check_groups(protected, {str(value) for value in groups.values})
+    part, rule, classes = _rule(found, predictions, positive, table.schema.field(predictions).type)
+    pool = StreamedPool(table, sizes, runner, Encoder((part,), "nothing"), groups, progress)
+    return AuditPool(
+        names=names,
+        rows=pool.n_rows,
+        kept=None,
+        group_rows={str(value): found.groups[value] for value in groups.values},
+        classes=classes,
+        notes=["the table was streamed: its predictions and groups were counted where they are"],
+        take=pool.table,
+        begin=lambda **settings: Audit.of_pool(pool, rule, **settings),
+    )
+
+
+def _rule(
+    found: Survey, name: str, positive: str | None, kind: Any
+) -> tuple[Number | Levels, SaysOne, list[str]]:
+    """The column as a feature, the rule that reads it, and the classes, the positive one last."""
+    if n := found.missing.get(name, 0):
+        raise TableProblem(
+            f"{n:,} rows have no prediction in {name!r}",
+            "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
+        )
+    if is_text(kind):
+        levels = sorted(found.levels.get(name, ()))
+        if not levels:
+            raise TableProblem(
+                f"predictions in {name!r} have more than {_MOST_CLASSES} different values",
+                "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
+            )
+        if positive is None:
+            raise TableProblem(
+                f"predictions in {name!r} are classes: {_listed(levels)}",
+                f"Say which one counts as 1, e.g. --positive {shlex.quote(levels[-1][:40])}",
+            )
+        chosen = next((level for level in levels if key(level) == key(positive)), None)
+        if chosen is None:
+            raise TableProblem(
+                f"--positive {positive!r} is no value of {name!r}", f"Values: {_listed(levels)}"
+            )
+        others = [level for level in levels if level != chosen]
+        # Levels make a feature of each level but the first: of the chosen one alone.
+        return Levels(name, ("\0", chosen)), SaysOne(), [*others, chosen]
+    seen = found.numbers[name]
+    if seen.low < 0 or seen.high > 1:
+        raise TableProblem(
+            f"predictions in {name!r} go from {seen.low:g} to {seen.high:g}",
+            "A streamed table's predictions are 0 and 1, probabilities of 1, or texts",
+        )
+    # Numbers from 0 to 1 whose squares add up to what they add up to are all 0 or 1.
+    soft = abs(seen.squares / seen.n + seen.mean**2 - seen.mean) > 1e-12
+    number = Number(name, fill=False)
+    if positive is None or key(positive) == key("1"):
+        return number, SaysOne(randomised=soft), []
+    if key(positive) == key("0") and not soft:
+        return number, SaysOne(value=0.0), ["1", "0"]
+    raise TableProblem(
+        f"--positive {positive!r}: predictions in {name!r} are numbers from 0 to 1",
+        "Leave --positive out, and label the rows with 1 and 0",
+    )

@@ -1,0 +1,262 @@
+"""A pool that stays where it is: the study keeps its place and what tells it from another one.
+
+Kept are the URI, the schema, the groups with their rows, the fitted preprocessing, and for each file its
+name, size, rows and a digest of its footer. A pool that no longer matches is refused before a row is drawn
+from it. The rows that are drawn are kept in the log, so that nothing but drawing needs the pool.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pyarrow as pa
+
+from fairask.pools import Encoder
+from fairask.pools._encode import Levels, Number
+from fairask.pools._groups import GroupColumns
+from fairask.pools._open import Look
+from fairask.pools._parquet import FileRecord, ParquetFiles, open_parquet
+from fairask.pools._places import local_path
+from fairask.pools._runners import ProgressCallback, Threads
+from fairask.pools._survey import is_number, is_text
+from fairask.study._errors import StudyError
+
+__all__ = ["Facts", "PoolReference", "refer"]
+
+#: A text column with more different values than this is shown to annotators but trains nothing.
+MOST_LEVELS = 100
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the first pass over a pool found."""
+
+    groups: tuple[tuple[Any, int], ...]
+    encoder: Encoder
+    sample: tuple[Any, Any] | None = None  #: features and groups of rows for an oracle that looks at the pool
+
+
+@dataclass(frozen=True)
+class PoolReference:
+    """A pool by its place and its files; made by :func:`refer`, or read from a study's log."""
+
+    uri: str
+    schema: Any
+    files: tuple[FileRecord, ...]
+    facts: Facts | None = None
+    progress: ProgressCallback | None = None
+    table: ParquetFiles | None = field(default=None, compare=False, repr=False)  #: while it is at hand
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of all files."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.schema.names)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the schema and the files, wherever they are."""
+        files = [[f.name, f.bytes, f.rows, f.digest] for f in self.files]
+        return hashlib.sha256(json.dumps([str(self.schema), files]).encode()).hexdigest()
+
+    def surveyed(self, protected: str, features: Iterable[str]) -> tuple[PoolReference, set[str]]:
+        """Pass over the pool once: the reference with its facts, and the columns that can train nothing.
+
+        ``features`` may name columns of any type; those that are neither numbers nor texts with few
+        levels cannot train.
+        """
+        kinds = {field.name: field.type for field in self.schema}
+        kind = kinds[protected]
+        if not (is_number(kind) or is_text(kind)):
+            raise StudyError(f"column {protected!r} has type {kind}; groups are texts, numbers or booleans")
+        wanted = [name for name in features if is_number(kinds[name]) or is_text(kinds[name])]
+        # Numbers first, as the exported encoder has them.
+        wanted.sort(key=lambda name: is_text(kinds[name]))
+        look = Look(Threads(), self.table or self.open(), self.progress, MOST_LEVELS)
+        try:
+            found, _ = look.all(wanted, [protected])
+        except ValueError as error:
+            raise StudyError(str(error)) from error
+        if not 2 <= len(found.groups) <= 50:
+            raise StudyError(
+                f"column {protected!r} has {len(found.groups)} different values; 2 to 50 groups are needed"
+            )
+        order = GroupColumns.of([protected], found.groups).values
+        usable = [name for name in wanted if name not in found.crowded]
+        encoder = Encoder.fit(found, usable, f"all {found.n_rows:,} rows")
+        if not encoder.parts:
+            raise StudyError("the pool's columns hold nothing to learn from: each has one value only")
+        facts = Facts(tuple((value, found.groups[value]) for value in order), encoder)
+        return replace(self, facts=facts), set(features) - set(usable)
+
+    def open(self) -> ParquetFiles:
+        """The pool's blocks, after a look at every file; StudyError if they are not what they were."""
+        table = _opened(self.uri, "restore it, or say where it is now: fairask ask STUDY --pool PLACE")
+        if (found := _difference(self, table)) is not None:
+            raise StudyError(
+                f"the pool at {self.uri} is not the one this study was made with: {found}; restore it, "
+                "or say where it is now: fairask ask STUDY --pool PLACE"
+            )
+        return table
+
+    def moved(self, uri: str) -> PoolReference:
+        """The same pool at another place; StudyError if it is another pool."""
+        there = replace(self, uri=_place(uri))
+        there.open()
+        return there
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for the log."""
+        assert self.facts is not None
+        parts = [
+            ["number", part.name, part.mean, part.scale]
+            if isinstance(part, Number)
+            else ["levels", part.name, list(part.levels)]
+            for part in self.facts.encoder.parts
+        ]
+        return {
+            "uri": self.uri,
+            "schema": base64.b64encode(self.schema.serialize()).decode(),
+            "files": [[f.name, f.bytes, f.rows, f.digest] for f in self.files],
+            "groups": [list(group) for group in self.facts.groups],
+            "encoder": {"parts": parts, "fitted_on": self.facts.encoder.fitted_on},
+            "sample": None if self.facts.sample is None else _packed(self.facts.sample),
+        }
+
+    def sampled(self, sample: tuple[Any, Any] | None) -> PoolReference:
+        """The reference with a sample of its rows, which is then kept in the log."""
+        assert self.facts is not None
+        return replace(self, facts=replace(self.facts, sample=sample))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PoolReference:
+        """Rebuild from :meth:`to_dict`."""
+        parts = tuple(
+            Number(name, *rest) if kind == "number" else Levels(name, tuple(rest[0]))
+            for kind, name, *rest in data["encoder"]["parts"]
+        )
+        groups = tuple((value, rows) for value, rows in data["groups"])
+        sample = None if data["sample"] is None else _unpacked(data["sample"])
+        facts = Facts(groups, Encoder(parts, data["encoder"]["fitted_on"]), sample)
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(data["schema"])))
+        return cls(data["uri"], schema, tuple(FileRecord(*file) for file in data["files"]), facts)
+
+
+def refer(source: str | Path, *, progress: ProgressCallback | None = None) -> PoolReference:
+    """Refer to a pool that is too large to copy, or that is not to be copied.
+
+    Parameters
+    ----------
+    source : path or URL
+        A Parquet file or folder on any filesystem that pyarrow or fsspec knows (``s3://...``).
+    progress : callable, optional
+        Called with a :class:`fairask.pools.Progress` after every block of a pass.
+
+    Returns
+    -------
+    PoolReference
+        For :meth:`Study.create`. Only footers were read.
+
+    Examples
+    --------
+    >>> import pyarrow.parquet as pq, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"age": [20, 30], "sex": ["f", "m"]}), f"{folder}/people.parquet")
+    ...     refer(f"{folder}/people.parquet").num_rows
+    2
+    """
+    uri = _place(source)
+    table = _opened(uri, "give a Parquet file or a folder of them")
+    if not sum(table.sizes):
+        raise StudyError("the table has no rows")
+    return PoolReference(uri, table.schema, tuple(table.records()), None, progress, table)
+
+
+def _packed(sample: tuple[Any, Any]) -> str:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, X=sample[0], groups=sample[1])
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _unpacked(text: str) -> tuple[Any, Any]:
+    with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as arrays:
+        return arrays["X"], arrays["groups"]
+
+
+def _place(source: str | Path) -> str:
+    """A path or URL that means the same from every folder, and tells no secret."""
+    local = local_path(source)
+    if local is not None:
+        return str(local.resolve())
+    if "@" in urlsplit(str(source)).netloc:
+        raise StudyError(
+            "the URL holds a password or key, which would be written into the study; "
+            "give it by the environment or the filesystem's own configuration"
+        )
+    return str(source)
+
+
+def _opened(uri: str, todo: str) -> ParquetFiles:
+    try:
+        return open_parquet(uri)
+    except FileNotFoundError as error:
+        raise StudyError(f"no file or folder {uri!r}; {todo}") from error
+    except (ValueError, ImportError) as error:
+        raise StudyError(f"{error}; {todo}") from error
+
+
+def _difference(known: PoolReference, table: ParquetFiles) -> str | None:
+    """What is not as it was, in words; None if nothing is."""
+    before, now = ({f.name: str(f.type) for f in schema} for schema in (known.schema, table.schema))
+    for name in before | now:
+        if before.get(name) != now.get(name):
+            return _changed(f"column {name!r}", before.get(name), now.get(name))
+    old = {file.name: file for file in known.files}
+    new = {file.name: file for file in table.records()}
+    for name in sorted(old | new):
+        if old.get(name) == new.get(name):
+            continue
+        what = f"file {name!r}" if name else "the file"
+        if name not in old or name not in new:
+            return f"{what} is {'new' if name in new else 'gone'}"
+        for unit in ("rows", "bytes"):
+            a, b = getattr(old[name], unit), getattr(new[name], unit)
+            if a != b:
+                return f"{what} has {b:,} {unit}, not {a:,}"
+        return f"{what} has other content"
+    return None
+
+
+def _changed(what: str, before: str | None, now: str | None) -> str:
+    if before is None or now is None:
+        return f"{what} is {'new' if before is None else 'gone'}"
+    return f"{what} has type {now}, not {before}"
+
+
+def rows_table(schema: Any, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> Any:
+    """Rows kept in the log as a table of these columns, in the types of the pool.
+
+    Examples
+    --------
+    >>> rows_table(pa.schema([("age", pa.int8())]), ["age"], [{"age": 30}, {"age": None}])["age"].to_pylist()
+    [30, None]
+    """
+    kinds = {
+        f.name: f.type.value_type if pa.types.is_dictionary(f.type) else f.type
+        for f in schema
+        if f.name in columns
+    }
+    return pa.table({name: pa.array([row[name] for row in rows], kinds[name]) for name in columns})

@@ -1,0 +1,186 @@
+"""The rows of a study: copied into it, or read where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairask.learner import FairActiveLearner
+from fairask.metrics import encode_groups
+from fairask.pools import StreamedPool
+from fairask.pools._groups import GroupColumns
+from fairask.pools._runners import ProgressCallback, Threads
+from fairask.study._errors import StudyError
+from fairask.study._features import encode, feature_columns, group_values, standard_encoder
+from fairask.study._pool import row_values
+from fairask.study._reference import PoolReference, rows_table
+from fairask.study._state import State
+
+__all__ = ["CopiedRows", "ReferencedRows", "StudyRows", "placed", "rows_of", "with_sample"]
+
+
+class StudyRows(Protocol):
+    """What a study asks of its rows, wherever they are."""
+
+    #: What a learner is made of: features and groups, or a pool.
+    given: tuple[Any, ...]
+    #: From columns to features, as a scikit-learn transformer.
+    encoder: Any
+    #: Group code of a row, by its number.
+    codes: Any
+    #: Rows of each group, in the order of the codes.
+    sizes: list[int]
+    #: Features and groups of some rows, for an oracle that looks at the pool; None to take them from it.
+    sample: tuple[Any, Any] | None
+
+    def row(self, index: int, state: State) -> dict[str, Any]:
+        """The cells of a row."""
+        ...
+
+    def keep(self, rows: Sequence[int]) -> dict[str, Any]:
+        """What the log must hold of rows that were drawn."""
+        ...
+
+    def know(self, state: State) -> None:
+        """Take note of what the log holds of drawn rows."""
+        ...
+
+
+def rows_of(table: Any, state: State) -> StudyRows:
+    """The rows of a study, given its table or the reference to it."""
+    return ReferencedRows(table, state) if isinstance(table, PoolReference) else CopiedRows(table, state)
+
+
+def with_sample(table: Any, learner: FairActiveLearner) -> Any:
+    """The table; a reference gets the rows that its learner's oracle will look at, so as to keep them."""
+    return table.sampled(learner._background()) if isinstance(table, PoolReference) else table
+
+
+def placed(table: Any, pool: str | None, progress: ProgressCallback | None) -> Any:
+    """The table of a study; a reference at the place that was given, if one was."""
+    if not isinstance(table, PoolReference):
+        if pool is not None:
+            raise StudyError("this study holds a copy of its pool; leave out --pool")
+        return table
+    return replace(table if pool is None else table.moved(pool), progress=progress)
+
+
+class CopiedRows:
+    """Rows of a table that the study holds."""
+
+    def __init__(self, table: Any, state: State) -> None:
+        self._table = table
+        self.sample: tuple[Any, Any] | None = None
+        X, self.encoder = encode(table, state.config)
+        groups = group_values(table, state.config.protected)
+        self.given: tuple[Any, ...] = (X, groups)
+        names, self.codes = encode_groups(groups)
+        self.sizes = np.bincount(self.codes, minlength=len(names)).tolist()
+
+    def row(self, index: int, state: State) -> dict[str, Any]:
+        """See :class:`StudyRows`."""
+        return row_values(self._table, index)
+
+    def keep(self, rows: Sequence[int]) -> dict[str, Any]:
+        """See :class:`StudyRows`: nothing, since the study has all rows."""
+        return {}
+
+    def know(self, state: State) -> None:
+        """See :class:`StudyRows`."""
+
+
+class ReferencedRows:
+    """Rows that stay where they are. The files are looked at when a pass or a row needs them, not before."""
+
+    def __init__(self, reference: PoolReference, state: State) -> None:
+        assert reference.facts is not None
+        self.reference, self.sample = reference, reference.facts.sample
+        protected = GroupColumns((state.config.protected,), tuple(v for v, _ in reference.facts.groups))
+        self.sizes = [rows for _, rows in reference.facts.groups]
+        self.pool = StreamedPool(
+            _Late(reference),
+            None,
+            Threads(),
+            reference.facts.encoder,
+            protected,
+            reference.progress,
+            n_rows=reference.num_rows,
+        )
+        self.given: tuple[Any, ...] = (self.pool,)
+        self.encoder = standard_encoder(feature_columns(state.config), reference.facts.encoder)
+        self.codes = _Codes(self.pool)
+        self._seen = 0
+
+    def row(self, index: int, state: State) -> dict[str, Any]:
+        """See :class:`StudyRows`; a row that was drawn is in the log."""
+        kept = state.cells.get(index)
+        return (
+            row_values(self.pool.table([index]), 0)
+            if kept is None
+            else {k: _shown(v) for k, v in kept.items()}
+        )
+
+    def keep(self, rows: Sequence[int]) -> dict[str, Any]:
+        """See :class:`StudyRows`."""
+        table = self.pool.table(rows)
+        cells = [[_plain(value) for value in row.values()] for row in table.to_pylist()]
+        return {"columns": table.column_names, "cells": cells}
+
+    def know(self, state: State) -> None:
+        """See :class:`StudyRows`."""
+        new = list(state.cells)[self._seen :]
+        if new:
+            columns = list(dict.fromkeys([*self.pool.encoder.columns, *self.pool.protected.columns]))
+            self.pool.remember(new, rows_table(self.reference.schema, columns, [state.cells[r] for r in new]))
+            self._seen += len(new)
+
+
+class _Late:
+    """The table of a pool, opened (and compared with what is known of it) when it is first read."""
+
+    def __init__(self, reference: PoolReference) -> None:
+        self._reference, self.schema = reference, reference.schema
+        self._table: Any = None
+
+    def _open(self) -> Any:
+        if self._table is None:
+            self._table = self._reference.open()
+        return self._table
+
+    @property
+    def sizes(self) -> list[int]:
+        return list(self._open().sizes)
+
+    @property
+    def digest(self) -> str:
+        return str(self._open().digest)
+
+    def select(self, columns: Sequence[str]) -> list[Any]:
+        return list(self._open().select(columns))
+
+
+class _Codes:
+    """Group codes of drawn rows, by row number."""
+
+    def __init__(self, pool: StreamedPool) -> None:
+        self._pool = pool
+
+    def __getitem__(self, row: int) -> int:
+        return int(self._pool.groups_of([row])[0])
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON holds it; what a model reads (numbers, texts, booleans) comes back as it was."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None if np.isnan(value) else str(value)
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _shown(value: Any) -> Any:
+    return str(value) if isinstance(value, bool) else value

@@ -1,0 +1,71 @@
+"""Whether a study copies its pool or refers to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fairask.pools._places import local_path
+from fairask.pools._runners import ProgressCallback
+from fairask.study._errors import StudyError
+from fairask.study._pool import checked, read_pool
+from fairask.study._reference import PoolReference, refer
+
+__all__ = ["MOST_BYTES", "MOST_ROWS", "choose_pool"]
+
+#: A local pool with more rows or bytes than this stays where it is.
+MOST_ROWS, MOST_BYTES = 1_000_000, 1 << 28
+_PARQUET = (".parquet", ".pq")
+
+
+def choose_pool(
+    source: str | Path, stream: bool | None = None, *, progress: ProgressCallback | None = None
+) -> Any:
+    """Read a pool to be copied, or refer to it where it is.
+
+    Parameters
+    ----------
+    source : path or URL
+        CSV, TSV, Parquet or Label Studio's JSON; a folder of Parquet files; a URL of either of the last.
+    stream : bool, optional
+        Whether to refer to it. By default so for a URL, and for Parquet of more than a million rows or
+        256 MiB.
+    progress : callable, optional
+        See :func:`refer`.
+
+    Returns
+    -------
+    pyarrow.Table or PoolReference
+        For :meth:`Study.create`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"age": [20, 30], "sex": ["f", "m"]}), f"{folder}/people.parquet")
+    ...     [type(choose_pool(folder, stream)).__name__ for stream in (None, True)]
+    ['Table', 'PoolReference']
+    """
+    local = local_path(source)
+    if local is not None and not local.is_dir() and local.suffix.lower() not in _PARQUET:
+        if stream:
+            raise StudyError(f"{local.name} cannot be streamed; give Parquet, or leave out --stream")
+        return read_pool(local)
+    if local is not None and local.is_file() and not stream and local.stat().st_size <= MOST_BYTES:
+        table = read_pool(local)
+        if stream is False or table.num_rows <= MOST_ROWS:
+            return table
+    reference = refer(source, progress=progress)
+    if stream is None:
+        size = sum(file.bytes for file in reference.files)
+        stream = local is None or reference.num_rows > MOST_ROWS or size > MOST_BYTES
+    return reference if stream else _copied(reference)
+
+
+def _copied(reference: PoolReference) -> Any:
+    import pyarrow as pa
+
+    names = reference.column_names
+    batches = [batch for block in reference.open().blocks for batch in block.batches(names)]
+    parts = [pa.Table.from_batches([batch]) for batch in batches]
+    return checked(pa.concat_tables(parts, promote_options="permissive"))
