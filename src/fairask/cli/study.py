@@ -57,6 +57,13 @@ def new(
     budget: Annotated[int | None, typer.Option(help="Labels to spend; default 250, or the pool.")] = None,
     metric: Annotated[str, typer.Option(help="tprp, fprp, eo or dp.")] = "tprp",
     strategy: Annotated[str, typer.Option(help="How rows are chosen.")] = "fare",
+    profile: Annotated[
+        str,
+        typer.Option(help="What the model is made of: calibrated, or paper for exactly the paper's oracle."),
+    ] = "calibrated",
+    stop: Annotated[
+        str, typer.Option(help="Also stop by this rule: plateau, plateau:ROUNDS, plateau:ROUNDS:BY.")
+    ] = "",
     batch: Annotated[int, typer.Option(help="Rows a batch.")] = 25,
     overlap: Annotated[int, typer.Option(help="People who answer each row.")] = 1,
     lease: Annotated[
@@ -106,6 +113,8 @@ def new(
             tolerance=tolerance,
             metric=metric,
             strategy=strategy,
+            profile=profile,
+            stop=stop,
             batch_size=batch,
             overlap=overlap,
             lease_seconds=lease,
@@ -171,9 +180,28 @@ def ask(
         words = (
             f"{len(rows)} rows in {path}\nFill in label ({classes}), then: fairask tell {study} {path}"
             if rows
-            else "Nothing to label: the budget is spent, or others hold the rest (see fairask status)"
+            else _nothing(opened.state().stop_reason, study)
         )
         _say(as_json, {"rows": rows, "file": str(path) if rows else None}, words)
+
+
+def _nothing(reason: str | None, study: str) -> str:
+    if reason is not None:
+        return f"Nothing to label: {reason}. To go on all the same: fairask stop {study} none"
+    return "Nothing to label: the budget is spent, or others hold the rest (see fairask status)"
+
+
+@study_commands.command("stop")
+def stop(
+    study: _Where,
+    rule: Annotated[str, typer.Argument(help="plateau, plateau:ROUNDS, plateau:ROUNDS:BY, or none.")],
+    who: _Who = None,
+) -> None:
+    """Change the rule that ends a study before its budget is spent."""
+    with _opened(study) as opened:
+        opened.stop_by("" if rule == "none" else rule, _me(who))
+        reason = opened.state().stop_reason
+    typer.echo(f"The study stops now: {reason}" if reason else "The study goes on")
 
 
 @study_commands.command("tell")
@@ -238,6 +266,8 @@ def status(study: _Where, as_json: _Json = False) -> None:
     for group in now["groups"]:
         drawn = ", ".join(f"{name} {n}" for name, n in group["components"].items()) or "none yet"
         lines.append(f"  {group['group']}: {group['labels']} labels of {group['pool']:,} rows ({drawn})")
+    if now["stop_reason"]:
+        lines.append(f"Stopped: {now['stop_reason']}")
     if now["history"]:
         lines.append(_model_line(now["history"][-1], now["tolerance"]))
     else:

@@ -142,7 +142,7 @@ def _feature_names(study: Study) -> list[str]:
 
 def _weights(rule: Any, names: list[str]) -> list[dict[str, Any]]:
     """The twelve largest weights of a linear member; none for others."""
-    beta = getattr(rule, "beta", None)
+    beta = getattr(getattr(rule, "probability", rule), "beta", None)
     if beta is None:
         return []
     order = np.argsort(-np.abs(beta[:-1]))[:12]

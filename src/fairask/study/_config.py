@@ -9,9 +9,10 @@ from typing import Any
 from fairask.exceptions import suggest
 from fairask.metrics import check_metric
 from fairask.oracle._estimator import check_tolerance
+from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
 
-__all__ = ["ColumnInfo", "Config", "check_config", "check_person", "new_seed"]
+__all__ = ["ColumnInfo", "Config", "check_config", "check_person", "check_stop", "new_seed"]
 
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
 
@@ -47,13 +48,15 @@ class Config:
     batch_size: int = 25
     strategy: str = "fare"
     strategy_params: dict[str, Any] = field(default_factory=dict)
-    margin: str | float | None = "sqrt_n"
-    risk_weights: str = "ips"
+    profile: str = "calibrated"  #: what the learner is made of: "calibrated" or "paper"
+    margin: str | float | None = "auto"
+    risk_weights: str | None = None
     fairness_weights: str = "ips"
     overlap: int = 1  #: people who answer each row
     lease_seconds: float = 300.0  #: after which a row handed out and not answered goes to somebody else
+    stop: str = ""  #: a rule that ends the study before its budget, e.g. "plateau:5"
     show_protected: bool = False
-    use_protected: bool = False  #: whether the protected attribute is a feature of the model
+    use_protected: bool = False  #: whether the model may decide by the protected attribute
     random_state: int = 0
     columns: tuple[ColumnInfo, ...] = ()
     rows: int = 0
@@ -67,7 +70,8 @@ class Config:
     def from_dict(cls, data: dict[str, Any]) -> Config:
         """Rebuild from :meth:`to_dict`."""
         columns = tuple(ColumnInfo(**column) for column in data["columns"])
-        return cls(**{**data, "columns": columns, "classes": tuple(data["classes"])})
+        # Studies made before there were profiles had the paper's.
+        return cls(**{"profile": "paper", **data, "columns": columns, "classes": tuple(data["classes"])})
 
     def reworded(self, question: str | None, titles: dict[str, dict[str, Any]] | None) -> Config:
         """With another question, or other words for columns: what may change while people label."""
@@ -101,6 +105,7 @@ def check_config(config: Config) -> None:
     for column in config.columns:
         _short(column.title, "title", f"title of {column.name!r}")
         _short(column.unit, "unit", f"unit of {column.name!r}")
+    check_stop(config.stop)
     for name in ("budget", "batch_size", "overlap"):
         value = getattr(config, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -111,6 +116,18 @@ def check_config(config: Config) -> None:
         raise StudyError(f"lease_seconds={config.lease_seconds!r} must be from 1 to 30 days (2592000)")
     if config.rows and config.budget > config.rows:
         raise StudyError(f"budget={config.budget} is more than the pool's {config.rows} rows")
+
+
+def check_stop(text: str) -> None:
+    """Raise StudyError unless ``text`` is empty or a plateau rule."""
+    if not text:
+        return
+    try:
+        rule = make_rule(text)
+    except ValueError as error:
+        raise StudyError(str(error)) from error
+    if not isinstance(rule, Plateau):
+        raise StudyError(f"stop={text!r}: a study stops by its budget or by plateau[:ROUNDS[:BY]]")
 
 
 def _short(value: str, kind: str, name: str) -> None:

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from fairask.exceptions import FairaskWarning
 from fairask.learner import FairActiveLearner
+from fairask.learner._audit import decision_probability
 from fairask.metrics import METRICS, Float
+from fairask.oracle import decide
 from fairask.pools import Pool
 
 __all__ = ["estimate", "model_digest", "wilson"]
@@ -49,20 +53,26 @@ def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
     positive = np.empty(len(rows))
     for part in range(FOLDS):
         inside, outside = fold != part, fold == part
-        (solution,) = learner._oracle().solve_many(
-            rows.X[inside],
-            rows.y[None, inside],
-            rows.groups[inside],
-            len(learner.groups_),
-            rows.risk_weights[inside],
-            rows.fairness_weights[inside],
-        )
-        rules, weights = solution.members
-        votes = np.array([rule.decide(rows.X[outside]) for rule in rules], dtype=np.float64)
-        positive[outside] = np.clip(np.asarray(weights) @ votes, 0.0, 1.0)
+        oracle = learner._oracle()
+        oracle.classes_ = np.array(learner.classes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FairaskWarning)  # the whole fit has said it
+            oracle.fit_codes(
+                rows.X[inside],
+                rows.y[inside],
+                rows.groups[inside],
+                learner.groups_,
+                rows.risk_weights[inside],
+                rows.fairness_weights[inside],
+                pool=learner._background(),
+            )
+        votes = decide(oracle.members_, rows.X[outside], rows.groups[outside]).astype(np.float64)
+        positive[outside] = np.clip(np.asarray(oracle.weights_) @ votes, 0.0, 1.0)
     right = np.where(rows.y == 1.0, positive, 1.0 - positive)
-    rates = _group_rates(rows.y, positive, rows.groups, rows.fairness_weights, learner)
-    return {"accuracy": _mean(right, rows.risk_weights), "rates": rates, "violation": _worst(rates)}
+    # How rows were drawn is undone in both, also where the fit itself leaves its risk unweighted.
+    weights = learner._log.weights("ips")
+    rates = _group_rates(rows.y, positive, rows.groups, weights, learner)
+    return {"accuracy": _mean(right, weights), "rates": rates, "violation": _worst(rates)}
 
 
 def _mean(value: Float, weight: Float) -> dict[str, float]:
@@ -112,10 +122,11 @@ def model_digest(learner: FairActiveLearner) -> str:
 
     Of a pool that is streamed, on the rows drawn so far: a model is not worth a pass to be recognised.
     """
-    rows = (
-        learner.X
-        if isinstance(learner._pool, Pool)
-        else learner._pool.take(np.array(list(learner._log.position)))
-    )
-    positive = learner.current_model().predict_proba(rows)[:, 1]
+    pool, drawn = learner._pool, np.array(list(learner._log.position), dtype=np.int64)
+    if isinstance(pool, Pool):
+        rows, codes = learner.X, pool.groups
+    else:
+        rows, codes = pool.take(drawn), pool.groups_of(drawn)
+    groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]
+    positive = decision_probability(learner.current_model(), rows, groups)
     return hashlib.sha256(np.round(positive, 9).tobytes()).hexdigest()

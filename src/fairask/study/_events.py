@@ -26,6 +26,7 @@ KINDS = (
     "fitted",  # a model on the labels so far, its history entry and digest
     "audit",  # so many labels are drawn to judge the last model and not to train; 0 ends it
     "certified",
+    "stopping",  # the rule that ends the study before its budget is another
     "relocated",  # the pool, which is not copied, is at another place
 )
 

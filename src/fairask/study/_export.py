@@ -28,9 +28,15 @@ __all__ = ["export", "label_table", "load_model", "model_bytes"]
 
 #: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.
 TRUSTED = (
+    "fairask.oracle._calibrated.CalibratedFairOracle",
+    "fairask.oracle._correction.Correction",
     "fairask.oracle._estimator.EmpiricalFairOracle",
     "fairask.oracle._learners.ConstantRule",
     "fairask.oracle._learners.LinearRule",
+    "fairask.oracle._plugin.PlugInRule",
+    "fairask.oracle._probability.Calibration",
+    "fairask.oracle._probability.LinearProbability",
+    "fairask.oracle._probability.Scaling",
     "numpy.dtype",
 )
 _COLUMNS = (
@@ -165,16 +171,26 @@ def model_bytes(study: Study) -> bytes:
     if not len(learner.labelled_indices_):
         raise StudyError("no labels yet, so there is no model to export")
     model = copy.copy(learner.current_model())
-    # skops writes JSON keys; and what only warm-starts the next fit is no part of a model.
+    # skops writes JSON keys.
     model.rates_ = {f"{condition}, {group}": rate for (condition, group), rate in model.rates_.items()}
-    model.members_ = [
-        dataclasses.replace(rule, inverse=None) if hasattr(rule, "inverse") else rule
-        for rule in model.members_
-    ]
+    model.members_ = [_bare(rule) for rule in model.members_]
+    if hasattr(model, "calibration_"):
+        model.calibration_ = dataclasses.replace(
+            model.calibration_, model=_bare(model.calibration_.model), out_of_fold=np.zeros(0)
+        )
+        model.__dict__.pop("_pool_sample_", None)
     encoder = copy.copy(study.encoder)
     pipeline = Pipeline([("encode", encoder), ("model", model)])
     pipeline.columns_ = [column.name for column in feature_columns(study.config)]
     return bytes(_skops().dumps(pipeline))
+
+
+def _bare(part: Any) -> Any:
+    """Without what warms the next fit or comes from the pool's rows: it is no part of a model."""
+    changes: dict[str, Any] = {"inverse": None} if hasattr(part, "inverse") else {}
+    if hasattr(part, "probability"):
+        changes["probability"] = _bare(part.probability)
+    return dataclasses.replace(part, **changes) if changes else part
 
 
 def load_model(path: str | Path) -> Pipeline:

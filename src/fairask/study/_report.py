@@ -83,10 +83,15 @@ def _drawn(study: Study) -> Any:
         by.setdefault(entry.component, []).append(entry.index)
     if not by:
         return None
-    take, rows = learner._pool.take, learner._pool.n_rows
+    take = learner._pool.take
+    # A pool that is not copied need not be there to report on a study: the log has a sample of it.
+    sample = None if learner._sample is None else np.asarray(learner._sample[0])
+    rows = learner._pool.n_rows if sample is None else len(sample)
     some = np.unique(np.linspace(0, rows - 1, min(_MOST_POINTS, rows)).astype(np.int64))
-    # Sorted for pools that are read from disk in order.
-    return DrawnRowsDisplay.from_rows(take(some), {name: take(np.sort(found)) for name, found in by.items()})
+    return DrawnRowsDisplay.from_rows(
+        take(some) if sample is None else sample[some],
+        {name: take(np.sort(found)) for name, found in by.items()},
+    )
 
 
 def _settings(config: Config, status: dict[str, Any]) -> dict[str, str]:

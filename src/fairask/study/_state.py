@@ -7,13 +7,14 @@ event, so a replay gives the same draws on any machine and with any later versio
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from fairask.learner._log import ASKED, LABELLED, SKIPPED, DrawLog
 from fairask.sampling import Draws
+from fairask.stopping import Plateau, make_rule
 from fairask.study._config import Config
 from fairask.study._events import Event
 
@@ -127,6 +128,8 @@ class State:
                 self.audit = None
             case "relocated" if self.pool is not None:
                 self.pool = {**self.pool, "uri": data["uri"]}
+            case "stopping":
+                self.config = replace(self.config, stop=data["rule"])
             case "certified":
                 self.certificates.append({**data, "event": event.id, "at": event.at})
             case kind:
@@ -174,7 +177,18 @@ class State:
         left = self.config.budget - (drawn - self.skipped - self.audited)
         if self.audit is not None:
             left = self.audit.size - self.audit.drawn
+        elif self.stop_reason is not None:
+            left = 0
         return max(min(left, self.config.rows - drawn), 0)
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the study's rule ends it before its budget; None while it goes on."""
+        if not self.config.stop:
+            return None
+        rule = make_rule(self.config.stop)
+        assert isinstance(rule, Plateau)
+        return rule.reason_for([fitted["error"] for fitted in self.history])
 
     @property
     def budget(self) -> int:

@@ -36,6 +36,7 @@ def status(study: Study) -> dict[str, Any]:
             "tolerance": config.tolerance,
             "strategy": config.strategy,
             "budget": state.budget,
+            "stop_reason": state.stop_reason,
             "batch_size": config.batch_size,
             "overlap": config.overlap,
             "rows": config.rows,

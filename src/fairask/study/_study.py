@@ -17,7 +17,7 @@ from fairask.pools._runners import ProgressCallback
 from fairask.study import _answering, _drawing, _events, _fitting, _queue
 from fairask.study._answering import Receipt
 from fairask.study._audit import audit_sample, check_audit
-from fairask.study._config import Config, check_person
+from fairask.study._config import Config, check_person, check_stop
 from fairask.study._database import Database, is_url
 from fairask.study._errors import StudyError
 from fairask.study._open import create_store, open_store
@@ -68,6 +68,8 @@ class Study:
             strategy_params=config.strategy_params,
             metric=config.metric,
             tolerance=config.tolerance,
+            profile=config.profile,
+            blind=config.profile == "calibrated" and not config.use_protected,
             margin=config.margin,
             risk_weights=config.risk_weights,
             fairness_weights=config.fairness_weights,
@@ -144,6 +146,12 @@ class Study:
         except BaseException:
             database.close()
             raise
+
+    def stop_by(self, rule: str, who: str = "owner") -> None:
+        """Change the rule that ends the study before its budget; an empty one is none."""
+        check_stop(rule)
+        with self._db.write() as connection:
+            _events.append(connection, check_person(who), [("stopping", {"rule": rule})])
 
     def relocate(self, who: str = "owner") -> None:
         """Write the place that the study was opened with into the log, if it is another one."""
