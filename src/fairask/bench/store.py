@@ -63,6 +63,10 @@ class Curves:
         """Trials that did not converge."""
         return int((~np.asarray(self.converged)).sum())
 
+    def regardless(self) -> Curves:
+        """Return all trials as if they had converged."""
+        return replace(self, converged=None)
+
     def of_converged(self) -> Curves:
         """Return the trials that converged."""
         keep = np.asarray(self.converged)
