@@ -130,7 +130,10 @@ def test_the_page_shows_experiments_on_rivals(tmp_path):
         header + "drug,fal,as in the profile,9,86.2,0.1,0.1,0.01\ndrug,fal,no penalty,9,83.2,0.1,0.144,0.01\n"
     )
     text = write_page(paper_like(), tmp_path, tmp_path / "misses.csv").read_text()
-    assert "| FAL | as in the profile | 1 | +3.0 | 3.0 | 0 |" in text
-    assert "| FAL | no penalty | 1 | +0.0 | 0.0 | 1 |" in text
+    assert "| FAL | as in the profile | 1 | +0.0 | +3.0 | 3.0 | 0 |" in text
+    assert "| FAL | no penalty | 1 | -3.0 | +0.0 | 0.0 | 1 |" in text
+    assert "within 1.5 points of the paper's on 0 of 1 datasets" in text
+    assert "nearest on average is: no penalty (mean distance 0.0 points, within 1.5 on 1 of 1)" in text
+    assert "within two joint standard errors on Drug; none does on no dataset." in text
     assert "**FAL on Drug: the paper has 83.2 ± 0.2" in text
     assert "Within two joint standard errors on both numbers: no penalty." in text

@@ -12,7 +12,8 @@ from fairask.bench.paper import CITATION, PAPER
 from fairask.bench.problems import Profile, get_profile
 from fairask.bench.reading import SHARES, Check, fare_checks, passive_checks, past_checks, read_claims
 from fairask.bench.render import render
-from fairask.bench.rivals import rival_misses_section, rivals_section
+from fairask.bench.rival_misses import rival_misses_section
+from fairask.bench.rivals import rivals_section
 from fairask.bench.significance import significance_section
 from fairask.bench.store import Curves
 from fairask.bench.sweeps import sweeps_section
@@ -58,7 +59,7 @@ def write_page(results: dict[tuple[str, str], Curves], docs: Path, misses: Path 
     parts += rivals_section(results, profile)
     if misses is not None:
         parts += ["\n## Why the misses\n", _explained(results, profile, misses)]
-        parts += rival_misses_section(results, profile, misses.with_name("rival_misses.csv"))
+        parts += rival_misses_section(profile, misses.with_name("rival_misses.csv"))
     parts += ["\n## Tables\n", *(render(table) + "\n" for table in all_tables(results, profile))]
     parts += ["## Figures\n", _figures(folder)]
     parts += sweeps_section(results, profile, folder)

@@ -6,13 +6,25 @@ from fairask.bench.paper import Reported
 from fairask.bench.render import Entry, Table, render
 from fairask.bench.stats import apart
 
-__all__ = ["miss_table", "what_helps"]
+__all__ = ["miss_table", "near", "what_helps"]
 
 
 def _numbers(row: dict[str, str]) -> tuple[float, float, float, float]:
     keys = ("accuracy", "accuracy_se", "violation", "violation_se")
     a, b, c, d = (float(row[key]) for key in keys)
     return a, b, c, d
+
+
+def near(row: dict[str, str], paper: Reported) -> bool:
+    """Whether both numbers of an experiment are within two joint standard errors of the paper's.
+
+    Examples
+    --------
+    >>> row = dict(accuracy="81", accuracy_se="0.3", violation="0.1", violation_se="0.01")
+    >>> near(row, Reported(81.2, 0.4, 0.1, 0.01)), near(row, Reported(84.0, 0.4, 0.1, 0.01))
+    (True, False)
+    """
+    return max(map(abs, apart(*_numbers(row), paper))) <= 2.0
 
 
 def what_helps(rows: list[dict[str, str]], paper: Reported) -> str:
@@ -26,10 +38,10 @@ def what_helps(rows: list[dict[str, str]], paper: Reported) -> str:
     """
     if not rows:
         return "No experiment has been run on this miss."
-    near = [row["variant"] for row in rows if max(map(abs, apart(*_numbers(row), paper))) <= 2.0]
-    if not near:
+    found = [row["variant"] for row in rows if near(row, paper)]
+    if not found:
         return "No single change brings both numbers within two joint standard errors."
-    return "Within two joint standard errors on both numbers: " + "; ".join(near) + "."
+    return "Within two joint standard errors on both numbers: " + "; ".join(found) + "."
 
 
 def miss_table(rows: list[dict[str, str]], paper: Reported) -> str:
@@ -48,14 +60,13 @@ def miss_table(rows: list[dict[str, str]], paper: Reported) -> str:
     for row in rows:
         accuracy, accuracy_se, violation, violation_se = _numbers(row)
         by = apart(accuracy, accuracy_se, violation, violation_se, paper)
-        near = max(map(abs, by)) <= 2.0
         table.rows.append(
             [
                 row["variant"],
                 row["trials"],
                 f"{accuracy:.1f} ± {accuracy_se:.1f}",
                 f"{violation:.3f} ± {violation_se:.3f}",
-                Entry(f"{by[0]:+.1f}, {by[1]:+.1f}", best=near),
+                Entry(f"{by[0]:+.1f}, {by[1]:+.1f}", best=near(row, paper)),
             ]
         )
     return render(table).split("\n", 2)[2]  # its heading is the sentence above

@@ -1,21 +1,17 @@
-"""The rivals in plain words: where they do better here than in the paper, and than FARE; and why."""
+"""The rivals in plain words: where they do better here than in the paper, and than FARE."""
 
 from __future__ import annotations
-
-import csv
-from pathlib import Path
 
 import numpy as np
 
 from fairask.bench.methods import METHODS
-from fairask.bench.misses import miss_table, what_helps
 from fairask.bench.paper import PAPER
 from fairask.bench.problems import Profile
 from fairask.bench.stats import apart, mean_and_error, summarize
 from fairask.bench.store import Curves, by_problem
 from fairask.bench.tables import best_of_families
 
-__all__ = ["paired", "rival_misses_section", "rivals_section"]
+__all__ = ["paired", "rivals_section"]
 
 RIVALS = ("FAL", "FAL-CUR", "PANDA")
 _SHARES_OF_FARE = ("fare", "fare-diff")
@@ -137,55 +133,3 @@ def _compare(more: float, worse: float, met: bool, alpha: float) -> str:
     bound = "within" if met else "above"
     verdict = "**the rival is ahead**, " if (more > 2 or worse < -2) and more > -2 and worse < 2 else ""
     return f"{verdict}{accuracy}, {fairness}, its mean violation {bound} {alpha:g}"
-
-
-def rival_misses_section(results: dict[tuple[str, str], Curves], profile: Profile, path: Path) -> list[str]:
-    """Parts of the page: the experiments of ``benchmarks/rival_misses.py``, where there are any."""
-    if not path.exists():
-        return []
-    with path.open() as file:
-        rows = list(csv.DictReader(file))
-    lines = [
-        "\n## Why FAL and FAL-CUR end elsewhere\n",
-        "The same kind of experiment (`python benchmarks/rival_misses.py`), from 25 % pretraining: one thing "
-        "that the paper leaves open is changed at a time, alone and together with a final model without "
-        "penalty. Other pretraining shares are in the sweep below.\n",
-        _explained(rows),
-    ]
-    for problem in profile.problems:
-        for rival in RIVALS:
-            mine = [r for r in rows if r["problem"] == problem and _family(r["method"]) == rival]
-            paper = PAPER.get((problem, rival))
-            if mine and paper:
-                title = profile.problem(problem).title
-                lines.append(
-                    f"**{rival} on {title}: the paper has {paper.accuracy:.1f} ± {paper.accuracy_se:.1f} and "
-                    f"{paper.violation:.3f} ± {paper.violation_se:.3f}.** {what_helps(mine, paper)}\n"
-                )
-                lines.append(miss_table(mine, paper))
-    return lines
-
-
-def _family(method: str) -> str | None:
-    return METHODS[f"{method}-25"].family
-
-
-def _explained(rows: list[dict[str, str]]) -> str:
-    """How far from the paper's accuracy each change ends, over datasets."""
-    by: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        paper = PAPER.get((row["problem"], str(_family(row["method"]))))
-        if paper is not None:
-            by.setdefault((row["method"], row["variant"]), []).append(float(row["accuracy"]) - paper.accuracy)
-    lines = [
-        "| method | change | datasets | accuracy above the paper's, mean | mean distance | within "
-        f"{CLOSE} points |",
-        "|---|---|---|---|---|---|",
-    ]
-    for (method, variant), found in by.items():
-        above = np.array(found)
-        lines.append(
-            f"| {_family(method)} | {variant} | {len(above)} | {above.mean():+.1f} "
-            f"| {np.abs(above).mean():.1f} | {(np.abs(above) <= CLOSE).sum()} |"
-        )
-    return "\n".join(lines) + "\n"
