@@ -134,8 +134,9 @@ def significance_section(results: dict[tuple[str, str], Curves], profile: Profil
 
 
 def _by_method(found: dict[tuple[str, str], str], profile: Profile) -> str:
-    by_column: dict[str, list[str]] = {}
+    by_column: dict[tuple[str, str], list[str]] = {}
     for (problem, column), name in found.items():
         family = METHODS[name].family or METHODS[name].label
-        by_column.setdefault(f"{column}\0{family}", []).append(profile.problem(problem).title)
-    return "; ".join(f"{key.split(chr(0))[1]} on {', '.join(titles)}" for key, titles in by_column.items())
+        title = profile.problem(problem).title.replace(", ", " with ")  # no comma within an enumeration
+        by_column.setdefault((column, family), []).append(title)
+    return "; ".join(f"{family} on {', '.join(titles)}" for (_, family), titles in by_column.items())
