@@ -111,8 +111,8 @@ def _against_fare(best: dict[str, dict[str, tuple[str, Curves]]], profile: Profi
     lines = [
         "\n**Against FARE here**, the better of its two shares under the rule by which the rivals' best "
         "share was picked, trial by trial on the same splits (mean difference ± standard error). The rivals "
-        "end with a ridge regression and FARE with none, which alone is worth points where labels are few; the "
-        "experiments below, with uniform rows, say how many.\n"
+        "end with a ridge regression and FARE with none, which alone is worth points where labels are few; "
+        "the experiments below, with uniform rows, say how many.\n"
     ]
     alpha = profile.tolerance
     for problem, methods in best.items():
