@@ -183,7 +183,9 @@ def main() -> None:
                 (accuracy, v), (accuracy_se, v_se) = mean_and_error(values)
                 row = [name, method, variant, len(values), accuracy, accuracy_se, v, v_se]
                 with arguments.out.open("a", newline="") as file:
-                    csv.writer(file).writerow([f"{x:.5f}" if isinstance(x, float) else x for x in row])
+                    csv.writer(file, lineterminator="\n").writerow(
+                        [f"{x:.5f}" if isinstance(x, float) else x for x in row]
+                    )
                 by = apart(accuracy, accuracy_se, v, v_se, PAPER[name, title])
                 print(
                     f"| {name} | {title} | {variant} | {accuracy:.1f} ± {accuracy_se:.1f} "

@@ -24,7 +24,7 @@ def rival_misses_section(profile: Profile, path: Path) -> list[str]:
     if not path.exists():
         return []
     with path.open() as file:
-        rows = list(csv.DictReader(file))
+        rows = sorted(csv.DictReader(file), key=lambda row: row["variant"] != BASE)
     lines = [
         "\n## Why FAL and FAL-CUR end elsewhere\n",
         "The same kind of experiment (`python benchmarks/rival_misses.py`), from 25 % pretraining: one thing "
