@@ -11,6 +11,7 @@ __all__ = [
     "InfeasibleWarning",
     "InterpolationWarning",
     "NoDisagreementWarning",
+    "NotConvergedWarning",
 ]
 
 
@@ -32,6 +33,10 @@ class InfeasibleWarning(FairaskWarning):
 
 class NoDisagreementWarning(FairaskWarning):
     """The perturbed classifiers agree on the whole pool, so there is no disagreement to sample."""
+
+
+class NotConvergedWarning(FairaskWarning):
+    """A strategy that learns how to choose has not learned to, and chooses all the same, as told."""
 
 
 def suggest(given: object, known: Iterable[str]) -> str:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from fairask.bench import Cell, get_method, get_profile, run_cell, run_trial
+from fairask.bench import Cell, get_method, get_profile, protocol, run_cell, run_trial
 from fairask.bench.methods import METHODS, Method
 from fairask.bench.paper import PAPER
 from fairask.bench.protocol import seed_of, split, trial_data
@@ -109,3 +110,34 @@ def test_the_paper_s_tables_are_whole():
     six = ["drug", "bank", "german", "adult", "compas", "crime"]
     assert {(p, m) for p in six for m in ("FARE", "PANDA", "FAL", "FAL-CUR", "Passive")} <= set(PAPER)
     assert len(PAPER) == 35
+
+
+@pytest.mark.parametrize(("method", "told"), [("fal-25", "eo"), ("panda-50", "eo"), ("falcur-25", None)])
+def test_a_strategy_that_measures_unfairness_is_told_the_problems_metric(method, told, monkeypatch):
+    seen = {}
+
+    class Asked(Exception):
+        pass
+
+    def learner(*arguments, strategy_params, **settings):
+        seen.update(strategy_params)
+        raise Asked
+
+    monkeypatch.setattr(protocol, "FairActiveLearner", learner)
+    with pytest.raises(Asked):
+        run_trial(SMOKE, replace(GERMAN, metric="eo"), get_method(method), 0)
+    assert seen.get("metric") == told
+    assert seen["pretrain"] == round(75 * get_method(method).pretrain)
+
+
+def test_warnings_of_other_kinds_are_not_kept_from_the_caller(monkeypatch):
+    class Loud(UserWarning):
+        pass
+
+    def measure(*arguments):
+        warnings.warn("heard", Loud, stacklevel=1)
+        arguments[-1].labels.append(0)
+
+    monkeypatch.setattr(protocol, "_measure", measure)
+    with pytest.warns(Loud, match="heard"):
+        run_trial(SMOKE, GERMAN, get_method("passive"), 0)

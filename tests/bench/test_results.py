@@ -160,6 +160,7 @@ def test_tables_put_the_paper_beside_ours():
         "Drug",
         "FARE",
         "250",
+        "2",
         "83.1 ± 0.1",
         "83.1 ± 0.2",
         "0.098 ± 0.010",

@@ -26,7 +26,15 @@ CASES = {
     "falcur": {"clusters": 6},
     "falcur, capacity": {"clusters": 6, "clustering": "capacity", "similarity": "distance"},
     "falcon": {},
-    "panda": {"iterations": 20, "rho": 0.2, "width": 8, "heads": 2, "feedforward": 8, "attended": 20},
+    "panda": {
+        "iterations": 20,
+        "rho": 0.2,
+        "width": 8,
+        "heads": 2,
+        "feedforward": 8,
+        "attended": 20,
+        "unconverged": "use",
+    },
 }
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 

@@ -7,7 +7,7 @@ from fairask.datasets import load
 from fairask.strategies import FalCur
 from fairask.strategies._clusters import (
     _counts,
-    _move_costs,
+    _Prices,
     capacity_clusters,
     fair_kmeans,
     plain_kmeans,
@@ -61,14 +61,33 @@ def test_the_cost_of_a_move_is_the_change_of_the_objective():
     centres = np.array([X[labels == c].mean(axis=0) for c in range(4)])
     distance = ((X[7] - centres) ** 2).sum(axis=1)[None]
     share = np.bincount(groups, minlength=3) / n
-    cost = _move_costs(
-        distance, labels[7:8], int(groups[7]), counts, counts.sum(axis=1), share, weight / (n * n * 3)
-    )[0]
+    prices = _Prices(share, weight / (n * n * 3))
+    prices.renew(counts, counts.sum(axis=1))
+    home, group = labels[7], groups[7]
+    cost = distance[0] * prices.joined + prices.enter[group]
+    cost -= distance[0, home] * prices.left[home] - prices.leave[group, home]
+    cost[home] = 0.0
     before = _objective(X, labels, groups, 3, weight)
     for to in range(4):
         moved = labels.copy()
         moved[7] = to
         assert cost[to] == pytest.approx(_objective(X, moved, groups, 3, weight) - before, abs=1e-9)
+
+
+def test_prices_kept_up_to_date_are_those_computed_anew():
+    rng = np.random.default_rng(0)
+    labels, groups = rng.integers(4, size=40), rng.integers(3, size=40)
+    counts = _counts(labels, groups, 4, 3)
+    kept, anew = (_Prices(np.array([0.5, 0.3, 0.2]), 0.7) for _ in range(2))
+    kept.renew(counts, counts.sum(axis=1))
+    for row in range(20):
+        home, to, group = labels[row], (labels[row] + 1) % 4, groups[row]
+        counts[home, group] -= 1
+        counts[to, group] += 1
+        kept.move(home, to, group, counts.sum(axis=1))
+        anew.renew(counts, counts.sum(axis=1))
+        for name in ("enter", "leave", "joined", "left"):
+            np.testing.assert_allclose(getattr(kept, name), getattr(anew, name), atol=1e-12)
 
 
 def test_a_batch_takes_one_row_of_each_cluster():

@@ -2,15 +2,27 @@
 
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from fairask.exceptions import NotConvergedWarning
 from fairask.strategies import Panda, PandaNotConverged
+from fairask.strategies.panda._convergence import failure_of, pooled_gap
 from fairask.testing._problem import make_problem
 
 SMALL = Panda(iterations=6, width=8, heads=2, feedforward=8)
+
+
+def _half_useful():
+    """Rows half of which carry no information; a policy can learn to leave them out."""
+    rng = np.random.default_rng(0)
+    useful = np.arange(80) % 2 == 0
+    y = rng.integers(2, size=80).astype(float)
+    X = np.column_stack([np.where(useful, 2 * y - 1, 0.0), np.where(useful, 1.0, -1.0)])
+    return X, y, np.arange(80) % 4 // 2
 
 
 def test_torch_is_not_imported_until_a_policy_is_trained():
@@ -47,11 +59,11 @@ class TestWithTorch:
         assert sorted(weight.detach().round(decimals=5).unique().tolist()) == [0.0, 1.0]
         assert weight.sum().item() == pytest.approx(episodes.n_picks)
         assert set(pool.tolist()).isdisjoint(validation.tolist())
-        loss, disparity = episodes.outcome(pool, validation, weight)
+        loss, rates = episodes.outcome(pool, validation, weight)
         loss.backward()
         assert scores.grad.abs().sum() > 0
         assert scores.grad.sum().item() == pytest.approx(0.0, abs=1e-6)  # raising all scores changes nothing
-        assert 0 <= disparity.item() <= 1
+        assert 0 <= episodes.gap(rates).item() <= 1
 
     def test_the_inner_learner_is_gradient_descent_on_the_picked_rows(self, torch):
         from fairask.strategies.panda._train import _Episodes
@@ -81,25 +93,25 @@ class TestWithTorch:
     def test_training_lowers_the_validation_loss_where_labels_tell(self, torch):
         from fairask.strategies.panda._train import train
 
-        # Half of the rows carry no information; a policy can learn to leave them out.
-        rng = np.random.default_rng(0)
-        useful = np.arange(80) % 2 == 0
-        y = rng.integers(2, size=80).astype(float)
-        X = np.column_stack([np.where(useful, 2 * y - 1, 0.0), np.where(useful, 1.0, -1.0)])
-        policy = train(Panda(iterations=60, learning_rate=0.01, rho=1.0), X, y, np.arange(80) % 4 // 2, 2)
+        X, y, groups = _half_useful()
+        useful = X[:, 1] > 0
+        policy = train(Panda(iterations=60, learning_rate=0.01, rho=1.0), X, y, groups, 2)
         scores = policy.score(X)
         assert policy.failure is None
-        assert policy.loss < policy.uniform_loss
+        assert policy.loss < min(policy.uniform_loss, policy.untrained_loss)
         assert scores[useful].mean() > scores[~useful].mean()
 
     def test_the_policy_does_not_depend_on_what_was_trained_before(self):
         from fairask.strategies.panda import _strategy
 
-        problem = make_problem(SMALL)
-        first = problem.propose(SMALL)
-        _strategy._POLICIES.clear()
-        make_problem(SMALL, n_groups=3).propose(SMALL)
-        again = problem.propose(SMALL)
+        small = replace(SMALL, unconverged="use")
+        problem = make_problem(small)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotConvergedWarning)
+            first = problem.propose(small)
+            _strategy._POLICIES.clear()
+            make_problem(small, n_groups=3).propose(small)
+            again = problem.propose(small)
         assert np.array_equal(first.components["policy"], again.components["policy"])
 
     def test_no_convergence_is_said_and_nothing_chosen(self):
@@ -107,17 +119,75 @@ class TestWithTorch:
         with pytest.raises(PandaNotConverged, match="did not converge on 25 labels: its parameters"):
             make_problem(diverges).propose(diverges)
 
-    def test_a_policy_worse_than_uniform_has_not_converged(self):
-        from fairask.strategies.panda._train import _failure
+    def test_an_untrained_policy_has_not_converged(self):
+        from fairask.strategies.panda._train import train
 
+        X, y, groups = _half_useful()
+        # Steps this small leave the policy where it started.
+        policy = train(Panda(iterations=5, learning_rate=1e-12, rho=1.0), X, y, groups, 2)
+        assert policy.loss == pytest.approx(policy.untrained_loss)
+        assert "not clear" in policy.failure
+
+    def test_a_learned_policy_outside_the_constraint_has_not_converged(self):
+        from fairask.strategies.panda._train import train
+
+        # Positives of the second group look like negatives: no choice of rows gives equal rates.
+        rng = np.random.default_rng(1)
+        X, y, groups = _half_useful()
+        groups = np.where(y == 1, rng.integers(2, size=len(y)), groups)
+        X[(groups == 1) & (y == 1), 0] *= -1
+        failure = train(Panda(iterations=20, rho=0.0), X, y, groups, 2).failure
+        assert failure is not None
+
+    def test_disparity_is_that_of_the_metric(self, torch):
+        from fairask.strategies.panda._train import _Episodes
+
+        rows = make_problem(SMALL).labelled
+        gaps = {}
+        for metric in ("tprp", "fprp", "eo"):
+            episodes = _Episodes(torch, replace(SMALL, metric=metric), rows.X, rows.y, rows.groups, 2)
+            pool, validation, noise = episodes.draw(torch.Generator().manual_seed(0))
+            _, rates = episodes.outcome(pool, validation, episodes.pick(torch.zeros(len(pool)), noise, 1.0))
+            gaps[metric] = episodes.gap(rates).item()
+        assert gaps["tprp"] != gaps["fprp"]
+        assert gaps["eo"] == pytest.approx(max(gaps["tprp"], gaps["fprp"]))
+
+    def test_without_convergence_the_policy_is_used_when_told_and_says_so(self):
+        with pytest.raises(PandaNotConverged, match="not clear"):
+            make_problem(SMALL).propose(SMALL)
+        used = replace(SMALL, unconverged="use")
+        with pytest.warns(NotConvergedWarning, match="did not converge on 25 labels"):
+            proposal = make_problem(used).propose(used)
+        assert proposal.components["policy"].sum() == pytest.approx(1.0)
+        lost = replace(SMALL, learning_rate=1e30, iterations=3, unconverged="use")
+        with pytest.raises(PandaNotConverged, match="no longer finite"):
+            make_problem(lost).propose(lost)
+
+
+class TestConvergence:
+    """The rule alone: it needs no PyTorch."""
+
+    fair = np.full((50, 1, 2), 0.6)
+
+    def losses(self, gain_on_uniform, gain_on_untrained, noise=0.01):
         rng = np.random.default_rng(0)
-        same = np.repeat(rng.random((40, 1, 2)), 2, axis=1) * 0.01
-        assert _failure(same, 0.04) is None
-        noise = 0.001 * rng.random((40, 2))
-        worse = same.copy()
-        worse[:, 0, 0] += 0.1 + noise[:, 0]
-        assert "validation loss" in _failure(worse, 0.04)
-        unfair = same.copy()
-        unfair[:, 0, 1] += 0.1 + noise[:, 1]
-        assert "disparity" in _failure(unfair, 0.04)
-        assert _failure(unfair, 0.5) is None
+        loss = 0.5 + rng.normal(scale=0.1, size=(50, 1)) + rng.normal(scale=noise, size=(50, 3))
+        return loss + np.array([0.0, gain_on_uniform, gain_on_untrained])
+
+    def test_both_gains_must_be_clear(self):
+        assert failure_of(self.losses(0.1, 0.1), self.fair, 0.04) is None
+        assert "uniform picks" in failure_of(self.losses(0.0, 0.1), self.fair, 0.04)
+        assert "untrained" in failure_of(self.losses(0.1, 0.0), self.fair, 0.04)
+        assert "uniform picks" in failure_of(self.losses(0.1, 0.1, noise=1.0), self.fair, 0.04)
+
+    def test_the_constraint_must_hold_on_average_and_not_in_every_episode(self):
+        rng = np.random.default_rng(0)
+        noisy = self.fair + rng.normal(scale=0.1, size=self.fair.shape)
+        assert np.abs(np.diff(noisy)).mean() > 2 * 0.04
+        assert failure_of(self.losses(0.1, 0.1), noisy, 0.04) is None
+        assert "disparity" in failure_of(self.losses(0.1, 0.1), noisy + np.array([0.0, 0.1]), 0.04)
+
+    def test_a_kind_of_row_that_is_never_seen_is_no_disparity(self):
+        unknown = self.fair.copy()
+        unknown[:, :, 1] = np.nan
+        assert pooled_gap(unknown) == 0.0

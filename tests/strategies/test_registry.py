@@ -13,7 +13,9 @@ from fairask.datasets import load
 from fairask.exceptions import FairaskWarning
 from fairask.strategies import STRATEGIES
 
-FAST = {"panda": {"iterations": 10, "rho": 0.3, "width": 8, "heads": 2, "feedforward": 8}}
+FAST = {
+    "panda": {"iterations": 10, "rho": 0.3, "width": 8, "heads": 2, "feedforward": 8, "unconverged": "use"}
+}
 NAMES = [
     pytest.param(
         name,

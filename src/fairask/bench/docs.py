@@ -7,12 +7,16 @@ from pathlib import Path
 
 from fairask.bench.figures import FIGURES, draw_all
 from fairask.bench.methods import METHODS
-from fairask.bench.paper import CITATION, PAPER, Reported
+from fairask.bench.misses import miss_table, what_helps
+from fairask.bench.paper import CITATION, PAPER
 from fairask.bench.problems import Profile, get_profile
 from fairask.bench.reading import SHARES, Check, fare_checks, passive_checks, past_checks, read_claims
-from fairask.bench.render import Entry, Table, render
-from fairask.bench.stats import apart
+from fairask.bench.render import render
+from fairask.bench.rival_misses import rival_misses_section
+from fairask.bench.rivals import rivals_section
+from fairask.bench.significance import significance_section
 from fairask.bench.store import Curves
+from fairask.bench.sweeps import sweeps_section
 from fairask.bench.tables import all_tables
 
 __all__ = ["write_page"]
@@ -51,10 +55,14 @@ def write_page(results: dict[tuple[str, str], Curves], docs: Path, misses: Path 
     draw_all(results, profile, folder, ["png"], dpi=80)
     introduction = _INTRODUCTION.replace("{runs}", _commands(results))
     parts = [introduction, _budgets(profile), "\n## Reading\n", _reading(results, profile)]
+    parts += significance_section(results, profile)
+    parts += rivals_section(results, profile)
     if misses is not None:
         parts += ["\n## Why the misses\n", _explained(results, profile, misses)]
+        parts += rival_misses_section(profile, misses.with_name("rival_misses.csv"))
     parts += ["\n## Tables\n", *(render(table) + "\n" for table in all_tables(results, profile))]
     parts += ["## Figures\n", _figures(folder)]
+    parts += sweeps_section(results, profile, folder)
     page = docs / "results.md"
     page.write_text("\n".join(parts).rstrip() + "\n")
     return page
@@ -62,17 +70,16 @@ def write_page(results: dict[tuple[str, str], Curves], docs: Path, misses: Path 
 
 def _commands(results: dict[tuple[str, str], Curves]) -> str:
     """The commands that make these results: one for each set of methods that some datasets share."""
-    methods_of: dict[str, list[str]] = {}
-    for problem, method in results:
-        methods_of.setdefault(problem, []).append(method)
-    sharing: dict[tuple[str, ...], list[str]] = {}
-    for problem, methods in methods_of.items():
-        sharing.setdefault(tuple(methods), []).append(problem)
-    trials = max(len(curves) for curves in results.values())
+    methods_of: dict[tuple[str, int], list[str]] = {}
+    for (problem, method), curves in results.items():
+        methods_of.setdefault((problem, len(curves)), []).append(method)
+    sharing: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for (problem, trials), methods in methods_of.items():
+        sharing.setdefault((trials, tuple(methods)), []).append(problem)
     return "\n".join(
         f"fairask bench run --trials {trials} --jobs 2 --out runs --datasets {','.join(problems)} \\\n"
         f"    --methods {','.join(methods)}"
-        for methods, problems in sharing.items()
+        for (trials, methods), problems in sorted(sharing.items(), key=lambda item: -item[0][0])
     )
 
 
@@ -135,44 +142,11 @@ def _explained(results: dict[tuple[str, str], Curves], profile: Profile, misses:
     for check in (c for found in checks for c in found if not c.holds):
         mine = [row for row in rows if (row["problem"], row["method"]) == (check.problem, check.method)]
         paper = PAPER.get((check.problem, "Passive" if check.method == "passive" else "FARE"))
-        helps = _what_helps(mine, paper) if paper else "The paper prints no number to compare with."
+        helps = what_helps(mine, paper) if paper else "The paper prints no number to compare with."
         lines.append(f"**{check.text}.** {helps}\n")
         if mine and paper:
-            lines.append(_miss_table(mine, paper))
+            lines.append(miss_table(mine, paper))
     return "\n".join(lines)
-
-
-def _numbers(row: dict[str, str]) -> tuple[float, float, float, float]:
-    keys = ("accuracy", "accuracy_se", "violation", "violation_se")
-    a, b, c, d = (float(row[key]) for key in keys)
-    return a, b, c, d
-
-
-def _what_helps(rows: list[dict[str, str]], paper: Reported) -> str:
-    if not rows:
-        return "No experiment has been run on this miss."
-    near = [row["variant"] for row in rows if max(map(abs, apart(*_numbers(row), paper))) <= 2.0]
-    if not near:
-        return "No single change brings both numbers within two joint standard errors."
-    return "Within two joint standard errors on both numbers: " + "; ".join(near) + "."
-
-
-def _miss_table(rows: list[dict[str, str]], paper: Reported) -> str:
-    table = Table("", ["change", "trials", "accuracy %", "violation", "distance"])
-    for row in rows:
-        accuracy, accuracy_se, violation, violation_se = _numbers(row)
-        by = apart(accuracy, accuracy_se, violation, violation_se, paper)
-        near = max(map(abs, by)) <= 2.0
-        table.rows.append(
-            [
-                row["variant"],
-                row["trials"],
-                f"{accuracy:.1f} ± {accuracy_se:.1f}",
-                f"{violation:.3f} ± {violation_se:.3f}",
-                Entry(f"{by[0]:+.1f}, {by[1]:+.1f}", best=near),
-            ]
-        )
-    return render(table).split("\n", 2)[2]  # its heading is the sentence above
 
 
 def _figures(folder: Path) -> str:

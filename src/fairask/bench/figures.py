@@ -33,8 +33,9 @@ FIGURES: dict[str, tuple[str, str, tuple[str, ...] | None]] = {
     "synthetic-curves": ("synthetic", "Synthetic", None),
 }
 
-#: In figures of their own.
-_ABLATIONS = ("fare-nomargin", "fare-tree", "passive-tree", LONG)
+#: In figures of their own, or in tables only: a figure of a dozen lines shows none of them.
+_ABLATIONS = ("fare-nomargin", "fare-tree", "passive-tree", "group_balanced", LONG)
+_VARIANTS = "calibrated-"
 
 
 def draw_all(
@@ -69,4 +70,9 @@ def _chosen(methods: dict[str, Curves], chosen: Iterable[str] | None, tolerance:
     if chosen is not None:
         return {name: methods[name] for name in chosen if name in methods}
     best = best_of_families(methods, tolerance)
-    return {name: best[name][1] for name in METHODS if name in best and name not in _ABLATIONS}
+    ends = {name: curves.of_converged() for name, (_, curves) in best.items() if _shown(name)}
+    return {name: ends[name] for name in METHODS if name in ends and len(ends[name])}
+
+
+def _shown(name: str) -> bool:
+    return name not in _ABLATIONS and not name.startswith(_VARIANTS)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairask.bench.methods import Method, get_method
 from fairask.bench.problems import Problem, Profile, get_profile
 from fairask.datasets import Dataset, load
-from fairask.exceptions import FairaskWarning
+from fairask.exceptions import FairaskWarning, NotConvergedWarning
 from fairask.learner import FairActiveLearner, evaluate
 
 __all__ = ["Cell", "Result", "run_cell", "run_trial", "seed_of", "split", "trial_data"]
@@ -34,12 +34,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Result:
-    """One trial, by round: labels spent, accuracy and violation on test rows, labels of each group."""
+    """One trial, by round: labels spent, accuracy and violation on test rows, labels of each group.
+
+    ``converged`` is False where the strategy was to learn how to choose and did not.
+    """
 
     labels: list[int]
     accuracy: list[float]
     violation: list[float]
     group_labels: dict[str, list[int]]
+    converged: bool = True
 
 
 def seed_of(*parts: Any) -> int:
@@ -128,6 +132,8 @@ def run_trial(
     params = dict(method.strategy_params)
     if method.pretrain_param is not None:
         params[method.pretrain_param] = pretrain
+    if method.metric_param is not None:
+        params[method.metric_param] = problem.metric
     learner = FairActiveLearner(
         data.X[train],
         data.groups[train],
@@ -148,6 +154,7 @@ def run_trial(
     with warnings.catch_warnings():
         # The paper's protocol meets all of these in nearly every trial; the history holds the facts.
         warnings.simplefilter("ignore", FairaskWarning)
+        failures = _notice(NotConvergedWarning)
         while spent < budget:
             # Never across a point of the grid, so that methods of any batch size are seen at the same labels.
             to_grid = problem.batch - spent % problem.batch
@@ -156,7 +163,30 @@ def run_trial(
             spent += len(query)
             if spent % problem.batch == 0 or spent in (pretrain, budget):
                 _measure(learner, data, test, spent, result)
-    return result
+    return replace(result, converged=not failures)
+
+
+def _notice(sought: type[Warning]) -> list[str]:
+    """Return a list that collects warnings of a category, until the ``catch_warnings`` around it ends."""
+    found: list[str] = []
+    show = warnings.showwarning
+
+    def keep(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, sought):
+            found.append(str(message))
+        else:
+            show(message, category, filename, lineno, file, line)
+
+    warnings.simplefilter("always", sought)
+    warnings.showwarning = keep
+    return found
 
 
 def _measure(

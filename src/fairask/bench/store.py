@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from fairask.metrics import Float
 
 __all__ = ["Curves", "by_problem", "load_curves", "pack"]
 
-_COLUMNS = ("trial", "round", "labels", "accuracy", "violation")
+_COLUMNS = ("trial", "round", "labels", "accuracy", "violation", "converged")
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Curves:
         Their numbers; trials of the same number share their split.
     settings : dict
         The method's settings when the results were made.
+    converged : ndarray of shape (trials,)
+        Whether the strategy, if it learns how to choose, learned to.
     """
 
     problem: str
@@ -47,9 +49,37 @@ class Curves:
     group_labels: dict[str, NDArray[np.int64]]
     trials: NDArray[np.int64]
     settings: dict[str, Any]
+    converged: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        if self.converged is None:
+            object.__setattr__(self, "converged", np.ones(len(self.trials), dtype=bool))
 
     def __len__(self) -> int:
         return len(self.trials)
+
+    @property
+    def failed(self) -> int:
+        """Trials that did not converge."""
+        return int((~np.asarray(self.converged)).sum())
+
+    def regardless(self) -> Curves:
+        """Return all trials as if they had converged."""
+        return replace(self, converged=None)
+
+    def of_converged(self) -> Curves:
+        """Return the trials that converged."""
+        keep = np.asarray(self.converged)
+        if keep.all():
+            return self
+        return replace(
+            self,
+            accuracy=self.accuracy[keep],
+            violation=self.violation[keep],
+            group_labels={group: counts[keep] for group, counts in self.group_labels.items()},
+            trials=self.trials[keep],
+            converged=keep[keep],
+        )
 
 
 def load_curves(folder: Path, profile: str = "paper") -> dict[tuple[str, str], Curves]:
@@ -96,6 +126,7 @@ def _read_cells(base: Path) -> list[Curves]:
                 },
                 trials=np.array([int(path.stem.removeprefix("trial-")) for path in paths]),
                 settings=METHODS[name].settings,
+                converged=np.array([r.converged for r in results]),
             )
         )
     return out
@@ -128,6 +159,8 @@ def _write_parquet(curves: Curves, metric: str, path: Path) -> None:
         "violation": pa.array(curves.violation.ravel()),
         "metric": pa.array([metric] * (trials * rounds)).dictionary_encode(),
     }
+    if curves.failed:  # files of methods that have nothing to converge stay as they are
+        columns["converged"] = pa.array(np.repeat(np.asarray(curves.converged), rounds))
     for group, counts in curves.group_labels.items():
         columns[f"labels[{group}]"] = pa.array(counts.ravel().astype(np.int32))
     about = {"problem": curves.problem, "method": curves.method, "settings": curves.settings}
@@ -158,6 +191,7 @@ def _read_parquet(path: Path) -> Curves:
         group_labels={g: v.astype(np.int64) for g, v in groups.items()},
         trials=by_trial["trial"][:, 0].astype(np.int64),
         settings=about["settings"],
+        converged=by_trial["converged"][:, 0].astype(bool) if "converged" in by_trial else None,
     )
 
 

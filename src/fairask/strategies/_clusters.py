@@ -103,19 +103,22 @@ def fair_kmeans(
     share = np.bincount(groups, minlength=n_groups) / n
     counts, sums = _counts(labels, groups, k, n_groups), _sums(X, labels, k)
     size = counts.sum(axis=1)
+    prices = _Prices(share, price)
     for _ in range(passes):
         moved = 0
         for start in range(0, n, _BLOCK):
             block = slice(start, start + _BLOCK)
             distance = _squared(X[block], sums / np.maximum(size, 1.0)[:, None])
-            for i in _movable(distance, labels[block], groups[block], counts, size, share, price):
+            prices.renew(counts, size)
+            for i in _movable(distance, labels[block], groups[block], prices):
                 row = start + int(i)
                 home, group = labels[row], groups[row]
-                cost = _move_costs(
-                    distance[i][None], labels[row : row + 1], group, counts, size, share, price
-                )
-                to = int(cost[0].argmin())
-                if cost[0, to] >= -1e-9 or size[home] <= 1:
+                near = distance[i]
+                cost = near * prices.joined + prices.enter[group]
+                stays = near[home] * prices.left[home] - prices.leave[group, home]
+                cost[home] = stays
+                to = int(cost.argmin())
+                if cost[to] - stays >= -1e-9 or size[home] <= 1:
                     continue
                 labels[row] = to
                 counts[home, group] -= 1
@@ -124,41 +127,52 @@ def fair_kmeans(
                 size[to] += 1
                 sums[home] -= X[row]
                 sums[to] += X[row]
+                prices.move(home, to, group, size)
                 moved += 1
         if not moved:
             break
     return labels
 
 
-def _movable(
-    distance: Float, home: Int, groups: Int, counts: Float, size: Float, share: Float, price: float
-) -> Int:
+class _Prices:
+    """What entering or leaving each cluster costs; a move changes two clusters only.
+
+    A cluster's fairness term is ``price * sum_s e_s^2`` with the excess ``e_s = count_s - size * share_s``.
+    Its squared distances grow by ``d size / (size + 1)`` when a point at squared distance d joins and fall
+    by ``d size / (size - 1)`` when it leaves.
+    """
+
+    def __init__(self, share: Float, price: float) -> None:
+        self.share, self.price = share, price
+        self.step = np.eye(len(share)) - share  # what one more point of each group does to the excess
+        self.change = 2.0 * price * self.step @ self.step.T
+
+    def renew(self, counts: Float, size: Float) -> None:
+        """Compute all prices."""
+        pull = 2.0 * self.price * self.step @ (counts - size[:, None] * self.share).T
+        own = 0.5 * np.diag(self.change)[:, None]
+        self.enter, self.leave = own + pull, own - pull
+        self.joined = size / (size + 1.0)
+        self.left = np.where(size > 1, size / np.maximum(size - 1.0, 1.0), 0.0)
+
+    def move(self, home: int, to: int, group: int, size: Float) -> None:
+        """Account for a point of ``group`` that went from ``home`` to ``to``; ``size`` is after it."""
+        change = self.change[group]
+        for cluster, by in ((home, -change), (to, change)):
+            self.enter[:, cluster] += by
+            self.leave[:, cluster] -= by
+            now = size[cluster]
+            self.joined[cluster] = now / (now + 1.0)
+            self.left[cluster] = now / (now - 1.0) if now > 1 else 0.0
+
+
+def _movable(distance: Float, home: Int, groups: Int, prices: _Prices) -> Int:
     """Points of a block that would gain by moving, as things stand at its start."""
-    better = np.zeros(len(home), dtype=bool)
-    for group in np.unique(groups):
-        of = np.flatnonzero(groups == group)
-        costs = _move_costs(distance[of], home[of], int(group), counts, size, share, price)
-        better[of] = costs.min(axis=1) < -1e-9
-    return np.flatnonzero(better)
-
-
-def _move_costs(
-    distance: Float, home: Int, group: int, counts: Float, size: Float, share: Float, price: float
-) -> Float:
-    """Change of the objective when points of one group go from their cluster to each other: (points, k)."""
-    # A cluster's fairness term is price * sum_s e_s^2 with the excess e_s = count_s - size * share_s.
-    excess = counts - size[:, None] * share
-    step = -share.copy()
-    step[group] += 1.0
-    enter = price * (2.0 * excess @ step + step @ step)
-    leave = price * (-2.0 * excess @ step + step @ step)
     rows = np.arange(len(home))
-    with np.errstate(divide="ignore"):
-        out = np.where(size > 1, size / np.maximum(size - 1.0, 1e-300), 0.0)
-    cost = distance * (size / (size + 1.0)) + enter
-    cost -= (distance[rows, home] * out[home] - leave[home])[:, None]
-    cost[rows, home] = 0.0
-    return cost
+    cost = distance * prices.joined + prices.enter[groups]
+    stays = distance[rows, home] * prices.left[home] - prices.leave[groups, home]
+    cost[rows, home] = stays
+    return np.flatnonzero(cost.min(axis=1) - stays < -1e-9)
 
 
 def capacity_clusters(

@@ -98,8 +98,7 @@ class Fal:
         weight = self._appended(labelled, unfairness) if self.variant == "nested_append" else None
         model = fit_plain(labelled.X, labelled.y, weight)
         p = expit(scores(pool, model.beta))
-        # Ties are broken at random, not by position in the table.
-        order = np.lexsort((rng.random(len(pool)), np.abs(p - 0.5)))
+        order = _by_size(np.abs(p - 0.5), self.candidates, rng)
         if self.variant.startswith("nested"):
             first, rest = order[: self.candidates], order[self.candidates :]
             expected = self._expected(model, unfairness, pool, first, p[first])
@@ -166,6 +165,21 @@ class Fal:
 
         kind = f"append {self.pretrain} {self.metric} {labelled.groups.max()}"
         return replay(labelled, self.pretrain, kind, start, step)[0]
+
+
+def _by_size(values: Float, exact: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions by increasing value, ties at random and not by position in the table.
+
+    Only the first ``exact`` positions are ordered to the last bit; sorting a large pool by two keys would
+    be half of the cost of a choice.
+    """
+    tie = rng.random(len(values))
+    exact = min(exact, len(values))
+    cut = np.partition(values, exact - 1)[exact - 1]
+    near, far = np.flatnonzero(values <= cut), np.flatnonzero(values > cut)
+    first = near[np.lexsort((tie[near], values[near]))]
+    rest = far[np.argsort(values[far] * (1.0 + 1e-12 * tie[far]), kind="stable")]
+    return np.concatenate([first, rest])
 
 
 def _covariance_gain(labelled: Labelled, model: PlainModel, pool: Pool, X: Float, p: Float) -> Float:

@@ -28,7 +28,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     ),
 }
 
-_LATER = ("risk_weights", "calibrated", "blind")
+_LATER = ("risk_weights", "calibrated", "blind", "metric_param")
 _LOOK = ("name", "label", "colour", "paper", "family")
 
 
@@ -67,6 +67,8 @@ class Method:
         Share of the budget that is drawn uniformly before the strategy is asked.
     pretrain_param : str, optional
         Setting of the strategy that is told how many labels that was.
+    metric_param : str, optional
+        Setting of the strategy that is told the problem's metric.
     budget_factor : float
         Labels at the end, in budgets of the problem.
 
@@ -94,6 +96,7 @@ class Method:
     risk_weights: str | None = None
     calibrated: dict[str, Any] | None = None
     blind: bool = False
+    metric_param: str | None = None
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:

@@ -29,7 +29,16 @@ def _sweep(
 
 
 METHODS = [
-    *_sweep("fal", "FAL", "orange", "fal", (0.1, 0.25, 0.5), batch=1),
+    *_sweep("fal", "FAL", "orange", "fal", (0.1, 0.25, 0.5), batch=1, metric_param="metric"),
     *_sweep("falcur", "FAL-CUR", "purple", "falcur", (0.1, 0.25, 0.5), batch=25),
-    *_sweep("panda", "PANDA", "yellow", "panda", (0.25, 0.5)),
+    # Trials without convergence are marked and left out of the tables, but seen in the sweep.
+    *_sweep(
+        "panda",
+        "PANDA",
+        "yellow",
+        "panda",
+        (0.25, 0.5),
+        metric_param="metric",
+        strategy_params={"unconverged": "use"},
+    ),
 ]

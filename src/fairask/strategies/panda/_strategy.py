@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from fairask.metrics import Float
+from fairask.exceptions import NotConvergedWarning
+from fairask.metrics import Float, check_metric
 from fairask.pool import Cells, Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
-from fairask.strategies._checks import check_share, check_whole
+from fairask.strategies._checks import check_choice, check_share, check_whole
 from fairask.strategies._plain import numeric
 from fairask.strategies.passive import uniform_proposal
 
@@ -41,7 +43,9 @@ class Panda:
     pretrain : int
         Labels drawn uniformly first, on which the policy is trained.
     rho : float
-        Largest disparity (of true positive rates) on the validation part of an episode.
+        Largest disparity on the validation part of an episode.
+    metric : {"tprp", "fprp", "eo", "dp"}
+        Which rates the disparity compares.
     iterations : int
         Meta-training episodes.
     learning_rate : float
@@ -58,6 +62,9 @@ class Panda:
         Most rows the policy attends to at once; larger pools are scored in random parts.
     seed : int
         Seeds the meta-training. It is a setting, so that every batch of a run uses the same policy.
+    unconverged : {"raise", "use"}
+        What to do where the training does not converge: raise ``PandaNotConverged``, or use the policy
+        such as it is, with a ``NotConvergedWarning``. Nothing else is ever put in its place.
 
     Examples
     --------
@@ -67,6 +74,7 @@ class Panda:
 
     pretrain: int = 25
     rho: float = 0.04
+    metric: str = "tprp"
     iterations: int = 300
     learning_rate: float = 1e-3
     layers: int = 1
@@ -80,10 +88,13 @@ class Panda:
     inner_rate: float = 0.5
     attended: int = 1000
     seed: int = 0
+    unconverged: str = "raise"
     name: ClassVar[str] = "panda"
 
     def __post_init__(self) -> None:
         check_whole(self.pretrain, "pretrain", 4)
+        check_metric(self.metric)
+        check_choice(self.unconverged, "unconverged", ("raise", "use"))
         for name in ("iterations", "layers", "width", "heads", "feedforward", "inner_steps", "attended"):
             check_whole(getattr(self, name), name, 1)
         check_whole(self.seed, "seed", 0)
@@ -101,7 +112,7 @@ class Panda:
         Raises
         ------
         PandaNotConverged
-            If the meta-training did not converge; nothing is put in the policy's place.
+            If the meta-training did not converge, unless ``unconverged="use"`` and there is a policy.
         ImportError
             If PyTorch is missing.
         """
@@ -115,6 +126,7 @@ class Panda:
         info = {
             "panda_loss": policy.loss,
             "panda_uniform_loss": policy.uniform_loss,
+            "panda_untrained_loss": policy.untrained_loss,
             "panda_disparity": policy.disparity,
             "panda_uniform_disparity": policy.uniform_disparity,
             "panda_met": policy.met,
@@ -126,7 +138,7 @@ class Panda:
 
         X = numeric(labelled.X, self.name)[: self.pretrain]
         y, groups = labelled.y[: self.pretrain], labelled.groups[: self.pretrain]
-        digest = hashlib.blake2b(repr((self, n_groups)).encode(), digest_size=16)
+        digest = hashlib.blake2b(repr((replace(self, unconverged="use"), n_groups)).encode(), digest_size=16)
         digest.update(X.tobytes() + y.tobytes() + groups.tobytes())
         key = digest.digest()
         if key not in _POLICIES:
@@ -135,7 +147,10 @@ class Panda:
                 _POLICIES.popitem(last=False)
         policy = _POLICIES[key]
         if policy.failure is not None:
-            raise PandaNotConverged(f"PANDA did not converge on {self.pretrain} labels: {policy.failure}")
+            message = f"PANDA did not converge on {self.pretrain} labels: {policy.failure}"
+            if self.unconverged == "raise" or not policy.finite:
+                raise PandaNotConverged(message)
+            warnings.warn(message, NotConvergedWarning, stacklevel=3)
         return policy
 
     def _logits(self, policy: Any, X: Float, rng: np.random.Generator) -> Float:

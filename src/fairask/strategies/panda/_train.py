@@ -8,15 +8,17 @@ on the validation part within rho (backward, proximal step).
 
 from __future__ import annotations
 
+import copy
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairask.metrics import Float, Int
+from fairask.metrics import Float, Int, check_metric
+from fairask.strategies.panda._convergence import EPISODES, failure_of, pooled_gap
 
 if TYPE_CHECKING:
     from fairask.strategies.panda._strategy import Panda
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Policy", "import_torch", "train"]
 
 _PROXIMAL_STEPS = 10
-#: Episodes on which a trained policy is compared with uniform picks.
-_TRIAL_EPISODES = 40
 
 
 def import_torch() -> Any:
@@ -44,10 +44,11 @@ class Policy:
     ----------
     score : callable
         Scores of a set of rows.
-    loss, uniform_loss : float
-        Mean validation loss after the policy's picks and after uniform ones, on the same new episodes.
+    loss, uniform_loss, untrained_loss : float
+        Mean validation loss after the policy's picks, uniform ones, and those of the policy before its
+        training, on the same new episodes.
     disparity, uniform_disparity : float
-        Their mean soft disparity there.
+        Soft disparity there, of rates averaged over episodes.
     met : float
         Share of the last fifth of the episodes in which the proximal step reached rho.
     failure : str or None
@@ -57,10 +58,16 @@ class Policy:
     score: Callable[[Float], Float]
     loss: float
     uniform_loss: float
+    untrained_loss: float
     disparity: float
     uniform_disparity: float
     met: float
     failure: str | None
+
+    @property
+    def finite(self) -> bool:
+        """Whether there is a policy at all."""
+        return bool(np.isfinite(self.loss))
 
 
 class _Episodes:
@@ -72,6 +79,7 @@ class _Episodes:
         self.X1 = torch.cat([self.X, torch.ones(len(X), 1)], dim=1)
         self.y = torch.tensor(y, dtype=torch.float32)
         self.groups = torch.tensor(groups)
+        self.conditions = check_metric(panda.metric)
         self.n_pool = min(max(len(y) // 2, 2), panda.attended)
         self.n_picks = min(max(round(panda.pick_share * self.n_pool), 1), self.n_pool - 1)
 
@@ -97,7 +105,10 @@ class _Episodes:
         return (noisy > cut).float() + soft - soft.detach()
 
     def outcome(self, pool: Any, validation: Any, weight: Any) -> tuple[Any, Any]:
-        """Validation loss and soft disparity of the inner learner trained on weighted rows of the pool."""
+        """Validation loss and soft rates of the inner learner trained on weighted rows of the pool.
+
+        Rates are by (condition, group), NaN where the validation part has no such row.
+        """
         torch = self.torch
         X, y = self.X1[pool], self.y[pool]
         beta = torch.zeros(X.shape[1])
@@ -107,11 +118,20 @@ class _Episodes:
         scores, truth = self.X1[validation] @ beta, self.y[validation]
         loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, truth)
         positive, group = torch.sigmoid(scores), self.groups[validation]
-        known = [(truth == 1) & (group == g) for g in range(self.n_groups)]
-        rates = [positive[of].mean() for of in known if of.any()]
-        if len(rates) < 2:  # nothing to compare: no disparity is known
-            return loss, torch.zeros(())
-        return loss, torch.stack(rates).max() - torch.stack(rates).min()
+        rates = []
+        for condition in self.conditions:
+            used = torch.ones_like(truth, dtype=torch.bool) if condition is None else truth == condition
+            rates.append(torch.stack([positive[used & (group == g)].mean() for g in range(self.n_groups)]))
+        return loss, torch.stack(rates)
+
+    def gap(self, rates: Any) -> Any:
+        """Largest difference of known rates; 0 where there is nothing to compare."""
+        gaps = [self.torch.zeros(())]
+        for of_condition in rates:
+            known = of_condition[~of_condition.isnan()]
+            if len(known) > 1:
+                gaps.append(known.max() - known.min())
+        return self.torch.stack(gaps).max()
 
 
 def train(panda: Panda, X: Float, y: Float, groups: Int, n_groups: int) -> Policy:
@@ -142,6 +162,7 @@ def _network(torch: Any, panda: Panda, n_features: int) -> Any:
 
 def _train(torch: Any, panda: Panda, episodes: _Episodes) -> Policy:
     network = _network(torch, panda, episodes.X.shape[1])
+    untrained = copy.deepcopy(network)
     log_temperature = torch.nn.Parameter(torch.tensor(float(np.log(panda.temperature))))
     parameters = [*network.parameters(), log_temperature]
     adam = torch.optim.Adam(parameters, lr=panda.learning_rate)
@@ -154,7 +175,7 @@ def _train(torch: Any, panda: Panda, episodes: _Episodes) -> Policy:
         return episodes.outcome(pool, validation, weight)
 
     def disparity(episode: tuple[Any, Any, Any]) -> Any:
-        return play(episode)[1]
+        return episodes.gap(play(episode)[1])
 
     met: list[bool] = []
     finite = True
@@ -177,11 +198,18 @@ def _train(torch: Any, panda: Panda, episodes: _Episodes) -> Policy:
     late = float(np.mean(met[-max(len(met) // 5, 1) :]))
     if not finite:
         nan = float("nan")
-        return Policy(score, nan, nan, nan, nan, late, "its parameters are no longer finite")
-    outcomes = _trial(torch, episodes, network, generator)
-    (loss, gap), (uniform_loss, uniform_gap) = outcomes.mean(axis=0).tolist()
-    failure = _failure(outcomes, panda.rho)
-    return Policy(score, loss, uniform_loss, gap, uniform_gap, late, failure)
+        return Policy(score, nan, nan, nan, nan, nan, late, "its parameters are no longer finite")
+    loss, rates = _trial(torch, episodes, (network, None, untrained), generator)
+    return Policy(
+        score,
+        loss=float(loss[:, 0].mean()),
+        uniform_loss=float(loss[:, 1].mean()),
+        untrained_loss=float(loss[:, 2].mean()),
+        disparity=pooled_gap(rates[:, 0]),
+        uniform_disparity=pooled_gap(rates[:, 1]),
+        met=late,
+        failure=failure_of(loss, rates[:, 0], panda.rho),
+    )
 
 
 def _proximal(torch: Any, panda: Panda, parameters: list[Any], disparity: Callable[[], Any]) -> bool:
@@ -202,23 +230,15 @@ def _proximal(torch: Any, panda: Panda, parameters: list[Any], disparity: Callab
         return bool(disparity() <= panda.rho)
 
 
-def _trial(torch: Any, episodes: _Episodes, network: Any, generator: Any) -> Float:
-    """Loss and disparity of the policy's and of uniform picks on new episodes: (episodes, 2 pickers, 2)."""
-    outcomes = []
+def _trial(torch: Any, episodes: _Episodes, networks: Sequence[Any], generator: Any) -> tuple[Float, Float]:
+    """Loss (episodes, networks) and rates (episodes, networks, conditions, groups); None picks uniformly."""
+    losses, rates = [], []
     with torch.no_grad():
-        for _ in range(_TRIAL_EPISODES):
+        for _ in range(EPISODES):
             pool, validation, noise = episodes.draw(generator)
-            scores = network(episodes.X[pool][None])[0, :, 0]
-            picks = [episodes.pick(s, noise, 1.0) for s in (scores, torch.zeros_like(scores))]
-            outcomes.append([[float(v) for v in episodes.outcome(pool, validation, p)] for p in picks])
-    return np.array(outcomes)
-
-
-def _failure(outcomes: Float, rho: float) -> str | None:
-    """Why a policy is worse than no policy, beyond three standard errors; None if it is not."""
-    for j, what in enumerate(("validation loss", "disparity")):
-        worse = outcomes[:, 0, j] - outcomes[:, 1, j]
-        certain = worse.mean() > 3.0 * worse.std(ddof=1) / np.sqrt(len(worse)) + 1e-9
-        if certain and (j == 0 or outcomes[:, 0, j].mean() > rho):
-            return f"the {what} after its picks is {worse.mean():.3f} above that after uniform picks"
-    return None
+            rows, same = episodes.X[pool][None], torch.zeros(len(pool))
+            scores = [same if network is None else network(rows)[0, :, 0] for network in networks]
+            found = [episodes.outcome(pool, validation, episodes.pick(s, noise, 1.0)) for s in scores]
+            losses.append([float(loss) for loss, _ in found])
+            rates.append([of.numpy() for _, of in found])
+    return np.array(losses), np.array(rates, dtype=np.float64)

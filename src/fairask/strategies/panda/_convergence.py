@@ -1,0 +1,79 @@
+"""When a meta-trained policy counts as converged: it must have learned something, within the constraint.
+
+Compared on new reshuffles of the pretraining labels: the policy's picks, uniform picks and the picks of the
+policy before training, with the same splits and the same noise. A policy that is merely not harmful has
+learned nothing, and one that was never trained could be just that.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from fairask.metrics import Float
+
+__all__ = ["EPISODES", "failure_of", "pooled_gap"]
+
+#: New reshuffles on which a trained policy is judged.
+EPISODES = 200
+#: Standard errors by which the validation loss must be lower.
+_CLEAR = 3.0
+
+
+def pooled_gap(rates: Float) -> float:
+    """Largest difference between groups of their mean rates over episodes.
+
+    The gap of a single episode is mostly noise, since a validation part holds a handful of positives a
+    group, and a mean of absolute gaps keeps that noise; rates are averaged first.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (episodes, conditions, groups)
+        NaN where an episode has no row of that kind.
+
+    Examples
+    --------
+    >>> pooled_gap(np.array([[[0.4, 0.6]], [[0.6, 0.4]], [[np.nan, 0.5]]]))
+    0.0
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a kind of row that no episode has
+        mean = np.nanmean(rates, axis=0)
+        gaps = np.nanmax(mean, axis=-1) - np.nanmin(mean, axis=-1)
+    return float(np.nan_to_num(gaps).max())
+
+
+def failure_of(loss: Float, rates: Float, rho: float) -> str | None:
+    """Why a policy counts as not converged, or None.
+
+    Parameters
+    ----------
+    loss : ndarray of shape (episodes, 3)
+        Validation loss after the policy's picks, uniform picks and the untrained policy's.
+    rates : ndarray of shape (episodes, conditions, groups)
+        Soft rates after the policy's picks.
+    rho : float
+        Largest disparity that was allowed.
+
+    Examples
+    --------
+    >>> loss = np.array([[0.5, 0.6, 0.6], [0.4, 0.5, 0.51]])
+    >>> failure_of(loss, np.full((2, 1, 2), 0.7), rho=0.04) is None
+    True
+    >>> failure_of(loss, np.array([[[0.7, 0.6]]]), rho=0.04)
+    'its disparity on new reshuffles is 0.100, above rho = 0.04'
+    >>> failure_of(loss[:, [1, 1, 1]], np.full((2, 1, 2), 0.7), rho=0.04)
+    'its validation loss is 0.0000 ± 0.0000 below that of uniform picks, which is not clear'
+    """
+    for column, whom in ((1, "uniform picks"), (2, "the untrained policy's picks")):
+        gain = loss[:, column] - loss[:, 0]
+        error = gain.std(ddof=1) / np.sqrt(len(gain))
+        # The floor: differences of rounding are no learning.
+        if not gain.mean() > max(_CLEAR * error, 1e-6):
+            return (
+                f"its validation loss is {gain.mean():.4f} ± {error:.4f} below that of {whom}, "
+                "which is not clear"
+            )
+    gap = pooled_gap(rates)
+    return None if gap <= rho else f"its disparity on new reshuffles is {gap:.3f}, above rho = {rho:g}"
