@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from fairask.bench.beyond import beyond_section
 from fairask.bench.figures import FIGURES, draw_all
 from fairask.bench.methods import METHODS
 from fairask.bench.misses import miss_table, what_helps
@@ -55,6 +56,7 @@ def write_page(results: dict[tuple[str, str], Curves], docs: Path, misses: Path 
     draw_all(results, profile, folder, ["png"], dpi=80)
     introduction = _INTRODUCTION.replace("{runs}", _commands(results))
     parts = [introduction, _budgets(profile), "\n## Reading\n", _reading(results, profile)]
+    parts += beyond_section(results, profile, None if misses is None else misses.with_name("heldout.csv"))
     parts += significance_section(results, profile)
     parts += rivals_section(results, profile)
     if misses is not None:
