@@ -26,7 +26,9 @@ DELTA = 0.05
 def frozen_model(name: str, labels: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Labels, decision probabilities and groups of the rows that did not train the model."""
     data = load(name)
-    learner = FairActiveLearner(data.X, data.groups, tolerance=0.1, batch_size=50, random_state=seed)
+    learner = FairActiveLearner(
+        data.X, data.groups, profile="paper", tolerance=0.1, batch_size=50, random_state=seed
+    )
     simulate(learner, data.y, labels)
     rest = np.setdiff1d(np.arange(len(data.y)), learner.labelled_indices_)
     score = learner.current_model().predict_proba(data.X[rest])[:, 1]

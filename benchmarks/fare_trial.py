@@ -43,7 +43,7 @@ def main():
 
     best = np.inf
     for seed in range(3):
-        learner = FairActiveLearner(X, groups, batch_size=BATCH, random_state=seed)
+        learner = FairActiveLearner(X, groups, profile="paper", batch_size=BATCH, random_state=seed)
         start = time.perf_counter()
         simulate(learner, y, BUDGET)
         best = min(best, time.perf_counter() - start)

@@ -71,6 +71,7 @@ def trial(name, strategy, share, seed, budget=None, **settings):
         data.X[train],
         data.groups[train],
         strategy=strategy,
+        profile="paper",
         strategy_params={"pretrain": pretrain, **settings},
         tolerance=1.0,
         margin=None,

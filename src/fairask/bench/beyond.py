@@ -170,7 +170,8 @@ def _same_model(results: Results, profile: Profile) -> list[str]:
         model = "boosted trees" if "boosting" in ours else "logistic regression"
         lines.append(
             f"| {profile.problem(problem).title} | {model} | {trials} | "
-            f"{_cell(pair[0], profile.tolerance)} | {_cell(pair[1], profile.tolerance)} | {100 * float(gain):+.1f} ± {100 * float(error):.1f} |"
+            f"{_cell(pair[0], profile.tolerance)} | {_cell(pair[1], profile.tolerance)} | "
+            f"{100 * float(gain):+.1f} ± {100 * float(error):.1f} |"
         )
     return lines if len(lines) > 2 else []
 
