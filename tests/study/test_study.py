@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from fairask import FairActiveLearner
-from fairask.study import NotYoursError, Receipt, Study, StudyError
+from fairask.study import Config, NotYoursError, Receipt, Study, StudyError
 from fairask.study._estimate import model_digest
 from tests.study.conftest import people_table, truth
 
@@ -206,3 +206,27 @@ def test_words_may_change_while_people_label(make: Make, target: str) -> None:
         assert next(c for c in again.config.columns if c.name == "income").unit == "k"
     with pytest.raises(StudyError, match="did you mean 'income'"):
         study.reword(columns={"incom": {"title": "x"}})
+
+
+def test_a_rule_ends_a_study_before_its_budget_and_can_be_taken_back(make: Make, tmp_path: Path) -> None:
+    study = make(str(tmp_path / "s"), stop="plateau:1:0.9")
+    for _ in range(3):
+        label(study, 10)
+        study.refit()
+    reason = study.state().stop_reason
+    assert reason == "error has not fallen by 0.9 in 1 rounds"
+    assert study.status()["stop_reason"] == reason
+    assert study.ask(10) == []
+    with pytest.raises(StudyError, match="did you mean 'plateau'"):
+        study.stop_by("platou")
+    with pytest.raises(StudyError, match="by its budget or by plateau"):
+        study.stop_by("certified")
+    study.stop_by("", "ada")
+    assert len(study.ask(10)) == 10
+
+
+def test_a_study_from_before_profiles_keeps_the_paper_s(make: Make, tmp_path: Path) -> None:
+    config = make(str(tmp_path / "s")).config.to_dict()
+    assert config["profile"] == "calibrated"
+    old = {k: v for k, v in config.items() if k not in ("profile", "stop")}
+    assert Config.from_dict(old).profile == "paper"

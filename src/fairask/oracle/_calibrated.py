@@ -154,6 +154,11 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.groups_ = np.array([*groups, None], dtype=object)[:-1]
         self.n_features_in_ = X.shape[1]
         estimator = None if fast_ridge(self.estimator, 1) is not None else self.estimator
+        if estimator is not None and not hasattr(estimator, "predict_proba"):
+            raise TypeError(
+                f"{type(estimator).__name__} has no predict_proba, which thresholds need: take a classifier "
+                "with probabilities (CalibratedClassifierCV makes one of any), or EmpiricalFairOracle"
+            )
         fold = folds_by_cell(codes, labels, min(self.n_folds, len(labels)), rng)
         self.calibration_ = calibrate(
             X,

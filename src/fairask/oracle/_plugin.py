@@ -95,7 +95,7 @@ class PlugInRule:
 
     def thresholds(self) -> Float:
         """Smallest p that is predicted 1 in each group."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.asarray(np.clip(-self.intercept / self.slope, 0.0, 1.0))
 
 

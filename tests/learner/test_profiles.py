@@ -1,0 +1,83 @@
+"""What a learner is made of when nothing is said, and that saying something wins."""
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from fairask import FairActiveLearner, simulate
+from fairask.bench import get_method
+from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
+from fairask.strategies import Fare
+
+
+def rows(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    groups = np.array(["a", "b"])[rng.integers(2, size=n)]
+    X = rng.normal(size=(n, 3)) + 0.7 * (groups == "b")[:, None]
+    return X, groups, (X[:, 0] + 0.7 * rng.normal(size=n) > 0.3).astype(int)
+
+
+def made(**settings):
+    X, groups, _ = rows()
+    return FairActiveLearner(X, groups, random_state=0, **settings)
+
+
+def test_the_default_is_what_the_benchmark_calls_calibrated():
+    learner, method = made(), get_method("calibrated")
+    assert learner._template.get_params()["level"] == method.calibrated["level"]
+    assert learner.strategy == Fare(**method.strategy_params)
+    assert (learner.margin, learner.risk_weights) == ("evidence", method.risk_weights)
+    assert learner.effective_tolerance_ == learner.tolerance
+
+
+def test_the_paper_s_profile_is_what_the_benchmark_calls_fare():
+    learner, method = made(profile="paper"), get_method("fare")
+    assert learner._template.get_params() == method.oracle().set_params(metric="tprp").get_params()
+    assert learner.strategy == Fare(**method.strategy_params)
+    assert (learner.margin, learner.risk_weights, learner.fairness_weights) == ("sqrt_n", "ips", "ips")
+
+
+def test_what_is_given_wins_over_the_profile():
+    learner = made(strategy_params={"diff_share": 0.25}, margin=0.02, risk_weights="lure", level=0.9)
+    assert learner.strategy.diff_share == 0.25
+    assert learner.strategy.perturbation == "bootstrap"
+    assert learner._template.level == 0.5  # another margin replaces the oracle's own
+    assert learner.effective_tolerance_ == 0.1
+    own = made(oracle=CalibratedFairOracle(level=0.7), margin=None)
+    assert own._template.level == 0.7
+    paper = made(oracle=EmpiricalFairOracle())
+    assert (paper.margin, paper.risk_weights, paper.strategy.diff_share) == ("sqrt_n", "ips", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"profile": "papper"}, "did you mean 'paper'"),
+        ({"profile": "paper", "blind": True}, "blind is a setting of profile='calibrated'"),
+        ({"profile": "paper", "level": 0.9}, "level is a setting of profile='calibrated'"),
+        ({"profile": "paper", "margin": "evidence"}, "margin='evidence' needs an oracle"),
+        ({"oracle": CalibratedFairOracle(), "level": 0.9}, "level and oracle were both given"),
+        ({"margin": "sqrtn"}, "did you mean 'sqrt_n'"),
+    ],
+)
+def test_what_does_not_go_together_is_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        made(**settings)
+
+
+def test_a_classifier_without_probabilities_is_refused_by_name():
+    learner = made(estimator=LinearSVC())
+    _, _, y = rows()
+    query = learner.ask(60)
+    with pytest.raises(TypeError, match="LinearSVC has no predict_proba"):
+        learner.tell(query.indices, y[query.indices])
+
+
+def test_a_blind_model_needs_no_groups_and_is_kept_by_a_file(tmp_path):
+    X, _, y = rows()
+    learner = made(blind=True)
+    simulate(learner, y, 75)
+    learner.save(tmp_path / "kept")
+    again = FairActiveLearner.load(tmp_path / "kept")
+    np.testing.assert_array_equal(again.model_.predict_proba(X), learner.model_.predict_proba(X))
+    assert (again.profile, again.blind, again.margin) == ("calibrated", True, "evidence")

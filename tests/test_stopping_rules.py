@@ -1,0 +1,30 @@
+"""Stopping rules written as words."""
+
+import pytest
+
+from fairask.stopping import AnyOf, Budget, Certified, Plateau, make_rule
+
+
+def test_words_become_rules():
+    assert make_rule("plateau") == Plateau()
+    assert make_rule("plateau:4") == Plateau(rounds=4)
+    assert make_rule("budget:100,plateau:2:0.01,certified") == AnyOf(
+        (Budget(100), Plateau(2, 0.01), Certified())
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("platou", "did you mean 'plateau'"),
+        ("plateau:x", r"write plateau\[:ROUNDS"),
+        ("plateau:0", "numbers above 0"),
+        ("plateau:1:2:3", r"write plateau\[:ROUNDS"),
+        ("budget", "write budget:LABELS"),
+        ("certified:3", "write certified"),
+        ("", "unknown"),
+    ],
+)
+def test_other_words_are_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        make_rule(text)
