@@ -7,6 +7,7 @@ too. What it is doing it writes into the study's database, where every process o
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -38,6 +39,8 @@ class TrainerProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-c", code, self.target],
             stdin=subprocess.PIPE,
+            # One core is enough for it, and people who wait for a page come first.
+            env={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **os.environ},
             start_new_session=True,  # Ctrl-C is for the server, which then closes the pipe
         )
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
@@ -62,6 +65,8 @@ class TrainerProcess:
 
 def main(target: str) -> None:
     """Work until standard input closes."""
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(5)
     ended = threading.Event()
 
     def wait() -> None:
