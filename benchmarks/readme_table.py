@@ -14,6 +14,7 @@ COLUMNS = (
     ("passive", "passive"),
     ("fare", "FARE"),
     ("fare-diff", "FARE, λ_diff alone"),
+    ("fal-10", "FAL, 10 % pretraining"),
     ("calibrated", "calibrated"),
 )
 

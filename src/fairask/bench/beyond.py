@@ -14,6 +14,7 @@ from fairask.bench.paper import PAPER
 from fairask.bench.problems import Profile
 from fairask.bench.stats import mean_and_error
 from fairask.bench.store import Curves
+from fairask.metrics import Float
 
 __all__ = ["beyond_section"]
 
@@ -123,20 +124,29 @@ def _rivals(results: Results, profile: Profile, tables: list[str]) -> list[str]:
             continue
         best = max(fair, key=lambda curves: float(curves.accuracy[:, -1].mean()))
         mean, error = mean_and_error(best.accuracy[:, -1])
-        ahead = 100 * (float(mean) - ours)
-        worst.append(ahead)
+        gain, doubt = mean_and_error(_paired(best, results[name, OURS]))
+        worst.append(100 * float(gain))
         lines.append(
             f"| {profile.problem(name).title} | {100 * ours:.1f} | {METHODS[best.method].label}: "
-            f"{100 * float(mean):.1f} ± {100 * float(error):.1f} | {len(best)} | {ahead:+.1f} |"
+            f"{100 * float(mean):.1f} ± {100 * float(error):.1f} | {len(best)} | "
+            f"{100 * float(gain):+.1f} ± {100 * float(doubt):.1f} |"
         )
     if not worst:
         return []
     within = sum(ahead <= 0.3 for ahead in worst)
     return [
-        f"On {within} of {len(worst)} tables with such a rival it is ahead by at most 0.3 points. Rivals are "
-        "their best share of pretraining, picked on these results, which flatters them.\n",
+        f"On {within} of {len(worst)} tables with such a rival it is ahead by at most 0.3 points, on the "
+        "same splits. Rivals are their best share of pretraining, picked on these results, which flatters "
+        "them.\n",
         *lines,
     ]
+
+
+def _paired(one: Curves, other: Curves) -> Float:
+    """Differences of final accuracy on the trials, and so the splits, that both have."""
+    common = np.intersect1d(one.trials, other.trials)
+    ends = [c.accuracy[np.searchsorted(c.trials, common), -1] for c in (one, other)]
+    return np.asarray(ends[0] - ends[1])
 
 
 def _ablation(results: Results, profile: Profile, tables: list[str]) -> list[str]:
@@ -165,8 +175,8 @@ def _same_model(results: Results, profile: Profile) -> list[str]:
         pair = results.get((problem, ours)), results.get((problem, passive))
         if pair[0] is None or pair[1] is None:
             continue
-        trials = min(len(pair[0]), len(pair[1]))
-        gain, error = mean_and_error(pair[0].accuracy[:trials, -1] - pair[1].accuracy[:trials, -1])
+        differences = _paired(pair[0], pair[1])
+        trials, (gain, error) = len(differences), mean_and_error(differences)
         model = "boosted trees" if "boosting" in ours else "logistic regression"
         lines.append(
             f"| {profile.problem(problem).title} | {model} | {trials} | "
@@ -185,8 +195,7 @@ def _blind(results: Results, profile: Profile, tables: list[str]) -> list[str]:
     for name in tables:
         if (name, "calibrated-blind") in results:
             blind, ours = results[name, "calibrated-blind"], results[name, OURS]
-            trials = min(len(blind), len(ours))
-            price, error = mean_and_error(ours.accuracy[:trials, -1] - blind.accuracy[:trials, -1])
+            price, error = mean_and_error(_paired(ours, blind))
             lines.append(
                 f"| {profile.problem(name).title} | {_cell(blind, profile.tolerance)} | "
                 f"{100 * float(price):.1f} ± {100 * float(error):.1f} |"
