@@ -19,6 +19,7 @@ def test_words_become_rules():
         ("platou", "did you mean 'plateau'"),
         ("plateau:x", r"write plateau\[:ROUNDS"),
         ("plateau:0", "numbers above 0"),
+        ("plateau:1:nan", "numbers above 0"),
         ("plateau:1:2:3", r"write plateau\[:ROUNDS"),
         ("budget", "write budget:LABELS"),
         ("certified:3", "write certified"),
@@ -28,3 +29,11 @@ def test_words_become_rules():
 def test_other_words_are_refused(text, message):
     with pytest.raises(ValueError, match=message):
         make_rule(text)
+
+
+def test_rounds_without_new_labels_or_without_an_estimate_do_not_count():
+    entries = [{"labels": n, "error": 0.2, "interpolates": False} for n in (25, 50, 50, 50)]
+    assert Plateau(rounds=2).reason_in(entries) is None
+    assert Plateau(rounds=1).reason_in(entries) is not None
+    zeros = [{"labels": n, "error": 0.0, "interpolates": True} for n in (25, 50, 75, 100)]
+    assert Plateau(rounds=2).reason_in(zeros) is None

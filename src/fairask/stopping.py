@@ -5,6 +5,7 @@ A rule looks at a learner and returns the reason to stop, or None.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,19 +45,22 @@ class Budget:
 
 @dataclass(frozen=True)
 class Plateau:
-    """Stop when a column of the history has not fallen by ``by`` for ``rounds`` rounds.
+    """Stop when a column of the history has moved by at most ``by`` over the last ``rounds`` rounds.
 
     The default column is the model's own estimate of its error: for the calibrated oracle that comes from
-    probabilities of rows that did not train them, so it does not fall for ever.
+    probabilities of rows that did not train them. The first estimates are too low and rise: that is a move
+    too. A round without new labels is none, and a model that interpolates its labels has no estimate.
 
     Examples
     --------
     >>> Plateau(rounds=2).reason_for([0.30, 0.20, 0.199, 0.1995])
-    'error has not fallen by 0.002 in 2 rounds'
+    'error has moved by at most 0.005 in 2 rounds'
+    >>> Plateau(rounds=2).reason_for([0.01, 0.20, 0.25, 0.26]) is None
+    True
     """
 
     rounds: int = 3
-    by: float = 0.002
+    by: float = 0.005
     column: str = "error"
 
     def reason(self, learner: Any) -> str | None:
@@ -64,17 +68,21 @@ class Plateau:
         history = learner.history_
         if history and self.column not in history:
             raise ValueError(f"column={self.column!r} is not in the history; known: {', '.join(history)}")
-        return self.reason_for(history.get(self.column, []))
+        names = (self.column, "labels", "interpolates")
+        kept = {name: np.asarray(history[name]).tolist() for name in names if name in history}
+        return self.reason_in([dict(zip(kept, row, strict=True)) for row in zip(*kept.values(), strict=True)])
+
+    def reason_in(self, history: Sequence[Mapping[str, Any]]) -> str | None:
+        """The rule on entries of a history: the last one at each number of labels counts."""
+        last = {entry["labels"]: entry for entry in history}
+        return self.reason_for([e[self.column] for e in last.values() if not e.get("interpolates")])
 
     def reason_for(self, values: Any) -> str | None:
         """The rule on a plain sequence."""
         values = np.asarray(values, dtype=np.float64)
-        if (
-            len(values) <= self.rounds
-            or values[: -self.rounds].min() - values[-self.rounds :].min() >= self.by
-        ):
+        if len(values) <= self.rounds or np.ptp(values[-self.rounds - 1 :]) > self.by:
             return None
-        return f"{self.column} has not fallen by {self.by} in {self.rounds} rounds"
+        return f"{self.column} has moved by at most {self.by:g} in {self.rounds} rounds"
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,7 @@ class AnyOf:
 def make_rule(text: str) -> StoppingRule:
     """A rule from words: ``plateau``, ``certified``, ``budget:300``, or several with commas between them.
 
-    ``plateau:5`` waits 5 rounds and ``plateau:5:0.01`` for a fall of 0.01.
+    ``plateau:5`` looks at 5 rounds and ``plateau:5:0.01`` for moves above 0.01.
 
     Examples
     --------
@@ -141,7 +149,7 @@ def _one_rule(text: str) -> StoppingRule:
     make, types = kinds[name]
     try:
         given = [kind(value) for kind, value in zip(types, values, strict=len(values) > len(types))]
-        if any(value <= 0 for value in given) or (name == "budget" and not given):
+        if not all(value > 0 for value in given) or (name == "budget" and not given):
             raise ValueError
     except ValueError:
         usage = {"budget": "budget:LABELS", "plateau": "plateau[:ROUNDS[:BY]]", "certified": "certified"}[

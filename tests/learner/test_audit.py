@@ -59,7 +59,7 @@ def test_audit_labels_are_the_learners_classes():
 def test_rules_stop_the_learner_with_a_reason():
     learner, y = made(stopping=Plateau(rounds=2, by=0.5))
     simulate(learner, y, 1000)
-    assert learner.stop_reason_ == "error has not fallen by 0.5 in 2 rounds"
+    assert learner.stop_reason_ == "error has moved by at most 0.5 in 2 rounds"
     assert len(learner.labelled_indices_) == 150
     budgeted, y = made(budget=120, stopping=AnyOf((Certified(), Budget(500))))
     simulate(budgeted, y, 500)

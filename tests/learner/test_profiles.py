@@ -65,12 +65,19 @@ def test_what_does_not_go_together_is_named(settings, message):
         made(**settings)
 
 
-def test_a_classifier_without_probabilities_is_refused_by_name():
-    learner = made(estimator=LinearSVC())
-    _, _, y = rows()
-    query = learner.ask(60)
+def test_a_classifier_without_probabilities_is_refused_before_any_label():
     with pytest.raises(TypeError, match="LinearSVC has no predict_proba"):
-        learner.tell(query.indices, y[query.indices])
+        made(estimator=LinearSVC())
+    assert made(estimator=LinearSVC(), profile="paper").ask(5).indices.size == 5
+
+
+def test_both_profiles_models_are_asked_alike():
+    X, groups, y = rows()
+    for profile in ("calibrated", "paper"):
+        learner = made(profile=profile, stopping="plateau:2")
+        simulate(learner, y, 50)
+        assert learner.model_.predict(X, sensitive_features=groups).shape == y.shape
+        assert learner.model_.predict_proba(X, sensitive_features=groups).shape == (len(y), 2)
 
 
 def test_a_blind_model_needs_no_groups_and_is_kept_by_a_file(tmp_path):

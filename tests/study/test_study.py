@@ -13,6 +13,8 @@ from sqlalchemy.exc import DatabaseError
 from fairask import FairActiveLearner
 from fairask.study import Config, NotYoursError, Receipt, Study, StudyError
 from fairask.study._estimate import model_digest
+from fairask.study._files import read_labels, write_rows
+from fairask.study._pool import table_of
 from tests.study.conftest import people_table, truth
 
 Make = Callable[..., Study]
@@ -209,12 +211,12 @@ def test_words_may_change_while_people_label(make: Make, target: str) -> None:
 
 
 def test_a_rule_ends_a_study_before_its_budget_and_can_be_taken_back(make: Make, tmp_path: Path) -> None:
-    study = make(str(tmp_path / "s"), stop="plateau:1:0.9")
+    study = make(str(tmp_path / "s"), stop="plateau:1:0.99")
     for _ in range(3):
         label(study, 10)
         study.refit()
     reason = study.state().stop_reason
-    assert reason == "error has not fallen by 0.9 in 1 rounds"
+    assert reason == "error has moved by at most 0.99 in 1 rounds"
     assert study.status()["stop_reason"] == reason
     assert study.ask(10) == []
     with pytest.raises(StudyError, match="did you mean 'plateau'"):
@@ -230,3 +232,36 @@ def test_a_study_from_before_profiles_keeps_the_paper_s(make: Make, tmp_path: Pa
     assert config["profile"] == "calibrated"
     old = {k: v for k, v in config.items() if k not in ("profile", "stop")}
     assert Config.from_dict(old).profile == "paper"
+
+
+def test_a_pool_with_columns_named_as_ours_keeps_labels_on_their_rows(make: Make, tmp_path: Path) -> None:
+    n = 30
+    table = table_of(
+        {"row": list(range(n - 1, -1, -1)), "note": ["seen"] * n, "age": [20.5 + i for i in range(n)],
+         "sex": ["f", "m"] * (n // 2)}
+    )  # fmt: skip
+    study = make(str(tmp_path / "s"), table=table, budget=30)
+    assert {c.name: c.role for c in study.config.columns}["row"] == "shown", "it only names rows"
+    rows = study.ask(10)
+    file = tmp_path / "batch.csv"
+    write_rows(file, [(row, study.row(row)) for row in rows], study.config)
+    header, *lines = file.read_text("utf-8").splitlines()
+    assert header.split(",")[:5] == ["row", "label", "note", "row (pool)", "note (pool)"]
+    filled = [line.replace(",,,", ",good,mine,", 1) for line in lines]
+    file.write_text("\n".join([header, *filled]), "utf-8")
+    told = read_labels(file)
+    assert (told.rows, set(told.notes)) == (rows, {"mine"})
+    file.write_text("row,label,row\n1,good,2\n", "utf-8")
+    with pytest.raises(StudyError, match="2 columns 'row'"):
+        read_labels(file)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"profile": "papr"}, {"metric": "foo"}, {"strategy": "foo"}, {"tolerance": 3.0}]
+)
+def test_settings_that_make_no_sense_are_the_user_s_error_and_leave_nothing(
+    make: Make, tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    with pytest.raises(StudyError):
+        make(str(tmp_path / "s"), **wrong)
+    assert not (tmp_path / "s").exists()

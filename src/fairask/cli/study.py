@@ -132,7 +132,8 @@ def new(
         lines = [f"Study {target}: {config.rows:,} rows, groups by {protected}: {sizes}"]
         if only_shown:
             lines.append(
-                f"Shown but not learned from (too many different values): {', '.join(only_shown[:10])}"
+                "Shown but not learned from (identifiers, or too many different values): "
+                + ", ".join(only_shown[:10])
             )
         streamed = isinstance(table, PoolReference)
         if streamed:

@@ -25,7 +25,7 @@ from fairask.oracle._estimator import check_tolerance
 from fairask.oracle._learners import fast_ridge
 from fairask.pool import BlockPool, Pool
 from fairask.sampling import draw
-from fairask.stopping import AnyOf, Budget, StoppingRule
+from fairask.stopping import AnyOf, Budget, StoppingRule, make_rule
 from fairask.strategies import Labelled, Strategy, uniform_proposal
 
 __all__ = ["FairActiveLearner", "Query"]
@@ -93,8 +93,8 @@ class FairActiveLearner:
         Labels in all; ``stop_reason_`` says when they are spent.
     audit_share : float in [0, 1)
         Share of the budget kept to audit the final model.
-    stopping : StoppingRule, optional
-        A rule of :mod:`fairask.stopping`; ``stop_reason_`` reports it.
+    stopping : StoppingRule or str, optional
+        A rule of :mod:`fairask.stopping`, or its name (``"plateau:5"``); ``stop_reason_`` reports it.
     random_state : int, optional
         The same seed gives the same answers.
 
@@ -133,7 +133,7 @@ class FairActiveLearner:
         classes: tuple[Any, Any] = (0, 1),
         budget: int | None = None,
         audit_share: float = 0.0,
-        stopping: StoppingRule | None = None,
+        stopping: StoppingRule | str | None = None,
         random_state: int | None = None,
     ) -> None:
         check_metric(metric)
@@ -157,7 +157,8 @@ class FairActiveLearner:
         self.budget = None if budget is None else check_count(budget, "budget")
         if not 0 <= audit_share < 1:
             raise ValueError(f"audit_share={audit_share!r} must be in [0, 1)")
-        self.audit_share, self.stopping = float(audit_share), stopping
+        self.audit_share = float(audit_share)
+        self.stopping = make_rule(stopping) if isinstance(stopping, str) else stopping
         if len(classes) != 2 or classes[0] == classes[1]:
             raise ValueError(f"classes={classes!r} must be two different labels, the positive one second")
         self.classes = (classes[0], classes[1])
@@ -170,6 +171,11 @@ class FairActiveLearner:
         self._template = parts.oracle.set_params(metric=metric)
         fast = fast_ridge(self._template.get_params().get("estimator"), 1) is not None
         self._pool, self._pool_given = as_pool(X, sensitive_features, fast), isinstance(X, BlockPool)
+        if getattr(self.strategy, "in_memory", False) and not isinstance(self._pool, Pool):
+            raise TypeError(
+                f"strategy {self.strategy.name!r} must see all rows at once, and the pool is streamed: take "
+                "another strategy, or pool.in_memory() if it fits (fairask new --copy)"
+            )
         self.X = self._pool.X if isinstance(self._pool, Pool) else self._pool
         self.groups_ = self._pool.group_values
         if len(self.groups_) < 2:

@@ -73,6 +73,11 @@ def assemble(
         if level is not None:
             template.set_params(level=level)
     calibrated = "level" in template.get_params()
+    if calibrated and estimator is not None and not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"estimator: {type(estimator).__name__} has no predict_proba, which thresholds need; take a "
+            "classifier with probabilities (CalibratedClassifierCV makes one of any), or profile='paper'"
+        )
     if margin == "auto":
         margin = "evidence" if calibrated else "sqrt_n"
     elif margin == "evidence" and not calibrated:

@@ -291,14 +291,17 @@ class EmpiricalFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
 
-    def predict_proba(self, X: Any) -> Float:
-        """Probability that the randomised classifier predicts each class, not a score of the label."""
+    def predict_proba(self, X: Any, sensitive_features: ArrayLike | None = None) -> Float:
+        """Probability that the randomised classifier predicts each class, not a score of the label.
+
+        ``sensitive_features`` are not read; they are accepted so that all fair oracles are asked alike.
+        """
         rows = self._rows(X)
         positive = np.clip(self.weights_ @ decide(self.members_, rows).astype(np.float64), 0.0, 1.0)
         return np.stack([1.0 - positive, positive], axis=1)
 
-    def predict(self, X: Any, random_state: Any = None) -> Any:
-        """Predict classes; a mixture draws its member for each row.
+    def predict(self, X: Any, sensitive_features: ArrayLike | None = None, random_state: Any = None) -> Any:
+        """Predict classes; a mixture draws its member for each row. ``sensitive_features`` are not read.
 
         The draw depends on the row's values and the seed alone, not on its neighbours or order: the
         same row gets the same answer in every call with the same ``random_state``.

@@ -71,6 +71,7 @@ class Fal:
     refit_steps: int = 3
     subsample: int | None = None
     name: ClassVar[str] = "fal"
+    in_memory: ClassVar[bool] = True  #: looks at all rows at once
 
     def __post_init__(self) -> None:
         check_choice(self.variant, "variant", _VARIANTS)

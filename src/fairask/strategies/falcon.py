@@ -64,6 +64,7 @@ class Falcon:
     pretrain: int = 25
     gamma: float = 0.1
     name: ClassVar[str] = "falcon"
+    in_memory: ClassVar[bool] = True  #: looks at all rows at once
 
     def __post_init__(self) -> None:
         if not isinstance(self.policies, (tuple, list)) or not self.policies:

@@ -56,6 +56,7 @@ class FalCur:
     fairness_weight: float | None = None
     passes: int = 5
     name: ClassVar[str] = "falcur"
+    in_memory: ClassVar[bool] = True  #: looks at all rows at once
 
     def __post_init__(self) -> None:
         for name in ("clusters", "pretrain", "passes"):

@@ -50,7 +50,7 @@ def record(
             elif not correct:
                 raise StudyError(
                     f"row {row} was told as {study._name(before[row])!r} before and is "
-                    f"{study._name(code)!r} now; correct it if that is meant"
+                    f"{study._name(code)!r} now; if that is meant, tell it with --correct (correct=True)"
                 )
             else:
                 _queue.change(connection, row, who, code)

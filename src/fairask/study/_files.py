@@ -23,6 +23,10 @@ __all__ = ["Told", "csv_text", "plain_cell", "read_labels", "safe_cell", "write_
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
+#: Columns of a file to label that are not the pool's.
+_OWN = ("row", "label", "note")
+
+
 @dataclass(frozen=True)
 class Told:
     """Labels read from a file, blank ones left out."""
@@ -90,7 +94,8 @@ def write_rows(path: Path, rows: list[tuple[int, dict[str, Any]]], config: Confi
         ]
         path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), "utf-8")
         return
-    names = ["row", "label", "note", *shown]
+    # The file's own columns keep their names; a column of the pool that has one of them is told apart.
+    names = [*_OWN, *(f"{name} (pool)" if name in _OWN else name for name in shown)]
     table = [[row, "", "", *(cells[name] for name in shown)] for row, cells in rows]
     if path.suffix.lower() == ".parquet":
         columns = {name: [r[i] for r in table] for i, name in enumerate(names)}
@@ -115,6 +120,8 @@ def read_labels(path: Path) -> Told:
             records = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
     except (pa.ArrowException, UnicodeDecodeError, json.JSONDecodeError, csv.Error) as error:
         raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
+    if path.suffix.lower() not in (".json", ".parquet"):
+        _check_header(path)
     for name in ("row", "label"):
         if records and name not in records[0]:
             raise StudyError(f"{path.name} has no column {name!r}; {suggest(name, map(str, records[0]))}")
@@ -124,6 +131,15 @@ def read_labels(path: Path) -> Told:
         if label:
             _add(told, record["row"], label, str(record.get("note") or ""), f"{path.name}, line {line}")
     return told
+
+
+def _check_header(path: Path) -> None:
+    """Raise when a column that is read is there twice: which one was meant cannot be known."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header = next(csv.reader(file), [])
+    for name in _OWN:
+        if header.count(name) > 1:
+            raise StudyError(f"{path.name} has {header.count(name)} columns {name!r}; rename all but ours")
 
 
 def _add(told: Told, row: Any, label: str, note: str, where: str) -> None:

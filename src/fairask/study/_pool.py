@@ -17,6 +17,7 @@ from fairask.exceptions import suggest
 from fairask.study._config import ColumnInfo
 from fairask.study._errors import StudyError
 from fairask.study._reference import MOST_LEVELS
+from fairask.tables._columns import refusal
 
 __all__ = [
     "check_columns",
@@ -111,12 +112,16 @@ def table_of(rows: Mapping[str, Iterable[Any]]) -> Any:
 
 
 def idle_columns(table: Any) -> set[str]:
-    """Text columns that train nothing, because they have too many different values."""
+    """Columns that train nothing: text of too many different values, and whole numbers that name rows."""
     return {
         name
         for name, column in zip(table.column_names, table.columns, strict=True)
-        if not _is_number(column.type) and len(column.unique()) > MOST_LEVELS
+        if (refusal(name, column) if pa.types.is_integer(column.type) else _is_rich_text(column))
     }
+
+
+def _is_rich_text(column: Any) -> bool:
+    return not _is_number(column.type) and len(column.unique()) > MOST_LEVELS
 
 
 def check_columns(table: Any, named: Iterable[str]) -> None:

@@ -188,7 +188,7 @@ class State:
             return None
         rule = make_rule(self.config.stop)
         assert isinstance(rule, Plateau)
-        return rule.reason_for([fitted["error"] for fitted in self.history])
+        return rule.reason_in(self.history)
 
     @property
     def budget(self) -> int:

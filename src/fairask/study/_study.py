@@ -118,9 +118,12 @@ class Study:
             ``batch_size``, ``strategy``, ``overlap``, ``lease_seconds``, ``show_protected``, ...
         """
         table = table_of(table) if isinstance(table, Mapping) else table
-        config, table = make_config(table, protected, hide, words or {}, random_state, settings)
         # Everything that can be wrong with the pool or a setting is found before anything is written.
-        trial = cls(str(target), None, State(config, DrawLog(config.rows)), table)  # type: ignore[arg-type]
+        try:
+            config, table = make_config(table, protected, hide, words or {}, random_state, settings)
+            trial = cls(str(target), None, State(config, DrawLog(config.rows)), table)  # type: ignore[arg-type]
+        except (ValueError, TypeError) as error:
+            raise StudyError(str(error)) from error
         table = with_sample(table, trial._template)
         create_store(str(target), table, config, check_person(who))
         return cls.open(target)

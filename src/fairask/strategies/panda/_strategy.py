@@ -90,6 +90,7 @@ class Panda:
     seed: int = 0
     unconverged: str = "raise"
     name: ClassVar[str] = "panda"
+    in_memory: ClassVar[bool] = True  #: looks at all rows at once
 
     def __post_init__(self) -> None:
         check_whole(self.pretrain, "pretrain", 4)
