@@ -44,7 +44,7 @@ def main():
             for profile in ("paper", "calibrated")
         )
         print(f"| {name}, {labels} | {1000 * paper:.0f} | {1000 * ours:.0f} | {ours / paper:.2f} |")
-    print(f"\nmachine: {machine_line()}")
+    print(f"\n{machine_line()}")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def demo(
     as_json: opt.Json = False,
     no_color: opt.NoColor = False,
 ) -> None:
-    """Compare FARE with passive sampling on Adult, and write report.html (half a minute)."""
+    """Compare FARE with passive sampling on Adult, and write report.html (a minute)."""
     from fairask.cli._compare import Setup, pool_size
     from fairask.cli._methods import chosen
     from fairask.cli._play import BASELINE_FACTOR, Output, check_counts, data_hash, play
