@@ -59,6 +59,6 @@ def test_parts_prices_and_other_tables_are_shown_when_there(tmp_path):
     text = section(
         ours, curves("calibrated-blind", 0.68, 0.05), curves("passive", 0.6605, 0.12), heldout=heldout
     )
-    assert "| German | 68.2 ± 0.1 / 0.050 / 0% | 2.0 ± 0.0 |" in text
+    assert "| German | 4 | 68.2 ± 0.1 / 0.050 / 0% | 2.0 ± 0.0 |" in text
     assert "| Passive | 66.2 ± 0.1 / 0.120 / 100% (4 trials) |" in text
     assert "| Calibrated | 85.0 ± 5.0 / 0.100 / 50% (2 trials) |" in text

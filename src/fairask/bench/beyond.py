@@ -189,15 +189,15 @@ def _same_model(results: Results, profile: Profile) -> list[str]:
 def _blind(results: Results, profile: Profile, tables: list[str]) -> list[str]:
     lines = [
         "The model decides without the group, and without every column that is a function of it.\n",
-        "| dataset | blind | price in points |",
-        "|---|---|---|",
+        "| dataset | trials | blind | price in points |",
+        "|---|---|---|---|",
     ]
     for name in tables:
         if (name, "calibrated-blind") in results:
             blind, ours = results[name, "calibrated-blind"], results[name, OURS]
             price, error = mean_and_error(_paired(ours, blind))
             lines.append(
-                f"| {profile.problem(name).title} | {_cell(blind, profile.tolerance)} | "
+                f"| {profile.problem(name).title} | {len(blind)} | {_cell(blind, profile.tolerance)} | "
                 f"{100 * float(price):.1f} ± {100 * float(error):.1f} |"
             )
     return lines if len(lines) > 3 else []
