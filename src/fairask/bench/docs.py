@@ -36,9 +36,9 @@ fairask bench docs
 ```
 
 A run can be stopped at any time; the same command goes on where it stopped, with the same tables at the end.
-The paper's own methods (FARE, its ablations, passive, group-balanced, trees) were run before Hessians came to be
-inverted by their Cholesky factors: last bits of a fit differ since, and where one of them decides a near tie, a trial
-run now draws other rows from that round on. All other rows are of the present code.
+The paper's own methods (FARE, its ablations, passive, group-balanced, trees) were run before Hessians came
+to be inverted by their Cholesky factors: last bits of a fit differ since, and where one of them decides a
+near tie, a trial run now draws other rows from that round on. All other rows are of the present code.
 
 ## Protocol
 
