@@ -12,12 +12,12 @@ import numpy as np
 
 from fairask.certify import Audit
 from fairask.cli._audit_pool import AuditPool, check_wanted, key
+from fairask.cli._parquet import opened_parquet
 from fairask.metrics import Float
 from fairask.pools import Encoder, StreamedPool
 from fairask.pools._encode import Levels, Number
 from fairask.pools._groups import GroupColumns
 from fairask.pools._open import Look
-from fairask.pools._parquet import open_parquet
 from fairask.pools._runners import ProgressCallback, Threads
 from fairask.pools._survey import Survey, is_number, is_text
 from fairask.tables import TableProblem
@@ -45,7 +45,7 @@ class SaysOne:
 
 def footers_digest(path: str) -> str:
     """The sha256 of all files' names, sizes and footers."""
-    files = [[f.name, f.bytes, f.rows, f.digest] for f in open_parquet(path).records()]
+    files = [[f.name, f.bytes, f.rows, f.digest] for f in opened_parquet(path).records()]
     return hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
 
@@ -58,12 +58,7 @@ def stream_audit_pool(
     progress: ProgressCallback | None = None,
 ) -> AuditPool:
     """Look through the two columns once; the audit then counts and draws where the rows are."""
-    try:
-        table = open_parquet(path)
-    except FileNotFoundError as error:
-        raise TableProblem(f"there is no file or folder {path}", "Check the path") from error
-    except (ValueError, ImportError) as error:
-        raise TableProblem(str(error), "Give a Parquet file or a folder of them") from error
+    table = opened_parquet(path)
     names = list(table.schema.names)
     check_wanted(names, {"predictions": predictions, "protected": protected})
     if not sum(table.sizes):

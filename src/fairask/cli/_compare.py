@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.certify import Certificate
+from fairask.cli._run import audit_model, record_run
 from fairask.exceptions import FairaskWarning, NoDisagreementWarning
 from fairask.learner import FairActiveLearner, evaluate, simulate
 from fairask.learner._audit import decision_probability
@@ -174,37 +174,20 @@ def _run(setup: Setup, method: Method, trial: int, board: Any) -> Run:
     snapshot = _snapshot(learner, recorder) if record else None
     certificate = None
     if setup.audit and trial == 0 and method.key == setup.audited:
-        certificate = _audit(learner, y, setup.audit)
+        certificate = audit_model(learner, setup.audit, y.__getitem__)
     if setup.reach(method) > setup.budget:
         simulate(learner, y, setup.reach(method), callback=score)
-    history = learner.history_
-    noted = {
-        "InterpolationWarning": int(history["interpolates"].sum()),
-        "InfeasibleWarning": int((~history["feasible"].astype(bool)).sum()),
-    }
-    labels, accuracy, violation = zip(*scores, strict=True)
-    return Run(
-        method=method.key,
-        trial=trial,
-        labels=np.array(labels, dtype=np.int64),
-        accuracy=np.array(accuracy),
-        violation=np.array(violation),
-        spend={name: dict(counts) for name, counts in spend.items()},
-        rates={name: rates[name] for name in ("tpr", "fpr", "selection_rate")},
-        warnings={name: n for name, n in noted.items() if n},
+    return record_run(
+        method,
+        trial,
+        learner,
+        scores,
+        spend,
+        rates,
         snapshot=snapshot,
         certificate=certificate,
         stopped=stopped[0] if stopped else None,
     )
-
-
-def _audit(learner: FairActiveLearner, y: NDArray[np.int64], labels: int) -> Certificate:
-    """Audit the final model with fresh labels from the rest of the pool, as its owner would."""
-    audit = learner.audit(labels)
-    while not audit.done:
-        rows = audit.ask().indices
-        audit.tell(rows, y[rows])
-    return audit.certificate()
 
 
 def _snapshot(learner: FairActiveLearner, recorder: _Recorder) -> Snapshot | None:

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.cli._errors import WrongUse
+from fairask.cli._parquet import opened_parquet
+from fairask.cli._run import audit_model, record_run
 from fairask.exceptions import FairaskWarning, NoDisagreementWarning
 from fairask.learner import FairActiveLearner, evaluate
 from fairask.learner._audit import decision_probability
@@ -19,7 +21,6 @@ from fairask.metrics import group_rates
 from fairask.pools import Encoder, StreamedPool
 from fairask.pools._groups import GroupColumns
 from fairask.pools._open import Look
-from fairask.pools._parquet import open_parquet
 from fairask.pools._runners import ProgressCallback, Threads
 from fairask.pools._survey import is_number, is_text
 from fairask.report import Method, Run
@@ -75,12 +76,7 @@ def open_labelled(
     progress: ProgressCallback | None = None,
 ) -> StreamedTable:
     """Look through a table once: its features, groups and labels."""
-    try:
-        table = open_parquet(path)
-    except FileNotFoundError as error:
-        raise TableProblem(f"there is no file or folder {path}", "Check the path") from error
-    except (ValueError, ImportError) as error:
-        raise TableProblem(str(error), "Give a Parquet file or a folder of them") from error
+    table = opened_parquet(path)
     names = list(table.schema.names)
     drop = [d for given in drop for d in ([given] if given in names else given.split(","))]
     for option, name in (("label", label), ("protected", protected), *(("drop", d) for d in drop)):
@@ -228,27 +224,5 @@ def _run(
         said = decision_probability(learner.current_model(), held_out[0], held_out[2])
         rates = group_rates(held_out[1], said, held_out[2]).to_dict()
         if audit:
-            asking = learner.audit(audit)
-            while not asking.done:
-                rows = asking.ask().indices
-                asking.tell(rows, table.labels(rows))
-            certificate = asking.certificate()
-    history = learner.history_
-    noted = {
-        "InterpolationWarning": int(history["interpolates"].sum()),
-        "InfeasibleWarning": int((~history["feasible"].astype(bool)).sum()),
-    }
-    labels, accuracy, violation = zip(*scores, strict=True)
-    return Run(
-        method=method.key,
-        trial=trial,
-        labels=np.array(labels, dtype=np.int64),
-        accuracy=np.array(accuracy),
-        violation=np.array(violation),
-        spend={name: dict(counts) for name, counts in spend.items()},
-        rates={name: rates[name] for name in ("tpr", "fpr", "selection_rate")},
-        warnings={name: n for name, n in noted.items() if n},
-        snapshot=None,
-        certificate=certificate,
-        stopped=stopped,
-    )
+            certificate = audit_model(learner, audit, table.labels)
+    return record_run(method, trial, learner, scores, spend, rates, certificate=certificate, stopped=stopped)

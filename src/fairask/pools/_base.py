@@ -238,8 +238,9 @@ class BlockPool(ABC):
         return rows
 
     def _cells(self, coder: Any, k: int) -> Cells:
+        note = self._noting()
         found = self._run(
-            CountCells(coder, self.n_groups, keep=self._keeps(k), features=self._keeps_features()),
+            CountCells(coder, self.n_groups, keep=self._keeps(k), features=note is not None),
             dict.fromkeys(range(self.n_blocks)),
             "counting",
         )
@@ -268,8 +269,8 @@ class BlockPool(ABC):
                 out = within(self.excluded, start, stop)
                 inside = find_kept(keys, out, wanted.astype(keys.dtype), rank)
                 rows[at] = start + inside
-                if features:
-                    self._take_note(start, inside, groups, features)
+                if features and note is not None:
+                    note(start, inside, groups, features)
             for block, found_rows in self._find(coder, jobs).items():
                 rows[where == block] = found_rows
             return rows
@@ -280,13 +281,9 @@ class BlockPool(ABC):
         """Whether keys are kept from counting to finding, or computed again for blocks drawn from."""
         return bool(self.n_rows * np.min_scalar_type((self.n_groups << (k - 1)) - 1).itemsize <= MOST_KEPT)
 
-    def _keeps_features(self) -> bool:
-        """Whether features are kept as well, so that no block is read again for those of drawn rows."""
-        return False
-
-    def _take_note(self, start: int, inside: Int, groups: Int, features: list[Any]) -> None:
-        """Take the features of drawn rows of a block, by their places in it; for pools that keep them."""
-        raise NotImplementedError(f"{type(self).__name__} keeps features and does not take note of them")
+    def _noting(self) -> Callable[[int, Int, Int, list[Any]], None] | None:
+        """What takes features of drawn rows of a block, by their places in it; None to read them again."""
+        return None
 
     def _find(self, coder: Any, jobs: Mapping[int, Any]) -> dict[int, Int]:
         return {b: f.rows for b, f in self._run(FindRows(coder), jobs, "drawing").items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -241,9 +241,9 @@ class StreamedPool(BlockPool):
         # A worker's keys stay on the worker, and are gone with the task.
         return bool(self._runner.local) and super()._keeps(k)
 
-    def _keeps_features(self) -> bool:
+    def _noting(self) -> Callable[[int, Int, Int, list[Any]], None] | None:
         size = 4 * self.n_rows * len(self.feature_names)
-        return bool(self._runner.local) and size <= _base.MOST_KEPT
+        return self._take_note if self._runner.local and size <= _base.MOST_KEPT else None
 
     def _take_note(self, start: int, inside: Int, groups: Int, features: list[Any]) -> None:
         ends = np.cumsum([len(part) for part in features])
