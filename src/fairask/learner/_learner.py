@@ -20,6 +20,7 @@ from fairask.learner._audit import ModelAudit
 from fairask.learner._fit import Fit
 from fairask.learner._log import LABELLED, SKIPPED, DrawLog
 from fairask.learner._profiles import assemble
+from fairask.learner._record import LearnerRecord
 from fairask.metrics import Float, Int, check_metric
 from fairask.oracle._estimator import check_tolerance
 from fairask.oracle._learners import fast_ridge
@@ -44,7 +45,7 @@ class Query:
         return len(self.indices)
 
 
-class FairActiveLearner:
+class FairActiveLearner(LearnerRecord):
     """Fair active learning by ask and tell.
 
     Parameters
@@ -450,47 +451,6 @@ class FairActiveLearner:
         for code, group in enumerate(self.groups_):
             entry[f"labels[{group}]"] = int((rows.groups == code).sum())
         self._history.append(entry)
-
-    @property
-    def history_(self) -> dict[str, NDArray[Any]]:
-        """One entry for each answered batch, by column; any data-frame library reads it."""
-        columns = self._history[0] if self._history else {}
-        return {name: np.array([row[name] for row in self._history]) for name in columns}
-
-    @property
-    def labelled_indices_(self) -> Int:
-        """Labelled rows in draw order; the arrays below are aligned with it."""
-        return self._log.arrays()[0]
-
-    @property
-    def labels_(self) -> NDArray[Any]:
-        """Labels, as values of ``classes``."""
-        return np.asarray(np.array(self.classes)[self._log.arrays()[1].astype(int)])
-
-    @property
-    def propensities_(self) -> Float:
-        """Probability of each labelled row when it was drawn."""
-        return self._log.arrays()[2]
-
-    @property
-    def components_(self) -> list[str]:
-        """Component that drew each labelled row."""
-        return [e.component for e in self._log.labelled()]
-
-    @property
-    def risk_weights_(self) -> Float:
-        """Importance weights in the error."""
-        return self._log.weights(self.risk_weights)
-
-    @property
-    def fairness_weights_(self) -> Float:
-        """Importance weights in the rates."""
-        return self._log.weights(self.fairness_weights)
-
-    @property
-    def pending_indices_(self) -> Int:
-        """Rows asked for and not answered yet."""
-        return np.array(self._log.open_rows(), dtype=np.int64)
 
     def __repr__(self) -> str:
         return (
