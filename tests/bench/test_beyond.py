@@ -38,6 +38,14 @@ def test_half_the_labels_are_held_against_the_paper_s_full_budget():
     assert "> 125 |" in section(curves("calibrated", 0.70, 0.2))  # accurate, but not fair
 
 
+def test_every_method_is_shown_at_half_the_labels_where_it_was_measured():
+    late = make_curves("fal-50", "german", (63, 125), [[0.6, 0.7]], [[0.1, 0.1]])
+    text = section(curves("calibrated", 0.70, 0.05), curves("passive", 0.66, 0.12), late)
+    half = text.split("### Every method with half the labels")[1].split("###")[0]
+    assert "| Passive | 63.1 ± 0.1 / 0.120 / 100% |" in half
+    assert "FAL" not in half  # 63 labels are more than half
+
+
 def test_rivals_count_only_within_the_tolerance_and_on_the_same_splits():
     ours, unfair = curves("calibrated", 0.70, 0.05), curves("fal-10", 0.75, 0.2)
     assert "ahead by" not in section(ours, unfair)
