@@ -4,8 +4,8 @@
 
 On rows that were never labelled, the true positive rates of the final model are compared with the plug-in
 estimate of the pool and with the corrected one, on other splits than the benchmark's. Variants take one part
-away: the groups' own intercepts and shifts (a prior deviation so small that one intercept serves all), or the fixed
-prior of the correction (a prior so wide that the labels decide).
+away: the groups' own intercepts and shifts (a prior deviation so small that one intercept serves all), or the
+fixed prior of the correction (a prior so wide that the labels decide).
 """
 
 from __future__ import annotations

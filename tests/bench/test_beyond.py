@@ -40,9 +40,9 @@ def test_half_the_labels_are_held_against_the_paper_s_full_budget():
 
 def test_every_method_is_shown_at_half_the_labels_where_it_was_measured():
     late = make_curves("fal-50", "german", (63, 125), [[0.6, 0.7]], [[0.1, 0.1]])
-    text = section(curves("calibrated", 0.70, 0.05), curves("passive", 0.66, 0.12), late)
+    text = section(curves("calibrated", 0.70, 0.05), curves("passive", 0.6605, 0.12), late)
     half = text.split("### Every method with half the labels")[1].split("###")[0]
-    assert "| Passive | 63.1 ± 0.1 / 0.120 / 100% |" in half
+    assert "| Passive | 63.2 ± 0.1 / 0.120 / 100% |" in half
     assert "FAL" not in half  # 63 labels are more than half
 
 

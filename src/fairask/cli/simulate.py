@@ -201,7 +201,8 @@ def _rule(text: str | None) -> StoppingRule | None:
         raise WrongUse(str(error), "--stop plateau, or plateau:ROUNDS:BY") from error
     if "certified" in text:
         raise WrongUse(
-            "--stop certified needs an audit in every round", "Give --audit-share, and --stop plateau"
+            "--stop certified: a simulated run is audited once, at its end",
+            "Say --stop plateau here, and --audit-share for the audit; fairask.stopping.Certified is for loops",
         )
     return rule
 
