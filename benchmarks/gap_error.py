@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from functools import partial
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -27,21 +28,19 @@ from fairask.oracle import _calibrated, _correction, _probability
 
 #: Trials of the benchmark are numbered from 0.
 FIRST_TRIAL = 2000
+#: Prior deviations of a group's intercept, and of the plug-in's gap.
 VARIANTS = {
-    "as it is": (None, None),
-    "one intercept for all groups": (1e-3, None),
-    "correction by the labels alone": (None, 10.0),
+    "as it is": (_probability.INTERCEPT_DEVIATION, _correction.PRIOR),
+    "one intercept for all groups": (1e-3, _correction.PRIOR),
+    "correction by the labels alone": (_probability.INTERCEPT_DEVIATION, 10.0),
 }
 
 
 def one(name, variant, trial):
     """True gap less the plug-in's, and less the corrected one's."""
-    deviation, prior = VARIANTS[variant]
-    if deviation is not None:
-        _probability.INTERCEPT_DEVIATION = deviation
-    if prior is not None:
-        whole = _correction.gap_corrections
-        _calibrated.gap_corrections = lambda *given, **named: whole(*given, **named, prior=prior)
+    # Both are set in every trial, so that no variant inherits another's.
+    _probability.INTERCEPT_DEVIATION, prior = VARIANTS[variant]
+    _calibrated.gap_corrections = partial(_correction.gap_corrections, prior=prior)
     problem = get_profile("paper").problem(name)
     data = trial_data(problem, trial)
     train, _ = split(len(data.y), 0.25, seed_of("split", problem.dataset, trial))
@@ -71,23 +70,15 @@ def main():
     print("| dataset | variant | plug-in: mean, rms error | corrected: mean, rms error |\n|---|---|---|---|")
     for name in arguments.problems:
         for variant in VARIANTS:
-            # A process a variant: they change the module.
-            with Parallel(arguments.jobs) as pool:
-                trials = range(FIRST_TRIAL, FIRST_TRIAL + arguments.trials)
-                errors = np.array(pool(delayed(one)(name, variant, trial) for trial in trials))
+            trials = range(FIRST_TRIAL, FIRST_TRIAL + arguments.trials)
+            found = Parallel(arguments.jobs)(delayed(one)(name, variant, trial) for trial in trials)
+            errors = np.array(found)
             mean, rms = errors.mean(axis=0), np.sqrt((errors**2).mean(axis=0))
             print(
                 f"| {name} | {variant} | {mean[0]:+.3f}, {rms[0]:.3f} | {mean[1]:+.3f}, {rms[1]:.3f} |",
                 flush=True,
             )
-            _restart()
-    print(f"\n{arguments.trials} trials; {machine_line()}")
-
-
-def _restart():
-    from joblib.externals.loky import get_reusable_executor
-
-    get_reusable_executor().shutdown(wait=True)
+    print(f"\n{arguments.trials} trials, {machine_line()}")
 
 
 if __name__ == "__main__":

@@ -202,7 +202,7 @@ def _rule(text: str | None) -> StoppingRule | None:
     if "certified" in text:
         raise WrongUse(
             "--stop certified: a simulated run is audited once, at its end",
-            "Say --stop plateau here, and --audit-share for the audit; fairask.stopping.Certified is for loops",
+            "Say --stop plateau, and --audit-share for the audit; fairask.stopping.Certified is for loops",
         )
     return rule
 
