@@ -29,7 +29,7 @@ from fairask.certify._clopper_pearson import clopper_pearson_upper
 from fairask.certify._exact import exact_p_value, exact_upper
 from fairask.certify._newcombe import newcombe_upper
 from fairask.certify._run import CERTIFIED, REFUTED, run_audits
-from fairask.certify._schedule import make_plan
+from fairask.certify.schedule import make_plan
 from fairask.metrics import violation
 
 ALPHA, DELTA = 0.1, 0.05

@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from fairask.design import disagreement_design
-from fairask.oracle._learners import LinearRule
+from fairask.oracle.learners import LinearRule
 from fairask.pool import Pool
 
 

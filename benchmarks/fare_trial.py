@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask import FairActiveLearner, simulate
 from fairask.datasets import load
-from fairask.exceptions import FairaskWarning
+from fairask.errors import FairaskWarning
 
 BUDGET, BATCH, K, SIGMA, ALPHA = 700, 100, 10, 0.1, 0.1
 

@@ -24,7 +24,7 @@ from joblib import Parallel, delayed
 from fairask import FairActiveLearner, simulate
 from fairask.bench.problems import get_profile
 from fairask.bench.protocol import seed_of, split, trial_data
-from fairask.oracle import _calibrated, _correction, _probability
+from fairask.oracle import _correction, _probability, calibrated
 
 #: Trials of the benchmark are numbered from 0.
 FIRST_TRIAL = 2000
@@ -40,7 +40,7 @@ def one(name, variant, trial):
     """True gap less the plug-in's, and less the corrected one's."""
     # Both are set in every trial, so that no variant inherits another's.
     _probability.INTERCEPT_DEVIATION, prior = VARIANTS[variant]
-    _calibrated.gap_corrections = partial(_correction.gap_corrections, prior=prior)
+    calibrated.gap_corrections = partial(_correction.gap_corrections, prior=prior)
     problem = get_profile("paper").problem(name)
     data = trial_data(problem, trial)
     train, _ = split(len(data.y), 0.25, seed_of("split", problem.dataset, trial))

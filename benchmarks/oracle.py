@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask import EmpiricalFairOracle, violation
 from fairask.datasets import load
-from fairask.exceptions import FairaskWarning
+from fairask.errors import FairaskWarning
 
 SIZES = ((100, 20, "german"), (250, 30, "german"), (400, 100, "adult"), (2000, 100, "adult"))
 

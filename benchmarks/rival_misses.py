@@ -31,9 +31,9 @@ from fairask import EmpiricalFairOracle
 from fairask.bench import get_method, get_profile, run_trial
 from fairask.bench.paper import PAPER
 from fairask.bench.stats import apart, mean_and_error
-from fairask.exceptions import FairaskWarning
+from fairask.errors import FairaskWarning
 from fairask.learner import evaluate
-from fairask.oracle._logistic import INTERCEPT_RIDGE, SEPARABLE_RIDGE, solve_logistic, with_intercept
+from fairask.oracle.logistic import INTERCEPT_RIDGE, SEPARABLE_RIDGE, solve_logistic, with_intercept
 
 PROFILE = get_profile("paper")
 COLUMNS = ["problem", "method", "variant", "trials", "accuracy", "accuracy_se", "violation", "violation_se"]

@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate
 from fairask.datasets import load
-from fairask.exceptions import FairaskWarning
+from fairask.errors import FairaskWarning
 from fairask.strategies import PandaNotConverged
 from fairask.strategies._plain import Disparity, fit_plain
 

@@ -33,10 +33,10 @@ import numpy as np
 
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design
-from fairask.learner._fit import Fit
-from fairask.oracle._learners import LinearRule
+from fairask.learner.fit import Fit
+from fairask.oracle.learners import LinearRule
 from fairask.pools import Pool, open_pool
-from fairask.pools._runners import cores
+from fairask.pools.runners import cores
 
 FEATURES, K, LABELS, BATCH = 20, 10, 100, 25
 NAMES = [f"x{j}" for j in range(FEATURES)]

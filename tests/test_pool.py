@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairask.oracle._learners import ConstantRule, LinearRule
+from fairask.oracle.learners import ConstantRule, LinearRule
 from fairask.pool import Pool
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 
 __all__ = ["METRICS", "GroupRates", "check_metric", "encode_groups", "group_rates", "violation"]
 

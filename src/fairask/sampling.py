@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 from fairask.metrics import Float, Int
 from fairask.pool import Cells
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 
 __all__ = ["AnyOf", "Budget", "Certified", "Plateau", "StoppingRule", "make_rule"]
 

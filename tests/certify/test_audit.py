@@ -14,9 +14,9 @@ from fairask.certify._calibrate import null_pools
 from fairask.certify._design import allocate
 from fairask.certify._newcombe import wilson
 from fairask.certify._run import run_audits
-from fairask.certify._schedule import make_plan
 from fairask.certify._spending import boundaries
 from fairask.certify._strata import rate_limits, slopes
+from fairask.certify.schedule import make_plan
 from fairask.metrics import violation
 
 

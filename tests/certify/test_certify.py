@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairask.certify import METHODS, certify
-from fairask.exceptions import EmptyCellWarning
+from fairask.errors import EmptyCellWarning
 from fairask.metrics import violation
 
 

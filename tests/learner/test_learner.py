@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask import FairActiveLearner, simulate
-from fairask.exceptions import FairaskWarning, NoDisagreementWarning
+from fairask.errors import FairaskWarning, NoDisagreementWarning
 from fairask.strategies import Fare, Passive
 
 

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fairask import EmpiricalFairOracle, violation
-from fairask.exceptions import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
+from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
 from fairask.oracle._mixture import _by_highs
 
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from fairask.oracle._learners import ConstantRule, FittedRule, LinearRule
+from fairask.oracle.learners import ConstantRule, FittedRule, LinearRule
 from fairask.pools import Pool
-from fairask.pools._codes import decisions, pattern_codes
-from fairask.pools._rows import nth_left, tie_breakers
+from fairask.pools.codes import decisions, pattern_codes
+from fairask.pools.rows import nth_left, tie_breakers
 
 
 def linear_rules(k: int, d: int, seed: int = 0) -> list[LinearRule]:
@@ -169,7 +169,7 @@ def test_rows_are_found_alike_whether_keys_were_kept_or_not(
         left = pool.excluding(np.arange(0, 3000, 9))
         found = []
         for bytes_ in (0, 1 << 28):
-            monkeypatch.setattr("fairask.pools._base.MOST_KEPT", bytes_)
+            monkeypatch.setattr("fairask.pools.base.MOST_KEPT", bytes_)
             cells = left.by_prediction(rules)
             which = np.repeat(np.arange(len(cells.counts)), np.minimum(cells.counts, 3))
             ranks = np.concatenate([np.arange(min(c, 3)) for c in cells.counts])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairask.oracle._learners import LinearRule
+from fairask.oracle.learners import LinearRule
 from fairask.pools import Pool, open_pool
 from fairask.pools._tasks import Group
 from tests.pools.conftest import NAMES, as_table

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairask.oracle._learners import GroupLinearRule
-from fairask.oracle._plugin import PlugInRule
 from fairask.oracle._probability import LinearProbability, Scaling
-from fairask.pools._codes import decisions, to_travel
+from fairask.oracle.learners import GroupLinearRule
+from fairask.oracle.plugin import PlugInRule
+from fairask.pools.codes import decisions, to_travel
 
 number = st.floats(-3.0, 3.0)
 

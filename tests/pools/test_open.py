@@ -148,9 +148,9 @@ def test_a_table_in_memory_s_filesystem_is_read_by_url(people: Path) -> None:
 def test_only_needed_columns_and_chosen_blocks_are_read(
     keep: bool, stored: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairask.pools._parquet import ParquetBlock
+    from fairask.pools.parquet import ParquetBlock
 
-    monkeypatch.setattr("fairask.pools._base.MOST_KEPT", 10**6 if keep else 0)
+    monkeypatch.setattr("fairask.pools.base.MOST_KEPT", 10**6 if keep else 0)
 
     read: list[tuple[list[int], list[str]]] = []
     batches = ParquetBlock.batches
@@ -173,9 +173,9 @@ def test_only_needed_columns_and_chosen_blocks_are_read(
 def test_drawn_rows_bring_their_features_along(
     most: int, stored: Path, rows: Any, small_blocks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairask.oracle._learners import LinearRule
+    from fairask.oracle.learners import LinearRule
 
-    monkeypatch.setattr("fairask.pools._base.MOST_KEPT", most)
+    monkeypatch.setattr("fairask.pools.base.MOST_KEPT", most)
     pool = open_pool(stored / "many", "group", NAMES, preprocess="none")
     rules = [LinearRule(np.array([1.0, b, 0.2, 0.0, 0.0, 0.1])) for b in (-0.5, 0.5, 1.0)]
     cells = pool.by_prediction(rules)

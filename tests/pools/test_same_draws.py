@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairask import FairActiveLearner
-from fairask.oracle._learners import LinearRule
+from fairask.oracle.learners import LinearRule
 from fairask.pools import Pool, audit_order
 
 

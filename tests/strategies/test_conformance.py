@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from fairask.exceptions import FairaskWarning
+from fairask.errors import FairaskWarning
 from fairask.strategies import STRATEGIES, make_strategy
 from fairask.testing import STRATEGY_CHECKS
 

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, violation
 from fairask.datasets import load
-from fairask.learner._fit import Fit
+from fairask.learner.fit import Fit
 from fairask.strategies import Fal
 from fairask.strategies._plain import Disparity, fit_plain
 from fairask.testing._problem import make_problem

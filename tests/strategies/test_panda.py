@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairask.exceptions import NotConvergedWarning
+from fairask.errors import NotConvergedWarning
 from fairask.strategies import Panda, PandaNotConverged
 from fairask.strategies.panda._convergence import failure_of, pooled_gap
 from fairask.testing._problem import make_problem

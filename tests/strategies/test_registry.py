@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, simulate
 from fairask.datasets import load
-from fairask.exceptions import FairaskWarning
+from fairask.errors import FairaskWarning
 from fairask.strategies import STRATEGIES
 
 FAST = {

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairask.learner._fit import Fit
+from fairask.learner.fit import Fit
 from fairask.strategies import Fare
 from fairask.strategies._filling import fill, water_level
 from fairask.testing._problem import make_problem, row_probabilities

@@ -7,9 +7,9 @@ from fastapi.testclient import TestClient
 
 from fairask.studio import create_app
 from fairask.studio._security import LARGEST_BODY
-from fairask.studio._serve import check_host
+from fairask.studio.server import check_host
 from fairask.study import Study, StudyError
-from fairask.study._attempts import Attempts
+from fairask.study.attempts import Attempts
 from tests.studio.conftest import bearer, signed
 
 OWNERS_ONLY = ["/api/status", "/api/events", "/api/rows", "/api/rows/0", "/api/model", "/api/settings",

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 
 from fairask.studio import Trainer, create_app
 from fairask.study import Study
-from fairask.study._features import feature_columns
-from fairask.study._files import write_rows
+from fairask.study.features import feature_columns
+from fairask.study.files import write_rows
 from tests.studio.conftest import bearer, signed
 
 

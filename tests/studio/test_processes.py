@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from fairask.study import Study
-from fairask.study._training import Training
+from fairask.study.training import Training
 from tests.studio.conftest import new_database
 from tests.studio.test_serving import until
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairask.study import Study, StudyError, export, load_model, read_pool
-from fairask.study._features import feature_columns, raw_matrix
-from fairask.study._files import plain_cell, read_labels, safe_cell, write_rows
+from fairask.study.features import feature_columns, raw_matrix
+from fairask.study.files import plain_cell, read_labels, safe_cell, write_rows
 from tests.study.conftest import people_table, truth
 
 Make = Callable[..., Study]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairask.certify import certify
-from fairask.exceptions import EmptyCellWarning
+from fairask.errors import EmptyCellWarning
 from fairask.study import Study, export
 from fairask.study._report import report_html
 from tests.study.conftest import people_table, truth

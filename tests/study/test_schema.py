@@ -11,8 +11,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
 from fairask.study import Study, StudyError
-from fairask.study._database import Database
 from fairask.study._schema import metadata
+from fairask.study.database import Database
 
 Make = Callable[..., Study]
 

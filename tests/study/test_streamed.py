@@ -17,8 +17,8 @@ from typer.testing import CliRunner, Result
 
 from fairask.cli._app import app
 from fairask.study import Study, StudyError, choose_pool, export, load_model, refer
-from fairask.study._features import feature_columns, raw_matrix
 from fairask.study._reference import PoolReference
+from fairask.study.features import feature_columns, raw_matrix
 from tests.study.conftest import people_table, truth
 from tests.study.test_files import filled
 

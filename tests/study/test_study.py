@@ -13,8 +13,8 @@ from sqlalchemy.exc import DatabaseError
 from fairask import FairActiveLearner
 from fairask.study import Config, NotYoursError, Receipt, Study, StudyError
 from fairask.study._estimate import model_digest
-from fairask.study._files import read_labels, write_rows
 from fairask.study._pool import table_of
+from fairask.study.files import read_labels, write_rows
 from tests.study.conftest import people_table, truth
 
 Make = Callable[..., Study]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 
 __all__ = ["PROFILES", "Problem", "Profile", "get_profile"]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairask.bench.methods import Method, get_method
 from fairask.bench.problems import Problem, Profile, get_profile
 from fairask.datasets import Dataset, load
-from fairask.exceptions import FairaskWarning, NotConvergedWarning
+from fairask.errors import FairaskWarning, NotConvergedWarning
 from fairask.learner import FairActiveLearner, evaluate
 
 __all__ = ["Cell", "Result", "run_cell", "run_trial", "seed_of", "split", "trial_data"]

@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 
 __all__ = ["FORMATS", "Entry", "Table", "render"]
 

@@ -16,7 +16,7 @@ from fairask.bench.cells import cell_path, write_cell
 from fairask.bench.methods import get_method
 from fairask.bench.problems import get_profile
 from fairask.bench.protocol import Cell, Result, run_cell
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 
 __all__ = ["BACKENDS", "missing", "plan", "run"]
 

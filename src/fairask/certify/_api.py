@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from fairask.certify._certificate import Certificate, verdict_of
 from fairask.certify._methods import METHODS
 from fairask.certify._sample import Sample, build_sample, check_alpha_delta
-from fairask.exceptions import EmptyCellWarning, suggest
+from fairask.errors import EmptyCellWarning, suggest
 from fairask.metrics import check_metric
 
 __all__ = ["certify", "labels_needed"]

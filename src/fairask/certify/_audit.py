@@ -16,11 +16,11 @@ from fairask.certify._design import Plan
 from fairask.certify._frame import Frame, frame_of_pool, frame_of_rows
 from fairask.certify._parity import parity
 from fairask.certify._sample import binary_labels
-from fairask.certify._schedule import TARGETS, make_plan
 from fairask.certify._strata import rates
-from fairask.exceptions import suggest
+from fairask.certify.schedule import TARGETS, make_plan
+from fairask.errors import suggest
 from fairask.pools import AnyPool
-from fairask.pools._rows import row_set
+from fairask.pools.rows import row_set
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -411,7 +411,7 @@ class Audit:
         Examples
         --------
         >>> from fairask.pools import Pool
-        >>> from fairask.oracle._learners import LinearRule
+        >>> from fairask.oracle.learners import LinearRule
         >>> rows, model = np.arange(40.0)[:, None], LinearRule(np.array([1.0, -9.0]))
         >>> pool = Pool(rows, np.arange(40) % 2, 2)
         >>> audit = Audit.of_pool(pool, model, budget=20, looks=2)

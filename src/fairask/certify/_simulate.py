@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from fairask.certify._design import estimate_gap
 from fairask.certify._run import run_audits
 from fairask.certify._sample import binary_labels, soft_predictions
-from fairask.certify._schedule import make_plan
+from fairask.certify.schedule import make_plan
 from fairask.metrics import encode_groups
 
 __all__ = ["AuditSimulation", "simulate_audit"]

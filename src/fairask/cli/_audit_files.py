@@ -157,6 +157,6 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str) -> dict[int, 
 
 
 def _pairs(table: Any) -> zip[tuple[str | None, str | None]]:
-    from fairask.tables._columns import texts
+    from fairask.tables.columns import texts
 
     return zip(texts(table.column(_ROW)), texts(table.column(_LABEL)), strict=True)

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.certify import Audit
-from fairask.pools._places import local_path
+from fairask.pools.places import local_path
 from fairask.tables import TableProblem, read_file
-from fairask.tables._columns import texts
-from fairask.tables._prepare import _check_groups, _columns_hint, _listed, _positive
-from fairask.tables._read import PARQUET_SUFFIXES
+from fairask.tables.columns import texts
+from fairask.tables.prepare import _check_groups, _columns_hint, _listed, _positive
+from fairask.tables.read import PARQUET_SUFFIXES
 
 __all__ = ["AuditPool", "check_wanted", "key", "open_audit_pool"]
 
@@ -203,7 +203,7 @@ class _Parquet:
     """Parquet on disk: columns are read when they are needed, rows block by block."""
 
     def __init__(self, path: str | Path) -> None:
-        from fairask.pools._parquet import open_parquet
+        from fairask.pools.parquet import open_parquet
 
         try:
             self._files = open_parquet(path)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from fairask.certify import Audit, Certificate
-from fairask.certify._schedule import TARGETS
+from fairask.certify.schedule import TARGETS
 from fairask.cli import _audit_files as files
 from fairask.cli._audit_pool import AuditPool, digest_of, open_audit_pool, shown_name
 from fairask.cli._audit_stream import footers_digest, stream_audit_pool
 from fairask.cli._errors import WrongUse
-from fairask.pools._parquet import open_parquet
-from fairask.pools._places import local_path, name_of
-from fairask.tables._read import PARQUET_SUFFIXES
+from fairask.pools.parquet import open_parquet
+from fairask.pools.places import local_path, name_of
+from fairask.tables.read import PARQUET_SUFFIXES
 
 __all__ = ["step"]
 

@@ -15,13 +15,13 @@ from fairask.cli._audit_pool import AuditPool, check_wanted, key
 from fairask.cli._parquet import opened_parquet
 from fairask.metrics import Float
 from fairask.pools import Encoder, StreamedPool
-from fairask.pools._encode import Levels, Number
-from fairask.pools._groups import GroupColumns
-from fairask.pools._open import Look
-from fairask.pools._runners import ProgressCallback, Threads
-from fairask.pools._survey import Survey, is_number, is_text
+from fairask.pools.encode import Levels, Number
+from fairask.pools.groups import GroupColumns
+from fairask.pools.open import Look
+from fairask.pools.runners import ProgressCallback, Threads
+from fairask.pools.survey import Survey, is_number, is_text
 from fairask.tables import TableProblem
-from fairask.tables._prepare import _check_groups, _listed
+from fairask.tables.prepare import _check_groups, _listed
 
 __all__ = ["footers_digest", "stream_audit_pool"]
 

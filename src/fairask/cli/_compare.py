@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.cli._run import audit_model, record_run
-from fairask.exceptions import FairaskWarning, NoDisagreementWarning
+from fairask.errors import FairaskWarning, NoDisagreementWarning
 from fairask.learner import FairActiveLearner, evaluate, simulate
-from fairask.learner._audit import decision_probability
+from fairask.learner.audit import decision_probability
 from fairask.metrics import group_rates
 from fairask.plotting import SamplingDisplay
 from fairask.pool import AnyPool

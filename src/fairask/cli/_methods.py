@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairask.cli._errors import WrongUse
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 from fairask.learner import PROFILES
 from fairask.report import Method
 from fairask.strategies import STRATEGIES

@@ -11,12 +11,12 @@ from fairask.cli._errors import WrongUse
 from fairask.cli._passes import passes
 from fairask.cli._play import Output, show, versions
 from fairask.cli._stream_simulate import StreamedTable, check_methods, open_labelled, run_streamed
-from fairask.pools._parquet import open_parquet
-from fairask.pools._places import local_path
+from fairask.pools.parquet import open_parquet
+from fairask.pools.places import local_path
 from fairask.report import Comparison, Method
 from fairask.stopping import StoppingRule
 from fairask.tables import Prepared, TableProblem, prepare, read_labelled
-from fairask.tables._read import PARQUET_SUFFIXES
+from fairask.tables.read import PARQUET_SUFFIXES
 
 __all__ = ["MOST_HELD", "Place", "play_streamed", "read_or_stream"]
 

@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from fairask.cli._errors import WrongUse
 from fairask.cli._parquet import opened_parquet
 from fairask.cli._run import audit_model, record_run
-from fairask.exceptions import FairaskWarning, NoDisagreementWarning
+from fairask.errors import FairaskWarning, NoDisagreementWarning
 from fairask.learner import FairActiveLearner, evaluate
-from fairask.learner._audit import decision_probability
+from fairask.learner.audit import decision_probability
 from fairask.metrics import group_rates
 from fairask.pools import Encoder, StreamedPool
-from fairask.pools._groups import GroupColumns
-from fairask.pools._open import Look
-from fairask.pools._runners import ProgressCallback, Threads
-from fairask.pools._survey import is_number, is_text
+from fairask.pools.groups import GroupColumns
+from fairask.pools.open import Look
+from fairask.pools.runners import ProgressCallback, Threads
+from fairask.pools.survey import is_number, is_text
 from fairask.report import Method, Run
 from fairask.stopping import StoppingRule
 from fairask.tables import TableProblem
-from fairask.tables._columns import texts
-from fairask.tables._prepare import SMALLEST_CELL, _check_groups, _columns_hint, _positive
+from fairask.tables.columns import texts
+from fairask.tables.prepare import SMALLEST_CELL, _check_groups, _columns_hint, _positive
 
 __all__ = ["STREAMED", "StreamedTable", "check_methods", "open_labelled", "run_streamed"]
 

@@ -129,8 +129,8 @@ def _filled(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(given: dict[str, Any], runs: int) -> None:
-    from fairask.certify._schedule import TARGETS
-    from fairask.exceptions import suggest
+    from fairask.certify.schedule import TARGETS
+    from fairask.errors import suggest
     from fairask.metrics import METRICS
 
     settings = _filled(given)

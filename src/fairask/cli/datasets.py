@@ -47,7 +47,7 @@ def loaded(name: str) -> Dataset:
 
 def _known(name: str) -> str:
     from fairask import datasets
-    from fairask.exceptions import suggest
+    from fairask.errors import suggest
 
     if name not in datasets.names():
         raise WrongUse(

@@ -208,7 +208,7 @@ def _rule(text: str | None) -> StoppingRule | None:
 
 
 def _check_goal(metric: str, tolerance: float) -> None:
-    from fairask.exceptions import suggest
+    from fairask.errors import suggest
     from fairask.metrics import METRICS
 
     if metric not in METRICS:

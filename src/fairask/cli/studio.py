@@ -25,7 +25,7 @@ def studio(
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
 ) -> None:
     """Serve a study: annotators label, owners watch."""
-    from fairask.studio._serve import is_local, serve, serve_demo
+    from fairask.studio.server import is_local, serve, serve_demo
     from fairask.study import StudyError
 
     if demo == (study is not None):

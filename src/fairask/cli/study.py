@@ -90,7 +90,7 @@ def new(
 ) -> None:
     """Make a study of a table of unlabelled rows."""
     from fairask.cli._passes import passes
-    from fairask.pools._places import name_of
+    from fairask.pools.places import name_of
     from fairask.study import PoolReference, Study, StudyError, choose_pool
 
     target = to or name_of(pool)
@@ -168,7 +168,7 @@ def ask(
     """Choose the rows to label next and write them to a file with an empty label column."""
     from fairask.cli._passes import passes
     from fairask.study import Study
-    from fairask.study._files import write_rows
+    from fairask.study.files import write_rows
 
     with passes(quiet=as_json) as progress, Study.open(study, pool=pool, progress=progress) as opened:
         rows = opened.pending(_me(who)) if pending else opened.ask(n, _me(who))
@@ -216,7 +216,7 @@ def tell(
     as_json: _Json = False,
 ) -> None:
     """Read labels back; telling the same twice changes nothing."""
-    from fairask.study._files import read_labels
+    from fairask.study.files import read_labels
 
     with _opened(study) as opened:
         told = read_labels(file)

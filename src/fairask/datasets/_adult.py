@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairask.datasets._encode import encode
-from fairask.datasets._reading import RawTable, read_table, words
 from fairask.datasets._spec import GroupCount, Spec, Table
+from fairask.datasets.reading import RawTable, read_table, words
 
 __all__ = ["SPEC"]
 

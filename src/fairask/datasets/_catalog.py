@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fairask.datasets import _adult, _bank, _compas, _crime, _drug, _german
+from fairask.datasets import _adult, _bank, _compas, _crime, _drug, german
 from fairask.datasets._spec import Spec
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 
 __all__ = ["CATALOG", "SYNTHETIC", "check_name", "names"]
 
 CATALOG: dict[str, Spec] = {
-    module.SPEC.name: module.SPEC for module in (_adult, _bank, _compas, _crime, _drug, _german)
+    module.SPEC.name: module.SPEC for module in (_adult, _bank, _compas, _crime, _drug, german)
 }
 #: The one dataset that is generated and not read.
 SYNTHETIC = "synthetic"

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fairask.datasets._encode import stack
 from fairask.datasets._errors import TableError
-from fairask.datasets._reading import RawTable, read_table, words
 from fairask.datasets._spec import GroupCount, Spec, Table
+from fairask.datasets.reading import RawTable, read_table, words
 
 __all__ = ["SPEC"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.datasets._errors import TableError
-from fairask.datasets._reading import RawTable
+from fairask.datasets.reading import RawTable
 
 __all__ = ["encode", "stack", "standardized"]
 

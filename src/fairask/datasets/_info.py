@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairask.datasets._catalog import CATALOG, SYNTHETIC, check_name, names
-from fairask.datasets._files import how_to_get, locate
 from fairask.datasets._synthetic import make_synthetic
+from fairask.datasets.files import how_to_get, locate
 
 __all__ = ["DatasetInfo", "info", "markdown_table", "status"]
 

@@ -8,10 +8,10 @@ from fairask.datasets._catalog import CATALOG, SYNTHETIC, check_name
 from fairask.datasets._dataset import Dataset
 from fairask.datasets._encode import standardized
 from fairask.datasets._errors import DatasetNotFound
-from fairask.datasets._files import Location, how_to_get, locate, read_texts
 from fairask.datasets._spec import Spec, Table, check_table
 from fairask.datasets._synthetic import make_synthetic
-from fairask.exceptions import suggest
+from fairask.datasets.files import Location, how_to_get, locate, read_texts
+from fairask.errors import suggest
 
 __all__ = ["load", "read"]
 

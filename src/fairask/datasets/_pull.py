@@ -17,9 +17,9 @@ from pathlib import Path
 from fairask.datasets._catalog import CATALOG, SYNTHETIC, check_name, names
 from fairask.datasets._download import ProgressBar, ResumingDownloader
 from fairask.datasets._errors import DatasetNotFound, DownloadError, TableError
-from fairask.datasets._files import CACHE_VARIABLE, Location, cache_folder, find_pooch, how_to_get, locate
 from fairask.datasets._load import read
 from fairask.datasets._spec import Spec
+from fairask.datasets.files import CACHE_VARIABLE, Location, cache_folder, find_pooch, how_to_get, locate
 
 __all__ = ["URL_VARIABLE", "PullResult", "pull", "pull_all"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 from fairask.metrics import encode_groups
 from fairask.pool import BlockPool, Pool
 from fairask.sampling import WEIGHTS

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 from fairask.learner._arguments import check_margin, check_weights
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 from fairask.strategies import Strategy, make_strategy

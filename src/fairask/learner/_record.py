@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.learner._log import DrawLog
+from fairask.learner.log import DrawLog
 from fairask.metrics import Float, Int
 
 __all__ = ["LearnerRecord"]

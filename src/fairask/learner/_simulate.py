@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.learner._audit import decision_probability
-from fairask.learner._learner import FairActiveLearner
+from fairask.learner.audit import decision_probability
+from fairask.learner.learner import FairActiveLearner
 from fairask.metrics import violation
 
 __all__ = ["evaluate", "simulate"]

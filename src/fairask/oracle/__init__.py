@@ -1,8 +1,8 @@
 """The empirical fair oracle (EFO): the most accurate classifier within a fairness tolerance."""
 
-from fairask.oracle._calibrated import CalibratedFairOracle
-from fairask.oracle._estimator import EmpiricalFairOracle
-from fairask.oracle._learners import decide
 from fairask.oracle._search import Solution
+from fairask.oracle.calibrated import CalibratedFairOracle
+from fairask.oracle.empirical import EmpiricalFairOracle
+from fairask.oracle.learners import decide
 
 __all__ = ["CalibratedFairOracle", "EmpiricalFairOracle", "Solution", "decide"]

@@ -11,8 +11,8 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 
 from fairask.metrics import Float, Int
-from fairask.oracle._learners import weight_parameter
-from fairask.oracle._logistic import LogisticFit, solve_logistic
+from fairask.oracle.learners import weight_parameter
+from fairask.oracle.logistic import LogisticFit, solve_logistic
 
 __all__ = [
     "Calibration",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.metrics import Int
-from fairask.pools._base import AnyPool
+from fairask.pools.base import AnyPool
 
 __all__ = ["AuditOrder", "audit_order"]
 
@@ -51,7 +51,7 @@ def audit_order(pool: AnyPool, model: Any, budget: int, seed: int) -> AuditOrder
     Examples
     --------
     >>> from fairask.pool import Pool
-    >>> from fairask.oracle._learners import LinearRule
+    >>> from fairask.oracle.learners import LinearRule
     >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
     >>> order = audit_order(pool, LinearRule(np.array([1.0, 0.0])), budget=2, seed=0)
     >>> order.sizes.tolist(), [queue.tolist() for queue in order.queues]

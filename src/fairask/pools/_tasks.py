@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from fairask.metrics import Float, Int
 from fairask.pools._cells import BlockCounts, cell_keys, count_block, merge_counts
-from fairask.pools._codes import decisions, pattern_codes, thread_safe, to_travel
-from fairask.pools._rows import tie_breakers, uniforms, within
+from fairask.pools.codes import decisions, pattern_codes, thread_safe, to_travel
+from fairask.pools.rows import tie_breakers, uniforms, within
 
 __all__ = [
     "Chance",

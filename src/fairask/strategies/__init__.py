@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 from fairask.strategies._base import FairFit, Labelled, Strategy
 from fairask.strategies.fal import Fal
 from fairask.strategies.falcon import Falcon

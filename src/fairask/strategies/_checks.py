@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 
 __all__ = ["check_choice", "check_share", "check_whole"]
 

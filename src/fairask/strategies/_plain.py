@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from fairask.metrics import Float, Int, check_metric
-from fairask.oracle._logistic import INTERCEPT_RIDGE, solve_logistic, with_intercept
+from fairask.oracle.logistic import INTERCEPT_RIDGE, solve_logistic, with_intercept
 from fairask.pool import Pool
 
 __all__ = ["Disparity", "PlainModel", "entropy", "fit_plain", "numeric", "scaled", "scores"]

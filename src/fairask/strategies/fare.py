@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairask.design import disagreement_design, group_design
-from fairask.exceptions import NoDisagreementWarning, suggest
+from fairask.errors import NoDisagreementWarning, suggest
 from fairask.pool import AnyPool, Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled

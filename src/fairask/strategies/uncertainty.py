@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import expit
 
 from fairask.metrics import Float, Int
-from fairask.oracle._learners import GroupLinearRule, LinearRule
+from fairask.oracle.learners import GroupLinearRule, LinearRule
 from fairask.pool import AnyPool
-from fairask.pools._codes import linear_scores, thread_safe, to_travel
+from fairask.pools.codes import linear_scores, thread_safe, to_travel
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 

@@ -4,9 +4,9 @@ try:
     from fairask.studio._app import create_app
     from fairask.studio._demo import demo_study
     from fairask.studio._robot import Robot
-    from fairask.studio._serve import serve
     from fairask.studio._trainer import Trainer
     from fairask.studio._trainer_process import TrainerProcess
+    from fairask.studio.server import serve
 except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
     message = f"the studio needs {error.name}: pip install 'fairask[studio]'"
     raise ModuleNotFoundError(message, name=error.name) from error

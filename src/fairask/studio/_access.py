@@ -9,8 +9,8 @@ from fastapi import Depends, HTTPException, Request, Response, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
 from fairask.study import Study
-from fairask.study._attempts import Attempts
-from fairask.study._people import SESSION_SECONDS, Person
+from fairask.study.attempts import Attempts
+from fairask.study.people import SESSION_SECONDS, Person
 
 __all__ = ["COOKIE", "Access", "Me", "Owner", "access_of"]
 

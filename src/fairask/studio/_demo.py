@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairask.datasets._files import locate, read_texts
-from fairask.datasets._german import COLUMNS, FEMALE, NUMERIC, SPEC
-from fairask.datasets._reading import read_table
+from fairask.datasets.files import locate, read_texts
+from fairask.datasets.german import COLUMNS, FEMALE, NUMERIC, SPEC
+from fairask.datasets.reading import read_table
 from fairask.study import Study
 
 __all__ = ["demo_study"]

@@ -18,9 +18,9 @@ from fairask.studio._models import (
     Wanted,
 )
 from fairask.study import Study
-from fairask.study._config import ColumnInfo
-from fairask.study._files import shown_columns
-from fairask.study._state import SKIP
+from fairask.study.config import ColumnInfo
+from fairask.study.files import shown_columns
+from fairask.study.state import SKIP
 
 __all__ = ["RowNumber", "card", "router"]
 

@@ -14,8 +14,8 @@ from fairask.studio._access import Owner
 from fairask.studio._labelling import RowNumber, card, study_of
 from fairask.studio._models import Card, Correction, Document, NewPerson, Settings
 from fairask.study import Study, export
-from fairask.study._export import label_table, model_bytes
-from fairask.study._features import feature_columns
+from fairask.study.exporting import label_table, model_bytes
+from fairask.study.features import feature_columns
 
 __all__ = ["router"]
 

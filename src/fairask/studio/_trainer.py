@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sqlalchemy.exc import OperationalError
 
 from fairask.study import Study
-from fairask.study._training import Training
+from fairask.study.training import Training
 
 __all__ = ["Trainer"]
 

@@ -16,8 +16,8 @@ from sqlalchemy.exc import OperationalError
 
 from fairask.studio._trainer import Trainer
 from fairask.study import Study, StudyError
-from fairask.study._database import Database
-from fairask.study._training import Training, write_training
+from fairask.study.database import Database
+from fairask.study.training import Training, write_training
 
 __all__ = ["TrainerProcess"]
 

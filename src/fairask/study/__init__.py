@@ -1,15 +1,15 @@
 """Studies: a fair active learner on an append-only log, for a folder or a PostgreSQL database."""
 
 try:
-    from fairask.study._config import ColumnInfo, Config
     from fairask.study._errors import NotYoursError, StudyError
-    from fairask.study._export import export, load_model
-    from fairask.study._people import People
     from fairask.study._pool import read_pool
     from fairask.study._reference import PoolReference, refer
     from fairask.study._repair import Repair
     from fairask.study._source import choose_pool
-    from fairask.study._study import Receipt, Study
+    from fairask.study.config import ColumnInfo, Config
+    from fairask.study.exporting import export, load_model
+    from fairask.study.people import People
+    from fairask.study.study import Receipt, Study
 except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
     message = f"studies need {error.name}: pip install 'fairask[studio]'"
     raise ModuleNotFoundError(message, name=error.name) from error

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairask.study import _events, _queue
-from fairask.study._config import check_person
 from fairask.study._errors import StudyError
-from fairask.study._state import SKIP
+from fairask.study.config import check_person
+from fairask.study.state import SKIP
 
 if TYPE_CHECKING:
-    from fairask.study._study import Study
+    from fairask.study.study import Study
 
 __all__ = ["Receipt", "correct", "record", "withdraw"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairask.learner import FairActiveLearner
 from fairask.study._errors import StudyError
-from fairask.study._state import AUDIT, Audit, State
+from fairask.study.state import AUDIT, Audit, State
 
 __all__ = ["audit_sample", "check_audit"]
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairask.exceptions import FairaskWarning
+from fairask.errors import FairaskWarning
 from fairask.learner import Query
 from fairask.strategies import make_strategy
 from fairask.study import _events, _queue
 from fairask.study._errors import StudyError
-from fairask.study._state import AUDIT
+from fairask.study.state import AUDIT
 
 if TYPE_CHECKING:
-    from fairask.study._study import Study
+    from fairask.study.study import Study
 
 __all__ = ["ask", "draw"]
 

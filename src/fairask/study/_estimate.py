@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from fairask.exceptions import FairaskWarning
+from fairask.errors import FairaskWarning
 from fairask.learner import FairActiveLearner
-from fairask.learner._audit import decision_probability
+from fairask.learner.audit import decision_probability
 from fairask.metrics import METRICS, Float
 from fairask.oracle import decide
 from fairask.pools import Pool

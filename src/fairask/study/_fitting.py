@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairask.learner import FairActiveLearner
-from fairask.learner._log import ASKED
+from fairask.learner.log import ASKED
 from fairask.study import _events
 from fairask.study._errors import StudyError
 from fairask.study._estimate import estimate, model_digest
 
 if TYPE_CHECKING:
-    from fairask.study._study import Study
+    from fairask.study.study import Study
 
 __all__ = ["due", "fit_entry", "refit"]
 

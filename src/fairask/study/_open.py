@@ -10,13 +10,13 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from fairask.study import _events
-from fairask.study._config import Config
-from fairask.study._database import Database, is_url
 from fairask.study._errors import StudyError
 from fairask.study._pool import from_parquet, to_parquet
 from fairask.study._reference import PoolReference
 from fairask.study._schema import pool
-from fairask.study._state import State
+from fairask.study.config import Config
+from fairask.study.database import Database, is_url
+from fairask.study.state import State
 
 __all__ = ["create_store", "open_store"]
 

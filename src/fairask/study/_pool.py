@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from fairask.exceptions import suggest
-from fairask.study._config import ColumnInfo
+from fairask.errors import suggest
 from fairask.study._errors import StudyError
 from fairask.study._reference import MOST_LEVELS
-from fairask.tables._columns import refusal
+from fairask.study.config import ColumnInfo
+from fairask.tables.columns import refusal
 
 __all__ = [
     "check_columns",

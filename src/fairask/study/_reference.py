@@ -21,13 +21,13 @@ import numpy as np
 import pyarrow as pa
 
 from fairask.pools import Encoder
-from fairask.pools._encode import Levels, Number
-from fairask.pools._groups import GroupColumns
-from fairask.pools._open import Look
-from fairask.pools._parquet import FileRecord, ParquetFiles, open_parquet
-from fairask.pools._places import local_path
-from fairask.pools._runners import ProgressCallback, Threads
-from fairask.pools._survey import is_number, is_text
+from fairask.pools.encode import Levels, Number
+from fairask.pools.groups import GroupColumns
+from fairask.pools.open import Look
+from fairask.pools.parquet import FileRecord, ParquetFiles, open_parquet
+from fairask.pools.places import local_path
+from fairask.pools.runners import ProgressCallback, Threads
+from fairask.pools.survey import is_number, is_text
 from fairask.study._errors import StudyError
 
 __all__ = ["Facts", "PoolReference", "refer"]

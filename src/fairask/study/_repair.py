@@ -15,10 +15,10 @@ from sqlalchemy import delete, insert, inspect, select, text
 from fairask.study import _events
 from fairask.study._events import Event
 from fairask.study._schema import tasks
-from fairask.study._state import SKIP
+from fairask.study.state import SKIP
 
 if TYPE_CHECKING:
-    from fairask.study._database import Database
+    from fairask.study.database import Database
 
 __all__ = ["Repair", "queue_of", "repair"]
 

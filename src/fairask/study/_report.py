@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import make_url
 
-from fairask.learner._log import LABELLED
-from fairask.study._config import Config
-from fairask.study._database import is_url
+from fairask.learner.log import LABELLED
 from fairask.study._errors import StudyError
+from fairask.study.config import Config
+from fairask.study.database import is_url
 
 if TYPE_CHECKING:
-    from fairask.study._study import Study
+    from fairask.study.study import Study
 
 __all__ = ["report_html"]
 

@@ -12,13 +12,13 @@ import numpy as np
 from fairask.learner import FairActiveLearner
 from fairask.metrics import encode_groups
 from fairask.pools import StreamedPool
-from fairask.pools._groups import GroupColumns
-from fairask.pools._runners import ProgressCallback, Threads
+from fairask.pools.groups import GroupColumns
+from fairask.pools.runners import ProgressCallback, Threads
 from fairask.study._errors import StudyError
-from fairask.study._features import encode, feature_columns, group_values, standard_encoder
 from fairask.study._pool import row_values
 from fairask.study._reference import PoolReference, rows_table
-from fairask.study._state import State
+from fairask.study.features import encode, feature_columns, group_values, standard_encoder
+from fairask.study.state import State
 
 __all__ = ["CopiedRows", "ReferencedRows", "StudyRows", "placed", "rows_of", "with_sample"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fairask.exceptions import suggest
-from fairask.pools._survey import is_number
-from fairask.study._config import Config, check_config, new_seed
+from fairask.errors import suggest
+from fairask.pools.survey import is_number
 from fairask.study._errors import StudyError
 from fairask.study._pool import check_columns, column_infos, idle_columns
 from fairask.study._reference import PoolReference
+from fairask.study.config import Config, check_config, new_seed
 
 __all__ = ["make_config"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fairask.pools._places import local_path
-from fairask.pools._runners import ProgressCallback
+from fairask.pools.places import local_path
+from fairask.pools.runners import ProgressCallback
 from fairask.study._errors import StudyError
 from fairask.study._pool import checked, read_pool
 from fairask.study._reference import PoolReference, refer

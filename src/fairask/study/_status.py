@@ -8,12 +8,12 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from fairask.learner._log import LABELLED
+from fairask.learner.log import LABELLED
 from fairask.study._agreement import agreement
-from fairask.study._state import SKIP, State
+from fairask.study.state import SKIP, State
 
 if TYPE_CHECKING:
-    from fairask.study._study import Study
+    from fairask.study.study import Study
 
 __all__ = ["status"]
 

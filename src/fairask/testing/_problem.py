@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairask.learner import FairActiveLearner
-from fairask.learner._fit import Fit
+from fairask.learner.fit import Fit
 from fairask.metrics import Float, Int
 from fairask.pool import Pool
 from fairask.sampling import Proposal

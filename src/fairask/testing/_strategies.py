@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fairask.exceptions import FairaskWarning
+from fairask.errors import FairaskWarning
 from fairask.learner import FairActiveLearner, simulate
 from fairask.sampling import Proposal, draw
 from fairask.strategies import Strategy

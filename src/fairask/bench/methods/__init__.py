@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fairask.bench.methods import calibrated, fare, passive, rivals, trees
 from fairask.bench.methods._method import MODELS, Method
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 
 __all__ = ["METHODS", "MODELS", "Method", "get_method"]
 

@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fairask.exceptions import suggest
+from fairask.errors import suggest
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 
 __all__ = ["MODELS", "Method"]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairask.exceptions import NotConvergedWarning
+from fairask.errors import NotConvergedWarning
 from fairask.metrics import Float, check_metric
 from fairask.pool import Cells, Pool
 from fairask.sampling import Proposal

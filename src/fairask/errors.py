@@ -1,0 +1,84 @@
+"""Errors that say what is wrong and what to do, and warnings that can be filtered by category."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "EmptyCellWarning",
+    "FairaskWarning",
+    "InfeasibleWarning",
+    "InterpolationWarning",
+    "NoDisagreementWarning",
+    "NotConvergedWarning",
+    "UserError",
+    "suggest",
+]
+
+
+class UserError(ValueError):
+    """Something that was given cannot be used.
+
+    Every error that a user can cause and put right is of this class or a subclass. The command line prints
+    ``what`` and ``remedy`` on two lines and exits with code 2; the studio shows them in the page.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong: names the argument, file or column, and the value that was given.
+    remedy : str
+        What to do about it.
+
+    Examples
+    --------
+    >>> error = UserError("no column 'gender'", "did you mean 'genre'?")
+    >>> error.what, error.remedy
+    ("no column 'gender'", "did you mean 'genre'?")
+    >>> print(error)
+    no column 'gender'; did you mean 'genre'?
+    """
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}; {remedy}")
+        self.what, self.remedy = what, remedy
+
+    def __reduce__(self) -> tuple[type[UserError], tuple[str, str]]:
+        return type(self), (self.what, self.remedy)
+
+
+class FairaskWarning(UserWarning):
+    """Base of all warnings that fairask emits."""
+
+
+class EmptyCellWarning(FairaskWarning):
+    """A (group, label) cell holds no labelled weight, so its rate is unknown and unconstrained."""
+
+
+class InterpolationWarning(FairaskWarning):
+    """The model reproduces its sample exactly, so the in-sample constraint binds nothing."""
+
+
+class InfeasibleWarning(FairaskWarning):
+    """No classifier within the tolerance was found on the sample."""
+
+
+class NoDisagreementWarning(FairaskWarning):
+    """The perturbed classifiers agree on the whole pool, so there is no disagreement to sample."""
+
+
+class NotConvergedWarning(FairaskWarning):
+    """A strategy that learns how to choose has not learned to, and chooses all the same, as told."""
+
+
+def suggest(given: object, known: Iterable[str]) -> str:
+    """Return a hint naming the nearest known name, or the known names.
+
+    Examples
+    --------
+    >>> suggest("gender", ["sex", "genre"])
+    "did you mean 'genre'?"
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"

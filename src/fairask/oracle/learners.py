@@ -1,0 +1,271 @@
+"""Base learners of the dual search: batched logistic regression, and any scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from fairask._blas import small_problem
+from fairask.metrics import Float, Int
+from fairask.oracle.logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
+
+Bool = NDArray[np.bool_]
+
+__all__ = [
+    "ConstantRule",
+    "EstimatorLearner",
+    "FittedRule",
+    "GroupLinearRule",
+    "LinearRule",
+    "LogisticLearner",
+    "decide",
+    "fast_ridge",
+]
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """Predict 1 where ``x @ beta[:-1] + beta[-1] > 0``; ``inverse`` warm-starts a neighbouring fit."""
+
+    beta: Float
+    inverse: NDArray[np.float32] | None = None
+
+    def decide(self, X: Any) -> Bool:
+        """Whether each row is predicted 1."""
+        return np.asarray(X @ self.beta[:-1] > -self.beta[-1])
+
+    def shifted(self, by: float) -> LinearRule:
+        """The rule with its threshold raised."""
+        return LinearRule(np.r_[self.beta[:-1], self.beta[-1] - by], self.inverse)
+
+    def proba(self, X: Any) -> Float:
+        """Probability of 1 under the logistic model."""
+        return np.asarray(expit(X @ self.beta[:-1] + self.beta[-1]))
+
+
+@dataclass(frozen=True)
+class GroupLinearRule:
+    """Predict 1 where ``x @ beta[:-1] + beta[-1]`` is above the group's own ``cuts[group]``."""
+
+    beta: Float
+    cuts: Float
+
+    aware: ClassVar[bool] = True
+
+    def decide(self, X: Any, groups: Int) -> Bool:
+        """Whether each row is predicted 1."""
+        return np.asarray(X @ self.beta[:-1] + self.beta[-1] > self.cuts[groups])
+
+    def proba(self, X: Any, groups: Int) -> Float:
+        """How surely each row is predicted 1: one half at its group's cut."""
+        return np.asarray(expit(X @ self.beta[:-1] + self.beta[-1] - self.cuts[groups]))
+
+
+@dataclass(frozen=True)
+class ConstantRule:
+    """Predict the same for every row."""
+
+    value: bool
+
+    def decide(self, X: Any) -> Bool:
+        """Whether each row is predicted 1."""
+        return np.full(len(X), self.value)
+
+    def proba(self, X: Any) -> Float:
+        """Probability of 1."""
+        return np.full(len(X), float(self.value))
+
+
+@dataclass(frozen=True)
+class FittedRule:
+    """A fitted scikit-learn classifier of the classes 0 and 1."""
+
+    estimator: Any
+
+    def decide(self, X: Any) -> Bool:
+        """Whether each row is predicted 1."""
+        return np.asarray(self.estimator.predict(X) == 1)
+
+    def proba(self, X: Any) -> Float:
+        """Probability of 1, or the decision itself where the classifier has no probabilities."""
+        if hasattr(self.estimator, "predict_proba"):
+            return np.asarray(self.estimator.predict_proba(X)[:, 1], dtype=np.float64)
+        return self.decide(X).astype(np.float64)
+
+
+Rule = LinearRule | ConstantRule | FittedRule
+
+
+def decide(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
+    """Whether each rule predicts 1 on each row (rules, rows); linear rules share one matrix product.
+
+    Rules that are ``aware`` of the group need its codes.
+
+    Examples
+    --------
+    >>> decide([LinearRule(np.array([1.0, -0.5])), ConstantRule(True)], np.array([[0.0], [1.0]]))
+    array([[False,  True], [ True,  True]])
+    """
+    if all(isinstance(rule, LinearRule) for rule in rules):
+        beta = np.array([rule.beta for rule in rules])
+        if X.dtype == np.float32:
+            beta = beta.astype(np.float32)
+        return np.asarray(beta[:, :-1] @ X.T > -beta[:, -1:])
+    return np.array(
+        [rule.decide(X, groups) if getattr(rule, "aware", False) else rule.decide(X) for rule in rules]
+    )
+
+
+class LogisticLearner:
+    """Logistic regression for all problems at once, warm-started."""
+
+    batched = True
+
+    def __init__(self, X: Float, ridge: float = SEPARABLE_RIDGE, shift: bool = True) -> None:
+        self.X1, self.ridge, self.shift = with_intercept(X), ridge, shift
+        self.X1_single = self.X1.astype(np.float32)
+
+    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+        """See :class:`BaseLearner`."""
+        start = None
+        if starts is not None:
+            start = LogisticFit(np.array([r.beta for r in starts]), np.array([r.inverse for r in starts]))
+        with small_problem(len(costs) * self.X1.size):
+            fit = solve_logistic(
+                self.X1,
+                (costs < 0).astype(np.float64),
+                np.abs(costs) + 1e-12,
+                ridge=self.ridge,
+                start=start,
+                X1_single=self.X1_single,
+            )
+            beta, scores = fit.beta, fit.beta @ self.X1.T
+        if self.shift:
+            shift = best_shift(scores, costs)
+            beta[:, -1] -= shift
+            scores -= shift[:, None]
+        rules = [LinearRule(b, h) for b, h in zip(beta, fit.inverse, strict=True)]
+        return rules, (scores > 0).astype(np.float64)
+
+    def cuts(self, rule: LinearRule) -> tuple[Int, Float]:
+        """Rows in the order of their score, and the n + 1 thresholds between them (NaN between equals)."""
+        scores = self.X1 @ rule.beta
+        order = np.argsort(scores)
+        ranked = scores[order]
+        between = np.where(np.diff(ranked) > 1e-9, 0.5 * (ranked[1:] + ranked[:-1]), np.nan)
+        return order, np.r_[ranked[0] - 1.0, between, ranked[-1] + 1.0]
+
+
+def best_shift(scores: Float, costs: Float) -> Float:
+    """Shift of each row of scores that makes ``scores > shift`` cheapest on the sample; 0 if none helps.
+
+    Logistic loss is a surrogate: its direction is good, its threshold not the one with the least
+    weighted error. Moving the threshold stays within linear classifiers and costs one sort.
+
+    Examples
+    --------
+    >>> best_shift(np.array([[-2.0, -1.0, 1.0]]), np.array([[1.0, -1.0, -1.0]]))
+    array([-1.5])
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    gains = np.cumsum(np.take_along_axis(costs, order, axis=1)[:, ::-1], axis=1)[:, ::-1]
+    rows = np.arange(len(scores))
+    # Predicting 1 from rank j on costs gains[:, j]; equal scores cannot be told apart.
+    split = np.where(np.diff(ranked, axis=1, prepend=-np.inf) > 1e-9, gains, np.inf)
+    best = split.argmin(axis=1)
+    below = ranked[rows, np.maximum(best - 1, 0)]
+    shift = np.where(best > 0, 0.5 * (below + ranked[rows, best]), ranked[:, 0] - 1.0)
+    none = split[rows, best] > 0.0  # predicting 0 everywhere is cheaper still
+    shift = np.where(none, ranked[:, -1] + 1.0, shift)
+    value = np.where(none, 0.0, split[rows, best])
+    now = (costs * (scores > 0)).sum(axis=1)
+    return np.where(value < now - 1e-9, shift, 0.0)
+
+
+class EstimatorLearner:
+    """Any classifier; those whose ``fit`` takes no weights see a weighted resample instead."""
+
+    batched = False
+
+    def __init__(self, estimator: Any, X: Any, rng: np.random.Generator) -> None:
+        self.estimator, self.X, self.rng = estimator, X, rng
+
+    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+        """See :class:`BaseLearner`."""
+        rules = [self._fit_one((c < 0).astype(np.int64), np.abs(c)) for c in costs]
+        return rules, np.array([rule.decide(self.X) for rule in rules], dtype=np.float64)
+
+    def _fit_one(self, target: np.ndarray[Any, Any], weight: Float) -> Rule:
+        # Rows of no cost teach nothing, and a learner may refuse zero weights for a whole class.
+        useful = weight > 0
+        if len(set(target[useful].tolist())) < 2:
+            return ConstantRule(bool(target[useful][0]) if useful.any() else False)
+        estimator = clone(self.estimator)
+        weight = weight * (len(weight) / weight.sum())
+        name = weight_parameter(estimator)
+        if name is not None:
+            return FittedRule(estimator.fit(self.X, target, **{name: weight}))
+        rows = self.rng.choice(len(weight), size=len(weight), p=weight / weight.sum())
+        if len(set(target[rows].tolist())) < 2:
+            return ConstantRule(bool(target[rows][0]))
+        return FittedRule(estimator.fit(_take(self.X, rows), target[rows]))
+
+
+def _take(X: Any, rows: Any) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def weight_parameter(estimator: Any) -> str | None:
+    """Name under which ``estimator.fit`` takes sample weights, looking into a pipeline's last step.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
+    'logisticregression__sample_weight'
+    """
+    if isinstance(estimator, Pipeline):
+        step, last = estimator.steps[-1]
+        inner = weight_parameter(last)
+        return None if inner is None else f"{step}__{inner}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def fast_ridge(estimator: Any, n_rows: int) -> float | None:
+    """Ridge on the mean loss that makes the fast path equal to ``estimator``; None if it cannot be.
+
+    Examples
+    --------
+    >>> fast_ridge(LogisticRegression(C=2.0), 10)
+    0.05
+    >>> fast_ridge(LogisticRegression(l1_ratio=1.0, solver="saga"), 10) is None
+    True
+    """
+    if estimator is None:
+        return SEPARABLE_RIDGE
+    if type(estimator) is not LogisticRegression:
+        return None
+    given = estimator.get_params()
+    plain = (
+        given.get("penalty") in ("deprecated", "l2", None)
+        and not given.get("l1_ratio")
+        and given["class_weight"] is None
+        and given["fit_intercept"]
+        and given["solver"] != "liblinear"  # liblinear penalises the intercept too
+    )
+    if not plain:
+        return None
+    if given.get("penalty") is None or np.isinf(given["C"]):
+        return SEPARABLE_RIDGE
+    return float(max(1.0 / (given["C"] * n_rows), SEPARABLE_RIDGE))

@@ -1,0 +1,166 @@
+"""From k rules and a block of rows to one small integer a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairask.metrics import Float, Int
+from fairask.oracle import decide
+from fairask.oracle.learners import ConstantRule, GroupLinearRule, LinearRule
+from fairask.oracle.plugin import PlugInRule
+
+__all__ = [
+    "MOST_RULES",
+    "code_dtype",
+    "decisions",
+    "linear_scores",
+    "pattern_codes",
+    "thread_safe",
+    "to_travel",
+]
+
+Bool = NDArray[np.bool_]
+
+#: A code has one bit for each rule but the first.
+MOST_RULES = 64
+
+#: Rows multiplied at a time: their predictions, codes and features stay in the second-level cache.
+_SLICE = 1 << 14
+
+
+def thread_safe(rules: Sequence[Any]) -> bool:
+    """Whether these rules may predict from several threads; a stranger's estimator may not."""
+    return all(isinstance(rule, LinearRule | GroupLinearRule | ConstantRule) for rule in rules)
+
+
+def to_travel(rules: Sequence[Any]) -> list[Any]:
+    """The rules without what only a neighbouring fit needs, which grows with the features squared.
+
+    Examples
+    --------
+    >>> to_travel([LinearRule(np.zeros(2), np.eye(2))])[0].inverse is None
+    True
+    """
+    return [_to_travel(rule) for rule in rules]
+
+
+def _to_travel(rule: Any) -> Any:
+    if isinstance(rule, LinearRule):
+        return replace(rule, inverse=None)
+    if isinstance(rule, PlugInRule):
+        return rule.linear() or rule
+    return rule
+
+
+def linear_scores(beta: Float, X: Any) -> Float:
+    """``X @ beta[:-1] + beta[-1]`` in double precision, summed in the order of the features.
+
+    A matrix product may round the same row differently in a block of another shape; a sum feature by
+    feature cannot, so every pool that holds a row gives it the same bits.
+
+    Examples
+    --------
+    >>> linear_scores(np.array([2.0, 1.0]), np.array([[0.5], [1.0]], dtype=np.float32))
+    array([2., 3.])
+    """
+    total = np.full(len(X), beta[-1], dtype=np.float64)
+    for start in range(0, len(X), _SLICE):
+        out = total[start : start + _SLICE]
+        for column, weight in zip(X[start : start + _SLICE].T, beta[:-1], strict=True):
+            out += weight * column.astype(np.float64)
+    return total
+
+
+def decisions(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
+    """Whether each rule predicts 1 on each row, (rules, rows), whatever block the row comes in.
+
+    Rules that are aware of the group need its codes.
+
+    Linear rules share one matrix product in the precision of ``X``. Where its rounding error could change
+    a sign, the score is computed again by :func:`linear_scores`: a handful of rows in a million.
+
+    Examples
+    --------
+    >>> decisions([LinearRule(np.array([1.0, -0.5])), ConstantRule(True)], np.array([[0.0], [1.0]]))
+    array([[False,  True], [ True,  True]])
+    """
+    linear = LinearRule if groups is None else LinearRule | GroupLinearRule
+    if not (isinstance(X, np.ndarray) and all(isinstance(rule, linear) for rule in rules)):
+        if len(rules) == 1:
+            return decide(rules, X, groups)
+        return np.concatenate([decisions([rule], X, groups) for rule in rules])
+    if not len(X):
+        return np.zeros((len(rules), 0), dtype=bool)
+    if X.dtype.kind != "f":
+        X = X.astype(np.float64)
+    beta = np.array([rule.beta for rule in rules], dtype=np.float64)
+    largest = max(float(X.max()), -float(X.min()))
+    # |x.b| is computed to within (d + 1) unit roundoffs of sum |x||b|; eps is two of them.
+    slack = (X.shape[1] + 4) * float(np.finfo(X.dtype).eps)
+    doubt = slack * (np.abs(beta[:, :-1]).sum(axis=1) * largest + np.abs(beta[:, -1]))
+    scores = beta[:, :-1].astype(X.dtype) @ X.T
+    cuts, column = _cuts(rules, groups)
+    finite = np.where(np.isfinite(cuts), cuts, 0.0)
+    doubt = doubt + slack * np.abs(finite).max(axis=1)
+    upper = (cuts + (doubt - beta[:, -1])[:, None]).astype(X.dtype)
+    lower = (cuts + (-doubt - beta[:, -1])[:, None]).astype(X.dtype)
+    surely = scores > (upper if column is None else upper[:, column])
+    maybe = scores > (lower if column is None else lower[:, column])
+    maybe ^= surely
+    if maybe.any():
+        which, row = np.nonzero(maybe)
+        total = beta[which, -1]
+        for j in range(X.shape[1]):
+            total = total + beta[which, j] * X[row, j].astype(np.float64)
+        surely[which, row] = total > cuts[which, 0 if column is None else column[row]]
+    return np.asarray(surely)
+
+
+def _cuts(rules: Sequence[Any], groups: Int | None) -> tuple[Float, Int | None]:
+    """The score above which each rule predicts 1, (rules, 1) or (rules, groups), and each row's column."""
+    by_group = [rule.cuts for rule in rules if isinstance(rule, GroupLinearRule)]
+    if not by_group:
+        return np.zeros((len(rules), 1)), None
+    zeros = np.zeros_like(by_group[0])
+    return np.array([getattr(rule, "cuts", zeros) for rule in rules]), groups
+
+
+def code_dtype(k: int) -> Any:
+    """Smallest unsigned type that holds the codes of k rules.
+
+    Examples
+    --------
+    >>> code_dtype(10)
+    dtype('uint16')
+    """
+    if not 2 <= k <= MOST_RULES:
+        raise ValueError(f"2 to {MOST_RULES} classifiers are compared, got {k}")
+    bits = next(bits for bits in (8, 16, 32, 64) if k - 1 <= bits)
+    return np.dtype(f"u{bits // 8}")
+
+
+def pattern_codes(rules: Sequence[Any], X: Any, groups: Int | None = None) -> NDArray[Any]:
+    """One code a row: bit i - 1 says whether rule i differs from rule 0, so complements share a code.
+
+    Examples
+    --------
+    >>> rules = [LinearRule(np.array([1.0, 0.0])), LinearRule(np.array([1.0, -1.0]))]
+    >>> pattern_codes(rules, np.array([[-1.0], [0.5], [2.0]])).tolist()
+    [0, 1, 0]
+    """
+    dtype = code_dtype(len(rules))
+    codes = np.zeros(len(X), dtype=dtype)
+    for start in range(0, len(X), _SLICE):
+        part = X.iloc[start : start + _SLICE] if hasattr(X, "iloc") else X[start : start + _SLICE]
+        predicted = decisions(rules, part, None if groups is None else groups[start : start + _SLICE])
+        out = codes[start : start + _SLICE]
+        bit = np.empty_like(out)
+        for i in range(1, len(rules)):
+            np.multiply(predicted[i] ^ predicted[0], dtype.type(1 << (i - 1)), out=bit)
+            out |= bit
+    return codes

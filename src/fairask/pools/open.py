@@ -1,0 +1,214 @@
+"""Opening a pool from wherever it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairask.errors import suggest
+from fairask.metrics import encode_groups
+from fairask.pools._dask import DaskFrame, OnDask
+from fairask.pools.base import BlockPool
+from fairask.pools.encode import Encoder, plain_encoder
+from fairask.pools.groups import GroupColumns
+from fairask.pools.memory import Pool
+from fairask.pools.parquet import open_parquet
+from fairask.pools.runners import ProgressCallback, Threads, tracked
+from fairask.pools.streamed import StreamedPool, as_block
+from fairask.pools.survey import Survey, is_number, is_text, survey
+
+__all__ = ["PREPROCESS", "Look", "open_pool"]
+
+#: What may be done to columns before they are features.
+PREPROCESS = ("standardize", "none")
+
+
+def open_pool(
+    source: Any,
+    protected: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    drop: Sequence[str] = (),
+    preprocess: str = "standardize",
+    fit_rows: int | None = None,
+    encoder: Encoder | None = None,
+    group_values: Sequence[Any] | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    filesystem: Any = None,
+    storage_options: dict[str, Any] | None = None,
+    progress: ProgressCallback | None = None,
+) -> BlockPool:
+    """Open a pool that may be larger than memory.
+
+    Parameters
+    ----------
+    source : path, URL or Dask DataFrame
+        A Parquet file or folder, on any filesystem that pyarrow or fsspec knows (``s3://...``); an
+        ``.npy`` file, which is memory-mapped; or a Dask DataFrame.
+    protected : str or list of str
+        Protected column, or columns whose combinations are the groups. For an ``.npy`` file: the
+        protected attribute of each row, as an array or another ``.npy`` file.
+    columns : list of str, optional
+        Columns to make features of; by default all but ``protected`` and ``drop``.
+    drop : list of str
+        Columns that are no features (labels, identifiers); :meth:`StreamedPool.table` still reads them.
+    preprocess : {"standardize", "none"}
+        Standardise and fill numbers and one-hot encode texts, or take numbers as they are.
+    fit_rows : int, optional
+        Fit the preprocessing on about this many rows from blocks spread evenly; by default on all, in
+        a first pass. ``pool.encoder.fitted_on`` says which it was.
+    encoder : Encoder, optional
+        The encoder of another pool, to use instead of fitting one.
+    group_values : list, optional
+        All groups; saves the pass over the protected columns that finds them.
+    client : distributed.Client, optional
+        Work on this client's cluster, which must reach ``source``.
+    workers : int, optional
+        Threads, when no cluster is used; one a core by default.
+    filesystem : pyarrow or fsspec filesystem, optional
+    storage_options : dict, optional
+        For fsspec.
+    progress : callable, optional
+        Called with a :class:`Progress` after every block of a pass.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> table = pa.table({"age": [20, 30, 40, 50], "job": ["a", "b", "a", "b"], "sex": list("fmfm")})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(table, f"{folder}/people.parquet")
+    ...     pool = open_pool(f"{folder}/people.parquet", "sex")
+    ...     pool.by_group().counts.tolist(), pool.feature_names
+    ([2, 2], ['age', 'job=b'])
+    >>> pool
+    <StreamedPool 4 rows in 1 blocks, 2 features; preprocessing fitted on all 4 rows>
+    """
+    if preprocess not in PREPROCESS:
+        raise ValueError(f"preprocess={preprocess!r} is unknown; {suggest(preprocess, PREPROCESS)}")
+    if fit_rows is not None and (isinstance(fit_rows, bool) or not isinstance(fit_rows, int) or fit_rows < 1):
+        raise ValueError(f"fit_rows={fit_rows!r} must be None or a whole number, 1 or more")
+    if isinstance(source, str | os.PathLike) and Path(os.fspath(source)).suffix == ".npy":
+        return _open_npy(os.fspath(source), protected, workers, progress)
+    names = [protected] if isinstance(protected, str) else list(protected)
+    table: Any
+    runner: Any
+    if hasattr(source, "to_delayed") and hasattr(source, "npartitions"):
+        table, runner = DaskFrame(source), OnDask(client)
+    elif isinstance(source, str | os.PathLike):
+        table = open_parquet(source, filesystem, storage_options)
+        runner = Threads(workers) if client is None else OnDask(client)
+    else:
+        raise TypeError(
+            f"source must be a path, a URL or a Dask DataFrame, got {type(source).__name__}; "
+            "give arrays and other data frames to Pool or FairActiveLearner"
+        )
+    features = _features(table.schema, names, columns, drop)
+    fit = encoder is None and preprocess == "standardize"
+    look = Look(runner, table, progress)
+    if encoder is None and preprocess == "none":
+        encoder = plain_encoder(table.schema, features)
+    whole, sizes = Survey(), table.sizes
+    if group_values is None or sizes is None or (fit and fit_rows is None):
+        whole, sizes = look.all(
+            features if fit and fit_rows is None else [], names if group_values is None else []
+        )
+    groups = GroupColumns.of(names, whole.groups if group_values is None else group_values)
+    if encoder is None and fit_rows is not None:
+        sample = look.some(features, sizes, fit_rows)
+        encoder = Encoder.fit(sample, features, f"a sample of {sample.n_rows:,} of {sum(sizes):,} rows")
+    elif encoder is None:
+        encoder = Encoder.fit(whole, features, f"all {whole.n_rows:,} rows")
+    return StreamedPool(table, sizes, runner, encoder, groups, progress)
+
+
+def _open_npy(path: str, protected: Any, workers: int | None, progress: ProgressCallback | None) -> Pool:
+    X = np.load(path, mmap_mode="r")
+    if isinstance(protected, str | os.PathLike):
+        protected = np.load(os.fspath(protected))
+    values, codes = encode_groups(protected, "protected")
+    if X.ndim != 2 or X.dtype.kind != "f" or len(X) != len(codes):
+        raise ValueError(
+            f"{Path(path).name} has shape {X.shape} and type {X.dtype}, protected {len(codes)} rows; "
+            "expected a matrix of floats and one group a row"
+        )
+    small = codes.astype(np.min_scalar_type(len(values)))
+    return Pool(X, small, len(values), group_values=values, workers=workers, progress=progress)
+
+
+def _features(
+    schema: Any, protected: Sequence[str], columns: Sequence[str] | None, drop: Sequence[str]
+) -> list[str]:
+    for argument, given in (("protected", protected), ("columns", columns or ()), ("drop", drop)):
+        if isinstance(given, str):
+            raise TypeError(f"{argument}={given!r} must be a list of column names")
+        for name in given:
+            if name not in schema.names:
+                raise ValueError(
+                    f"{argument} names the column {name!r}, which is not there; {suggest(name, schema.names)}"
+                )
+    features = [n for n in schema.names if n not in protected] if columns is None else list(columns)
+    features = [name for name in features if name not in drop]
+    if not features:
+        raise ValueError("no column is left to make features of")
+    for name in features:
+        kind = schema.field(name).type
+        if not is_number(kind) and not is_text(kind):
+            raise ValueError(
+                f"column {name!r} has type {kind}, which is neither number nor text; "
+                "leave it out with columns= or drop="
+            )
+    return features
+
+
+class Look:
+    """Surveys of all blocks, or of some."""
+
+    def __init__(
+        self,
+        runner: Any,
+        table: Any,
+        progress: ProgressCallback | None,
+        most_levels: int | None = None,
+    ) -> None:
+        self.runner, self.table, self.progress, self.most_levels = runner, table, progress, most_levels
+
+    def all(self, features: list[str], protected: list[str]) -> tuple[Survey, list[int]]:
+        """Findings on all blocks, and the rows of each."""
+        parts = self._run(None, features, protected, "first pass")
+        total = Survey(most_levels=self.most_levels)
+        for part in parts:
+            total.add(part)
+        return total, [part.n_rows for part in parts]
+
+    def some(self, features: list[str], sizes: Sequence[int], rows: int) -> Survey:
+        """Findings on enough blocks, spread evenly, to have about ``rows`` rows."""
+        share = min(rows / max(sum(sizes), 1), 1.0)
+        count = max(1, round(share * len(sizes)))
+        chosen = sorted(set(np.linspace(0, len(sizes) - 1, count).round().astype(int).tolist()))
+        total = Survey()
+        for part in self._run(chosen, features, [], "fitting on a sample"):
+            total.add(part)
+        return total
+
+    def _run(
+        self, chosen: list[int] | None, features: list[str], protected: list[str], stage: str
+    ) -> list[Survey]:
+        # A pass that only counts still needs a column to count.
+        columns = list(dict.fromkeys([*features, *protected])) or self.table.schema.names[:1]
+        blocks = self.table.select(columns)
+        where = range(len(blocks)) if chosen is None else chosen
+        sizes = [0] * len(blocks) if self.table.sizes is None else self.table.sizes
+        results = self.runner.run(
+            _survey_block, (columns, features, protected, self.most_levels), [(blocks[b],) for b in where]
+        )
+        return list(tracked(results, [sizes[b] for b in where], stage, self.progress).values())
+
+
+def _survey_block(shared: tuple[list[str], list[str], list[str], int | None], block: Any) -> Survey:
+    columns, features, protected, most_levels = shared
+    return survey(as_block(block).batches(columns), features, protected, most_levels)

@@ -1,0 +1,83 @@
+"""Failed sign-ins by address, counted in the database: one limit whatever the number of processes."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, delete, insert, select
+
+from fairask.study._schema import attempts
+
+if TYPE_CHECKING:
+    from fairask.study.database import Database
+
+__all__ = ["Attempts", "place_of"]
+
+#: Attempts that are kept, whatever the number of addresses they come from.
+MOST_KEPT = 10_000
+
+
+def place_of(address: str) -> str:
+    """What an address counts as: one IPv4 address, or the IPv6 network that one customer gets.
+
+    Examples
+    --------
+    >>> place_of("192.0.2.7"), place_of("2001:db8::1:2"), place_of("testclient")
+    ('192.0.2.7', '2001:db8::/64', 'testclient')
+    """
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:64]
+    if known.version == 4:
+        return str(known)
+    return str(known.ipv4_mapped or ipaddress.ip_network((known, 64), strict=False))
+
+
+class Attempts:
+    """A few wrong tokens a minute from one address, then wait.
+
+    An attempt is counted before its token is looked at and forgiven when that is right, so guesses made
+    at the same moment, by several processes, cannot slip past the limit together.
+    """
+
+    def __init__(self, database: Database, most: int = 8, seconds: float = 60.0) -> None:
+        self._db, self.most, self.seconds = database, most, seconds
+
+    def begin(self, address: str) -> tuple[int, float]:
+        """Count an attempt; return its number, and 0 or the seconds to wait until one is allowed."""
+        place, now = place_of(address), time.time()
+        with self._db.read() as connection:  # who is over the limit costs no write
+            wait = self._wait(connection, place, now)
+        if wait > 0:
+            return 0, wait
+        with self._db.write(durable=False) as connection:
+            wait = self._wait(connection, place, now)
+            if wait > 0:
+                return 0, wait
+            added = connection.execute(
+                insert(attempts).values(address=place, at=now).returning(attempts.c.id)
+            ).scalar_one()
+            connection.execute(
+                delete(attempts).where(
+                    (attempts.c.at < now - self.seconds) | (attempts.c.id <= added - MOST_KEPT)
+                )
+            )
+        return int(added), 0.0
+
+    def forgive(self, attempt: int) -> None:
+        """Take back an attempt that was right."""
+        with self._db.write(durable=False) as connection:
+            connection.execute(delete(attempts).where(attempts.c.id == attempt))
+
+    def _wait(self, connection: Connection, place: str, now: float) -> float:
+        recent = connection.execute(
+            select(attempts.c.at)
+            .where(attempts.c.address == place, attempts.c.at > now - self.seconds)
+            .order_by(attempts.c.at.desc())
+            .limit(self.most)
+        ).scalars()
+        times = list(recent)
+        return times[-1] + self.seconds - now if len(times) >= self.most else 0.0

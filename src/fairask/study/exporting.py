@@ -1,0 +1,245 @@
+"""Everything a study holds, as files that other tools read."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sklearn.pipeline import Pipeline
+
+from fairask.study._errors import StudyError
+from fairask.study._report import report_html
+from fairask.study.features import feature_columns
+from fairask.study.files import csv_text
+
+if TYPE_CHECKING:
+    from fairask.study.study import Study
+
+__all__ = ["export", "label_table", "load_model", "model_bytes"]
+
+#: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.
+TRUSTED = (
+    "fairask.oracle.calibrated.CalibratedFairOracle",
+    "fairask.oracle._correction.Correction",
+    "fairask.oracle.empirical.EmpiricalFairOracle",
+    "fairask.oracle.learners.ConstantRule",
+    "fairask.oracle.learners.LinearRule",
+    "fairask.oracle.plugin.PlugInRule",
+    "fairask.oracle._probability.Calibration",
+    "fairask.oracle._probability.LinearProbability",
+    "fairask.oracle._probability.Scaling",
+    "numpy.dtype",
+)
+#: Modules that model files of version 0.1.0 name, and where their classes are now.
+MOVED = {
+    "fairask.oracle._calibrated": "fairask.oracle.calibrated",
+    "fairask.oracle._estimator": "fairask.oracle.empirical",
+    "fairask.oracle._learners": "fairask.oracle.learners",
+    "fairask.oracle._plugin": "fairask.oracle.plugin",
+}
+_COLUMNS = (
+    "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
+    "risk_weight", "fairness_weight", "by", "at", "note", "answers",
+)  # fmt: skip
+
+
+def label_table(study: Study) -> list[dict[str, Any]]:
+    """Every drawn row in draw order: label, why it was drawn, with which probability, by whom labelled."""
+    learner = study.learner()
+    weights = dict(
+        zip(
+            learner.labelled_indices_.tolist(),
+            zip(learner.risk_weights_.tolist(), learner.fairness_weights_.tolist(), strict=True),
+            strict=True,
+        )
+    )
+    with study._lock:
+        state = study.state()
+        answers = {row: dict(given) for row, given in state.answers.items()}
+        decided_by = dict(state.decided_by)
+    table = []
+    for entry in learner._log.entries:
+        given = answers.get(entry.index, {})
+        who = decided_by.get(entry.index)
+        risk, fairness = weights.get(entry.index, (None, None))
+        values: tuple[Any, ...] = (
+            entry.index,
+            str(study.groups[study.group_codes[entry.index]]),
+            None if entry.label is None else study.config.classes[entry.label],
+            entry.state,
+            entry.batch,
+            entry.component,
+            None if np.isnan(entry.propensity) else entry.propensity,
+            entry.pool_size,
+            risk,
+            fairness,
+            ", ".join([*given, *([f"{who} (decided)"] if who else [])]),
+            max((answer.at for answer in given.values()), default=None),
+            "; ".join(answer.note for answer in given.values() if answer.note),
+            {name: study._name(answer.code) for name, answer in given.items()},
+        )
+        table.append(dict(zip(_COLUMNS, values, strict=True)))
+    return table
+
+
+def export(study: Study, folder: str | Path, *, only: str | None = None) -> list[Path]:
+    """Write labels (CSV, Parquet, Label Studio's JSON), events, the report and, with labels, the model.
+
+    Parameters
+    ----------
+    study : Study
+    folder : path
+        Made if it is not there.
+    only : str, optional
+        One file's name, to write just that.
+
+    Returns
+    -------
+    list of Path
+        The files written. Same study, same files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask.study import Study
+    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+    >>> folder = tempfile.mkdtemp()
+    >>> with Study.create(f"{folder}/loans", pool, protected="sex") as study:
+    ...     [path.name for path in export(study, f"{folder}/out", only="labels.csv")]
+    ['labels.csv']
+    """
+    out = Path(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    rows = label_table(study)
+    flat = [{**row, "answers": json.dumps(row["answers"], ensure_ascii=False)} for row in rows]
+    writers: dict[str, Callable[[], str | bytes]] = {
+        "labels.csv": lambda: csv_text(_COLUMNS, [[row[name] for name in _COLUMNS] for row in flat]),
+        "labels.parquet": lambda: _parquet({name: [row[name] for row in flat] for name in _COLUMNS}),
+        "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
+        "events.jsonl": lambda: "".join(
+            json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.events()
+        ),
+        "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
+        "report.html": lambda: report_html(study),
+    }
+    if any(row["state"] == "labelled" for row in rows):
+        writers["model.skops"] = lambda: model_bytes(study)
+    written = []
+    for name, content in writers.items():
+        if only in (None, name):
+            data = content()
+            (out / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+            written.append(out / name)
+    return written
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=1)
+
+
+def _parquet(columns: dict[str, list[Any]]) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def _label_studio(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def annotation(who: str, label: str) -> dict[str, Any]:
+        choice = {
+            "from_name": "label",
+            "to_name": "row",
+            "type": "choices",
+            "value": {"choices": [] if label == "skipped" else [label]},
+        }
+        return {"completed_by": who, "was_cancelled": label == "skipped", "result": [choice]}
+
+    return [
+        {
+            "data": {**study.row(row["row"]), "fairask_row": row["row"]},
+            "meta": {name: row[name] for name in ("batch", "component", "propensity")},
+            "annotations": [annotation(who, label) for who, label in row["answers"].items()],
+        }
+        for row in rows
+    ]
+
+
+def model_bytes(study: Study) -> bytes:
+    """The current model with its encoder as a skops file: loading it runs no code of the file."""
+    learner = study.learner()
+    if not len(learner.labelled_indices_):
+        raise StudyError("no labels yet, so there is no model to export")
+    model = copy.copy(learner.current_model())
+    # skops writes JSON keys.
+    model.rates_ = {f"{condition}, {group}": rate for (condition, group), rate in model.rates_.items()}
+    model.members_ = [_bare(rule) for rule in model.members_]
+    if hasattr(model, "calibration_"):
+        model.calibration_ = dataclasses.replace(
+            model.calibration_, model=_bare(model.calibration_.model), out_of_fold=np.zeros(0)
+        )
+        model.__dict__.pop("_pool_sample_", None)
+    encoder = copy.copy(study.encoder)
+    pipeline = Pipeline([("encode", encoder), ("model", model)])
+    pipeline.columns_ = [column.name for column in feature_columns(study.config)]
+    return bytes(_skops().dumps(pipeline))
+
+
+def _bare(part: Any) -> Any:
+    """Without what warms the next fit or comes from the pool's rows: it is no part of a model."""
+    changes: dict[str, Any] = {"inverse": None} if hasattr(part, "inverse") else {}
+    if hasattr(part, "probability"):
+        changes["probability"] = _bare(part.probability)
+    return dataclasses.replace(part, **changes) if changes else part
+
+
+def load_model(path: str | Path) -> Pipeline:
+    """Read an exported model; only classes of scikit-learn, numpy and the fair oracle are allowed in it.
+
+    The pipeline's ``columns_`` are the pool's columns it takes, in order; numbers as numbers, text as
+    text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask.study import Study, export
+    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+    >>> folder = tempfile.mkdtemp()
+    >>> with Study.create(f"{folder}/loans", pool, protected="sex", batch_size=4, random_state=0) as study:
+    ...     rows = study.ask()
+    ...     _ = study.tell(rows, [str(int(row > 1)) for row in rows])
+    ...     _ = export(study, f"{folder}/out")
+    >>> model = load_model(f"{folder}/out/model.skops")
+    >>> model.columns_
+    ['age']
+    """
+    model: Pipeline = _skops().loads(_with_present_names(Path(path)), trusted=list(TRUSTED))
+    return model
+
+
+def _with_present_names(path: Path) -> bytes:
+    """Return the file's bytes with moved modules under their present names."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(buffer, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "schema.json":
+                for before, now in MOVED.items():
+                    data = data.replace(f'"{before}"'.encode(), f'"{now}"'.encode())
+            new.writestr(name, data)
+    return buffer.getvalue()
+
+
+def _skops() -> Any:
+    try:
+        return importlib.import_module("skops.io")
+    except ImportError as error:  # pragma: no cover - depends on the installation
+        raise StudyError("models are kept through skops: pip install 'fairask[studio]'") from error

@@ -1,0 +1,176 @@
+"""Files that people fill in: rows to label out, labels in. CSV, Parquet and Label Studio's JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fairask.errors import suggest
+from fairask.study._errors import StudyError
+from fairask.study.config import Config
+
+__all__ = ["Told", "csv_text", "plain_cell", "read_labels", "safe_cell", "write_rows"]
+
+#: What a spreadsheet takes for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+#: Columns of a file to label that are not the pool's.
+_OWN = ("row", "label", "note")
+
+
+@dataclass(frozen=True)
+class Told:
+    """Labels read from a file, blank ones left out."""
+
+    rows: list[int]
+    labels: list[str]
+    notes: list[str]
+
+
+def safe_cell(value: Any) -> Any:
+    """A cell that no spreadsheet runs: text that looks like a formula gets a quote in front.
+
+    Examples
+    --------
+    >>> safe_cell("=1+1"), safe_cell(-5), safe_cell("-5"), safe_cell("plain")
+    ("'=1+1", -5, '-5', 'plain')
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return "'" + value
+    return value
+
+
+def plain_cell(value: str) -> str:
+    """Undo :func:`safe_cell`.
+
+    Examples
+    --------
+    >>> plain_cell("'=1+1"), plain_cell("'tis")
+    ('=1+1', "'tis")
+    """
+    return value[1:] if value.startswith("'") and value[1:].startswith(_FORMULA) else value
+
+
+def csv_text(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as CSV that is safe to open in a spreadsheet.
+
+    Examples
+    --------
+    >>> csv_text(["row", "note"], [[1, "=A1"]])
+    "row,note\\r\\n1,'=A1\\r\\n"
+    """
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([safe_cell(name) for name in names])
+    writer.writerows([["" if v is None else safe_cell(v) for v in row] for row in rows])
+    return out.getvalue()
+
+
+def shown_columns(config: Config) -> list[str]:
+    """Columns an annotator sees; the protected one only where the study says so."""
+    roles = ["feature", "shown"] + (["protected"] if config.show_protected else [])
+    return [column.name for column in config.columns if column.role in roles]
+
+
+def write_rows(path: Path, rows: list[tuple[int, dict[str, Any]]], config: Config) -> None:
+    """Write rows to label, in the format of the file's name, with empty ``label`` and ``note`` columns."""
+    shown = shown_columns(config)
+    if path.suffix.lower() == ".json":
+        tasks = [
+            {"data": {**{name: cells[name] for name in shown}, "fairask_row": row}} for row, cells in rows
+        ]
+        path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), "utf-8")
+        return
+    # The file's own columns keep their names; a column of the pool that has one of them is told apart.
+    names = [*_OWN, *(f"{name} (pool)" if name in _OWN else name for name in shown)]
+    table = [[row, "", "", *(cells[name] for name in shown)] for row, cells in rows]
+    if path.suffix.lower() == ".parquet":
+        columns = {name: [r[i] for r in table] for i, name in enumerate(names)}
+        pq.write_table(pa.table(columns), path)
+    elif path.suffix.lower() == ".csv":
+        path.write_text(csv_text(names, table), "utf-8")
+    else:
+        raise StudyError(f"{path.name}: cannot write {path.suffix!r}; known: .csv, .parquet, .json")
+
+
+def read_labels(path: Path) -> Told:
+    """Read labels back: columns ``row`` and ``label`` (and ``note``), or Label Studio's annotations."""
+    if not path.is_file():
+        raise StudyError(f"no file {str(path)!r}")
+    try:
+        if path.suffix.lower() == ".json":
+            return _from_label_studio(json.loads(path.read_text("utf-8")))
+        if path.suffix.lower() == ".parquet":
+            records = pq.read_table(path).to_pylist()
+        else:
+            csv.field_size_limit(1 << 27)
+            records = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+    except (pa.ArrowException, UnicodeDecodeError, json.JSONDecodeError, csv.Error) as error:
+        raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
+    if path.suffix.lower() not in (".json", ".parquet"):
+        _check_header(path)
+    for name in ("row", "label"):
+        if records and name not in records[0]:
+            raise StudyError(f"{path.name} has no column {name!r}; {suggest(name, map(str, records[0]))}")
+    told = Told([], [], [])
+    for line, record in enumerate(records, 2):
+        label = plain_cell(str(record["label"] if record["label"] is not None else "").strip())
+        if label:
+            _add(told, record["row"], label, str(record.get("note") or ""), f"{path.name}, line {line}")
+    return told
+
+
+def _check_header(path: Path) -> None:
+    """Raise when a column that is read is there twice: which one was meant cannot be known."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header = next(csv.reader(file), [])
+    for name in _OWN:
+        if header.count(name) > 1:
+            raise StudyError(f"{path.name} has {header.count(name)} columns {name!r}; rename all but ours")
+
+
+def _add(told: Told, row: Any, label: str, note: str, where: str) -> None:
+    try:
+        told.rows.append(int(str(row)))
+    except ValueError as error:
+        raise StudyError(f"{where}: {row!r} is no row number") from error
+    told.labels.append(label)
+    told.notes.append(plain_cell(note)[:2000])
+
+
+def _from_label_studio(tasks: Any) -> Told:
+    if not isinstance(tasks, list):
+        raise StudyError("Label Studio's export must be a JSON list of tasks")
+    told = Told([], [], [])
+    for number, task in enumerate(tasks, 1):
+        where = f"task {number}"
+        try:
+            row = task["data"]["fairask_row"]
+            results = [
+                r for a in task.get("annotations", []) if not a.get("was_cancelled") for r in a["result"]
+            ]
+            choices = [c for r in results if r.get("type") == "choices" for c in r["value"]["choices"]]
+            notes = [t for r in results if r.get("type") == "textarea" for t in r["value"]["text"]]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise StudyError(f"{where} is no task of this study: {error!r} is missing or odd") from error
+        if len(set(map(str, choices))) > 1:
+            raise StudyError(
+                f"{where} has answers that disagree ({', '.join(sorted(set(map(str, choices))))}); "
+                "keep one person's answers in the file, or one of them a task"
+            )
+        if choices:
+            _add(told, row, str(choices[0]), " ".join(map(str, notes)), where)
+    return told

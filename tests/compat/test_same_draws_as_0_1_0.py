@@ -1,0 +1,14 @@
+"""The same seeds give the same draws and models as version 0.1.0 did."""
+
+import json
+
+import pytest
+
+from tests.compat.digests import CASES, FILE
+
+STORED = json.loads(FILE.read_text())
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_the_same_seed_gives_the_same_draws_and_decisions(name: str) -> None:
+    assert CASES[name]() == STORED[name]
