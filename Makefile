@@ -2,22 +2,31 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO := $(VENV)/.demo
 STAMP := $(VENV)/.installed
+# Workers of the test run; 0 runs all tests in one process.
+JOBS ?= auto
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .PHONY: help setup demo test check lint types unit system clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-setup: $(STAMP)  ## create .venv with everything that demo and test need
+setup: $(STAMP)  ## create .venv with everything that the tests need
 
-$(STAMP): pyproject.toml constraints.txt
+# The demo needs the command line alone: no PyTorch, no Ray, no database.
+$(DEMO): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "fairask needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cli]'
+	@touch $@
+
+$(STAMP): $(DEMO)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(STAMP)  ## FARE against passive sampling on Adult; writes report.html
+demo: $(DEMO)  ## FARE against passive sampling on Adult; writes report.html
 	$(BIN)/fairask demo
 
 check: $(STAMP) lint types unit  ## the fast part: lint, types, unit tests
@@ -31,10 +40,10 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
 test: $(STAMP) system lint types  ## everything: lint, types, all tests
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 # The browser and database tests use Debian's chromium and postgresql: installed when missing and allowed,
 # else those tests skip with a reason (and fail where CI is set).
