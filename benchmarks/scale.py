@@ -35,7 +35,7 @@ from fairask import FairActiveLearner
 from fairask.design import disagreement_design
 from fairask.learner.fit import Fit
 from fairask.oracle.learners import LinearRule
-from fairask.pools import Pool, open_pool
+from fairask.pools import MemoryPool, open_pool
 from fairask.pools.runners import cores
 
 FEATURES, K, LABELS, BATCH = 20, 10, 100, 25
@@ -128,7 +128,7 @@ def bare_product(X: Any, rules: list[LinearRule], repeats: int) -> Any:
 
 def in_memory(n: int, repeats: int) -> dict[str, float]:
     X, groups = make_arrays(n)
-    pool = Pool(X, groups, 2)
+    pool = MemoryPool(X, groups, 2)
     learner = labelled_learner(pool)
     rules = rules_of(learner)
     product, read = bare_product(X, rules, repeats), least(lambda: X.max(), repeats)
@@ -205,7 +205,7 @@ def against_skactiveml(repeats: int, n: int = 100_000) -> dict[str, float]:
     from sklearn.linear_model import LogisticRegression
 
     X, groups = make_arrays(n)
-    learner = labelled_learner(Pool(X, groups, 2))
+    learner = labelled_learner(MemoryPool(X, groups, 2))
     y = np.full(n, np.nan)
     y[learner.labelled_indices_] = learner.labels_
     committee = SklearnClassifier(

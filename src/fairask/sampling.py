@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.errors import suggest
 from fairask.metrics import Float, Int
-from fairask.pool import Cells
+from fairask.pools import Cells
 
 __all__ = ["WEIGHTS", "Draws", "Proposal", "draw", "importance_weights"]
 
@@ -89,8 +89,8 @@ def draw(proposal: Proposal, n: int, rng: np.random.Generator) -> Draws:
 
     Examples
     --------
-    >>> from fairask.pool import Pool
-    >>> cells = Pool(np.zeros((4, 1)), np.array([0, 0, 0, 1]), 2).everything()
+    >>> from fairask.pools import MemoryPool
+    >>> cells = MemoryPool(np.zeros((4, 1)), np.array([0, 0, 0, 1]), 2).everything()
     >>> proposal = Proposal(cells, {"uniform": np.array([0.25])}, {"uniform": 1.0})
     >>> draw(proposal, 2, np.random.default_rng(0)).propensities.round(3).tolist()
     [0.25, 0.333]

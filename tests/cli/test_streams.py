@@ -227,16 +227,16 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
 
     from fairask.cli import _screen
     from fairask.cli._passes import passes
-    from fairask.pools import Progress
+    from fairask.pools import PassProgress
 
     with passes() as progress:
         assert progress is None, "standard error is no terminal here"
     screen = Console(force_terminal=True, record=True, width=120, file=io.StringIO())
     monkeypatch.setattr(_screen, "console", lambda **_: screen)
     with passes() as progress:
-        progress(Progress("counting", 500, 1000, 0.25))
-        progress(Progress("counting", 1000, 1000, 0.5))
-        progress(Progress("drawing", 10, 20, 1.0))
+        progress(PassProgress("counting", 500, 1000, 0.25))
+        progress(PassProgress("counting", 1000, 1000, 0.5))
+        progress(PassProgress("drawing", 10, 20, 1.0))
     shown = screen.export_text()
     assert "drawing" in shown
     assert "10 of 20 rows" in shown

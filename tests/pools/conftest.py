@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairask.pools import Pool, open_pool
+from fairask.pools import MemoryPool, open_pool
 
 N, D = 3000, 5
 NAMES = [f"x{j}" for j in range(D)]
@@ -71,7 +71,7 @@ def pools(small_blocks: None, stored: Path, rows: Any) -> Iterator[dict[str, Any
     settings: dict[str, Any] = {"columns": NAMES, "preprocess": "none"}
     with dask.config.set(scheduler="threads"):
         yield {
-            "arrays": Pool(X, groups, 3),
+            "arrays": MemoryPool(X, groups, 3),
             "memory map": open_pool(stored / "X.npy", stored / "groups.npy"),
             "parquet file": open_pool(stored / "one.parquet", "group", **settings),
             "parquet folder": open_pool(str(stored / "many"), "group", **settings),

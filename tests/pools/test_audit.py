@@ -12,7 +12,7 @@ import pytest
 from fairask.certify import Audit, certify
 from fairask.certify._parity import parity
 from fairask.oracle.learners import ConstantRule, LinearRule
-from fairask.pools import Pool
+from fairask.pools import MemoryPool
 from fairask.pools.rows import uniforms
 from tests.pools.test_same_draws import campaign
 
@@ -65,7 +65,7 @@ def test_the_learner_s_model_is_audited_alike_on_every_pool(pools: dict[str, Any
 
 def test_a_randomised_model_s_decisions_are_drawn_with_its_probabilities(rows: Any) -> None:
     X, groups, _ = rows
-    cells = Pool(X, groups, 3).by_decision(MIXTURE, seed=9)
+    cells = MemoryPool(X, groups, 3).by_decision(MIXTURE, seed=9)
     first, second = (rule.decide(X) for rule in MIXTURE.members_[:2])
     split = first & ~second
     drawn = np.zeros(len(X), dtype=bool)
@@ -76,7 +76,7 @@ def test_a_randomised_model_s_decisions_are_drawn_with_its_probabilities(rows: A
     assert (drawn[split] == (uniforms(np.flatnonzero(split), 9) < 0.6)).all()
     # 0.6 give or take five standard errors.
     assert abs(drawn[split].mean() - 0.6) < 5 * np.sqrt(0.24 / split.sum())
-    other = Pool(X, groups, 3).by_decision(MIXTURE, seed=10)
+    other = MemoryPool(X, groups, 3).by_decision(MIXTURE, seed=10)
     assert other.counts.tolist() != cells.counts.tolist()
 
 
@@ -108,7 +108,7 @@ def test_wrong_settings_are_found_before_the_pool_is_read(pools: dict[str, Any])
 def test_a_pool_whose_every_row_trained_the_model_is_refused(rows: Any) -> None:
     X, groups, _ = rows
     with pytest.raises(ValueError, match="every row trained the model"):
-        Audit.of_pool(Pool(X, groups, 3), RULE, trained_on=np.arange(len(X)))
+        Audit.of_pool(MemoryPool(X, groups, 3), RULE, trained_on=np.arange(len(X)))
 
 
 def test_parity_from_counts_is_parity_from_rows(rows: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fairask.oracle.learners import LinearRule
-from fairask.pools import Pool, open_pool
+from fairask.pools import MemoryPool, open_pool
 from fairask.pools._tasks import Group
 from tests.pools.conftest import NAMES, as_table
 from tests.pools.test_same_draws import campaign
@@ -43,7 +43,7 @@ def test_a_cluster_draws_what_one_process_draws(strategy: str, client: Any, stor
     X, groups, y = rows
     settings: dict[str, Any] = {"columns": NAMES, "preprocess": "none", "client": client}
     frame = dd.from_pandas(as_table(*rows).to_pandas(), npartitions=5)
-    expected = campaign(Pool(X, groups, 3), strategy, y, rounds=3)
+    expected = campaign(MemoryPool(X, groups, 3), strategy, y, rounds=3)
     for pool in (open_pool(stored / "many", "group", **settings), open_pool(frame, "group", **settings)):
         found = campaign(pool, strategy, y, rounds=3)
         assert found.labelled_indices_.tolist() == expected.labelled_indices_.tolist()

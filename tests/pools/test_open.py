@@ -15,7 +15,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from fairask.pools import Pool, Progress, open_pool
+from fairask.pools import MemoryPool, PassProgress, open_pool
 from tests.pools.conftest import NAMES, as_table
 
 
@@ -104,7 +104,7 @@ def test_a_sample_for_the_preprocessing_is_owned_up_to(people: Path, small_block
 
 def test_known_groups_and_an_encoder_make_the_first_pass_unnecessary(people: Path) -> None:
     fitted = open_pool(people, "sex", drop=["old"])
-    seen: list[Progress] = []
+    seen: list[PassProgress] = []
     pool = open_pool(people, "sex", encoder=fitted.encoder, group_values=["m", "f"], progress=seen.append)
     assert not seen
     assert pool.group_values == ["f", "m"]
@@ -179,7 +179,7 @@ def test_drawn_rows_bring_their_features_along(
     pool = open_pool(stored / "many", "group", NAMES, preprocess="none")
     rules = [LinearRule(np.array([1.0, b, 0.2, 0.0, 0.0, 0.1])) for b in (-0.5, 0.5, 1.0)]
     cells = pool.by_prediction(rules)
-    seen: list[Progress] = []
+    seen: list[PassProgress] = []
     pool.progress = seen.append
     every = np.arange(len(cells.counts))
     drawn = cells.locate(every, cells.counts - 1)
@@ -199,7 +199,7 @@ def test_rows_come_back_as_they_are_stored(stored: Path, rows: Any, small_blocks
 
 
 def test_progress_counts_all_rows_of_a_pass(stored: Path, small_blocks: None) -> None:
-    seen: list[Progress] = []
+    seen: list[PassProgress] = []
     pool = open_pool(stored / "many", "group", ["x0"], progress=seen.append)
     assert seen[-1].stage == "first pass"
     assert seen[-1].rows == seen[-1].total == 3000
@@ -222,7 +222,7 @@ def test_stopping_in_the_middle_leaves_pool_and_learner_as_they_were(
         query = each.ask()
         each.tell(query.indices, rows[2][query.indices])
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: PassProgress) -> None:
         signal.raise_signal(signal.SIGINT)
 
     pool.progress = stop
@@ -240,7 +240,7 @@ def test_a_streamed_pool_says_that_it_has_no_arrays(stored: Path, rows: Any) -> 
     with pytest.raises(TypeError, match="in_memory"):
         pool.groups  # noqa: B018
     whole = pool.excluding([4]).in_memory()
-    assert isinstance(whole, Pool)
+    assert isinstance(whole, MemoryPool)
     np.testing.assert_array_equal(whole.X, rows[0])
     assert whole.groups.tolist() == rows[1].tolist()
     assert len(whole) == len(rows[0]) - 1
@@ -334,8 +334,8 @@ for name in ("pyarrow", "dask", "distributed", "fsspec", "pandas"):
     sys.modules[name] = None
 import numpy as np
 from fairask.learner import FairActiveLearner
-from fairask.pools import Pool, open_pool
-FairActiveLearner(Pool(np.eye(4), np.array([0, 1, 0, 1]), 2), random_state=0).ask(2)
+from fairask.pools import MemoryPool, open_pool
+FairActiveLearner(MemoryPool(np.eye(4), np.array([0, 1, 0, 1]), 2), random_state=0).ask(2)
 try:
     open_pool(sys.argv[1], "group")
 except ImportError as error:

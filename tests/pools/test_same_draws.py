@@ -10,7 +10,7 @@ import pytest
 
 from fairask import FairActiveLearner
 from fairask.oracle.learners import LinearRule
-from fairask.pools import Pool, audit_order
+from fairask.pools import MemoryPool, audit_order
 
 
 def campaign(
@@ -58,7 +58,7 @@ def test_every_pool_gives_an_audit_the_same_rows(pools: dict[str, Any]) -> None:
 def test_an_audit_s_queues_hold_rows_of_their_stratum(rows: Any) -> None:
     X, groups, _ = rows
     model = LinearRule(np.array([1.0, -0.5, 0.2, 0.0, 0.0, 0.1]))
-    order = audit_order(Pool(X, groups, 3), model, budget=10_000, seed=5)
+    order = audit_order(MemoryPool(X, groups, 3), model, budget=10_000, seed=5)
     stratum = 2 * groups + model.decide(X)
     for s, queue in enumerate(order.queues):
         assert sorted(queue.tolist()) == np.flatnonzero(stratum == s).tolist()
@@ -68,7 +68,7 @@ def test_an_audit_s_queues_hold_rows_of_their_stratum(rows: Any) -> None:
 
 def test_a_learner_of_arrays_and_one_of_a_pool_agree(rows: Any) -> None:
     X, groups, y = rows
-    of_pool = campaign(Pool(X, groups, 3), "fare", y)
+    of_pool = campaign(MemoryPool(X, groups, 3), "fare", y)
     learner = FairActiveLearner(X, groups, batch_size=30, random_state=11)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

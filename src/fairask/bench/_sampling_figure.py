@@ -9,7 +9,7 @@ import numpy as np
 from fairask.bench.palette import COLOURS, GROUPS
 from fairask.design import disagreement_design, group_design
 from fairask.oracle import EmpiricalFairOracle
-from fairask.pool import Pool
+from fairask.pools import MemoryPool
 
 __all__ = ["sampling_figure"]
 
@@ -33,7 +33,7 @@ def sampling_figure(plt: Any) -> Any:
         X[labelled], np.where(flips, 1.0 - y[labelled], y[labelled]), groups[labelled], 2, ones, ones
     )
     rules = [solution.sample(rng) for solution in solutions]
-    cells = Pool(X, groups, 2).by_prediction(rules)
+    cells = MemoryPool(X, groups, 2).by_prediction(rules)
     design = disagreement_design(cells.patterns, cells.counts)
     assert design is not None  # two classifiers of different labels differ somewhere on 600 rows
     figure, axes = plt.subplots(1, 2, figsize=(8.2, 4.0), sharex=True, sharey=True, layout="constrained")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.certify._sample import soft_predictions
 from fairask.metrics import encode_groups
-from fairask.pools import AnyPool, audit_order
+from fairask.pools import Pool, audit_order
 
 Int = NDArray[np.int64]
 
@@ -91,14 +91,14 @@ def frame_of_rows(
     )
 
 
-def frame_of_pool(pool: AnyPool, model: Any, left_out: Int, budget: int, seed: int) -> Frame:
+def frame_of_pool(pool: Pool, model: Any, left_out: Int, budget: int, seed: int) -> Frame:
     """Strata of a pool, wherever its rows are: they are counted in one pass, and only queued rows are found.
 
     Examples
     --------
     >>> from fairask.oracle.learners import LinearRule
-    >>> from fairask.pools import Pool
-    >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+    >>> from fairask.pools import MemoryPool
+    >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
     >>> frame_of_pool(pool, LinearRule(np.array([1.0, 0.0])), np.array([0]), 2, seed=0).sizes.tolist()
     [0, 1, 0, 1]
     """

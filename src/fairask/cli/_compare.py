@@ -17,7 +17,7 @@ from fairask.learner import FairActiveLearner, evaluate, simulate
 from fairask.learner.audit import decision_probability
 from fairask.metrics import group_rates
 from fairask.plotting import SamplingDisplay
-from fairask.pool import AnyPool
+from fairask.pools import Pool
 from fairask.report import Method, Run, Snapshot
 from fairask.sampling import Proposal
 from fairask.stopping import StoppingRule
@@ -75,13 +75,13 @@ class _Recorder:
     """A strategy that remembers its last proposal, for the picture of the sampling distributions."""
 
     inner: Strategy
-    last: tuple[int, AnyPool, Proposal] | None = None
+    last: tuple[int, Pool, Proposal] | None = None
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.name = self.inner.name
 
-    def propose(self, labelled: Any, pool: AnyPool, fit: Any, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Any, pool: Pool, fit: Any, rng: np.random.Generator) -> Proposal:
         proposal = self.inner.propose(labelled, pool, fit, rng)
         self.last = (len(labelled), pool, proposal)
         return proposal

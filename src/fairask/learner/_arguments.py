@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from fairask.errors import suggest
 from fairask.metrics import encode_groups
-from fairask.pool import BlockPool, Pool
+from fairask.pools import MemoryPool, Pool
 from fairask.sampling import WEIGHTS
 
 __all__ = ["as_pool", "check_count", "check_margin", "check_weights"]
@@ -19,9 +19,9 @@ __all__ = ["as_pool", "check_count", "check_margin", "check_weights"]
 MARGINS = ("auto", "evidence", "sqrt_n")
 
 
-def as_pool(X: Any, sensitive_features: ArrayLike | None, fast: bool) -> BlockPool:
+def as_pool(X: Any, sensitive_features: ArrayLike | None, fast: bool) -> Pool:
     """The pool as the learner reads it: a pool as it is, a table with its groups as one in memory."""
-    if isinstance(X, BlockPool):
+    if isinstance(X, Pool):
         if sensitive_features is not None:
             raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
         return X
@@ -31,7 +31,7 @@ def as_pool(X: Any, sensitive_features: ArrayLike | None, fast: bool) -> BlockPo
     groups, codes = encode_groups(sensitive_features, "sensitive_features")
     if len(codes) != len(rows):
         raise ValueError(f"lengths disagree: X has {len(rows)} rows, sensitive_features {len(codes)}")
-    return Pool(rows, codes, len(groups), group_values=groups)
+    return MemoryPool(rows, codes, len(groups), group_values=groups)
 
 
 def check_margin(margin: Any) -> str | float | None:

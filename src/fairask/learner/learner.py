@@ -24,7 +24,7 @@ from fairask.learner.log import LABELLED, SKIPPED, DrawLog
 from fairask.metrics import Float, Int, check_metric
 from fairask.oracle.empirical import check_tolerance
 from fairask.oracle.learners import fast_ridge
-from fairask.pool import BlockPool, Pool
+from fairask.pools import MemoryPool, Pool
 from fairask.sampling import draw
 from fairask.stopping import AnyOf, Budget, StoppingRule, make_rule
 from fairask.strategies import Labelled, Strategy, uniform_proposal
@@ -171,13 +171,13 @@ class FairActiveLearner(LearnerRecord):
         self.estimator, self.oracle = estimator, oracle
         self._template = parts.oracle.set_params(metric=metric)
         fast = fast_ridge(self._template.get_params().get("estimator"), 1) is not None
-        self._pool, self._pool_given = as_pool(X, sensitive_features, fast), isinstance(X, BlockPool)
-        if getattr(self.strategy, "in_memory", False) and not isinstance(self._pool, Pool):
+        self._pool, self._pool_given = as_pool(X, sensitive_features, fast), isinstance(X, Pool)
+        if getattr(self.strategy, "in_memory", False) and not isinstance(self._pool, MemoryPool):
             raise TypeError(
                 f"strategy {self.strategy.name!r} must see all rows at once, and the pool is streamed: take "
                 "another strategy, or pool.in_memory() if it fits (fairask new --copy)"
             )
-        self.X = self._pool.X if isinstance(self._pool, Pool) else self._pool
+        self.X = self._pool.X if isinstance(self._pool, MemoryPool) else self._pool
         self.groups_ = self._pool.group_values
         if len(self.groups_) < 2:
             raise ValueError(
@@ -300,7 +300,7 @@ class FairActiveLearner(LearnerRecord):
 
     @property
     def _codes(self) -> NDArray[Any]:
-        if not isinstance(self._pool, Pool):
+        if not isinstance(self._pool, MemoryPool):
             raise TypeError("the pool is streamed: its groups are not in memory")
         return self._pool.groups
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairask.learner.log import DrawLog
-from fairask.pool import BlockPool
+from fairask.pools import Pool
 
 if TYPE_CHECKING:
     from fairask.learner.learner import FairActiveLearner
@@ -110,7 +110,7 @@ def load(
         raise ValueError(f"{Path(path).name} has format {state['format']}; this version reads up to {FORMAT}")
     if X is None:
         raise ValueError("X is not in the file (it was no numeric array): pass it again, load(path, X=...)")
-    if codes is None and not isinstance(X, BlockPool):
+    if codes is None and not isinstance(X, Pool):
         raise TypeError(f"this learner was made with a pool: X must be that pool, got {type(X).__name__}")
     if (_digest(X) if codes is not None else X.fingerprint()) != state["digest"]:
         raise ValueError("X is not the table this learner was made with")

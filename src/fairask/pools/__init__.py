@@ -2,21 +2,20 @@
 
 from fairask.pools._audit import AuditOrder, audit_order
 from fairask.pools._cells import Cells
-from fairask.pools.base import AnyPool, BlockPool
+from fairask.pools.base import Pool
 from fairask.pools.encode import Encoder
-from fairask.pools.memory import Pool
+from fairask.pools.memory import MemoryPool
 from fairask.pools.open import open_pool
-from fairask.pools.runners import Progress
+from fairask.pools.runners import PassProgress
 from fairask.pools.streamed import StreamedPool
 
 __all__ = [
-    "AnyPool",
     "AuditOrder",
-    "BlockPool",
     "Cells",
     "Encoder",
+    "MemoryPool",
+    "PassProgress",
     "Pool",
-    "Progress",
     "StreamedPool",
     "audit_order",
     "open_pool",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.metrics import Int
-from fairask.pools.base import AnyPool
+from fairask.pools.base import Pool
 
 __all__ = ["AuditOrder", "audit_order"]
 
@@ -41,7 +41,7 @@ class AuditOrder:
         return np.array([stratum[row] for row in np.asarray(rows).tolist()], dtype=np.int64)
 
 
-def audit_order(pool: AnyPool, model: Any, budget: int, seed: int) -> AuditOrder:
+def audit_order(pool: Pool, model: Any, budget: int, seed: int) -> AuditOrder:
     """Sizes of the strata (group, decision) and at most ``budget`` rows of each, in random order.
 
     An audit asks for the next rows of each stratum's queue; it never needs more than its budget of any.
@@ -50,9 +50,9 @@ def audit_order(pool: AnyPool, model: Any, budget: int, seed: int) -> AuditOrder
 
     Examples
     --------
-    >>> from fairask.pool import Pool
+    >>> from fairask.pools import MemoryPool
     >>> from fairask.oracle.learners import LinearRule
-    >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+    >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
     >>> order = audit_order(pool, LinearRule(np.array([1.0, 0.0])), budget=2, seed=0)
     >>> order.sizes.tolist(), [queue.tolist() for queue in order.queues]
     ([1, 1, 0, 1], [[0], [1], [], [2]])

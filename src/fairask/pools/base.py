@@ -1,11 +1,11 @@
-"""What every pool can do, given blocks on which tasks can be run."""
+"""The abstract pool: what every pool can do, given blocks on which tasks can be run."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,63 +28,27 @@ from fairask.pools._tasks import (
 from fairask.pools.codes import code_dtype
 from fairask.pools.rows import nth_left, row_set, within
 
-__all__ = ["AnyPool", "BlockPool"]
+__all__ = ["Pool"]
 
 
 #: Bytes that the keys of a pool's rows may take between counting and finding.
 MOST_KEPT = 1 << 28
 
 
-class AnyPool(Protocol):
-    """What strategies, the learner and the audit ask of a pool. Rows are numbered 0 to ``n_rows - 1``."""
+class Pool(ABC):
+    """Unlabelled rows, some of which may still be asked for.
 
-    n_rows: int
-    n_groups: int
-    group_values: list[Any]
+    This is the contract between a pool and everything that draws from one: strategies, the learner and the
+    audit. A subclass says where the rows are (:class:`MemoryPool`, :class:`StreamedPool`).
 
-    def __len__(self) -> int:
-        """Rows that may still be asked for."""
-        ...
+    Rows are numbered 0 to ``n_rows - 1``. A pool never changes: :meth:`excluding` returns another pool over
+    the same rows. Every result depends on row numbers, features, groups and the given seed alone, never on
+    how rows are cut into blocks, on the order in which blocks finish, or on the number of workers. So the
+    same rows give the same draws as an array, a memory map, Parquet files or a Dask frame.
 
-    def excluding(self, rows: ArrayLike) -> Self:
-        """The same pool without these rows; nothing is copied."""
-        ...
-
-    def take(self, rows: Int) -> Any:
-        """Features of these rows, in this order."""
-        ...
-
-    def groups_of(self, rows: Int) -> Int:
-        """Group codes of these rows."""
-        ...
-
-    def everything(self) -> Cells:
-        """All available rows as one cell."""
-        ...
-
-    def by_group(self) -> Cells:
-        """One cell a group."""
-        ...
-
-    def by_prediction(self, rules: Sequence[Any]) -> Cells:
-        """One cell for each group and pattern of the rules' predictions, up to complement."""
-        ...
-
-    def by_decision(self, model: Any, seed: int = 0) -> Cells:
-        """One cell for each group and decision of one model."""
-        ...
-
-    def lowest(self, score: Callable[..., Float], n: int, seed: int) -> Int:
-        """The n available rows with the lowest score, lowest first."""
-        ...
-
-    def fingerprint(self) -> str:
-        """A text that changes when the pool's rows do."""
-        ...
-
-
-class BlockPool(ABC):
-    """A pool as blocks of consecutive rows; a subclass says where they are and how a task is run on them.
+    Rows are read in blocks of consecutive rows. A subclass implements ``n_blocks``, ``_span`` and ``_run``
+    (run a task on some blocks), and ``take``, ``groups_of`` and ``fingerprint``. Counting, finding and
+    ranking are written once, here.
 
     Attributes
     ----------
@@ -92,7 +56,7 @@ class BlockPool(ABC):
     group_values : list
         The group with code i, as the user knows it.
     excluded : ndarray
-        Rows that may not be asked for, sorted. Eight bytes for each of them, none for the others.
+        Rows that may not be asked for, sorted: eight bytes per excluded row.
     """
 
     n_rows: int
@@ -126,6 +90,7 @@ class BlockPool(ABC):
         """A text that changes when the pool's rows do."""
 
     def __len__(self) -> int:
+        """Rows that may still be asked for."""
         return self.n_rows - len(self.excluded)
 
     @property
@@ -140,8 +105,8 @@ class BlockPool(ABC):
 
         Examples
         --------
-        >>> from fairask.pool import Pool
-        >>> Pool(np.zeros((4, 1)), np.zeros(4, int), 1).excluding([1, 2]).rows.tolist()
+        >>> from fairask.pools import MemoryPool
+        >>> MemoryPool(np.zeros((4, 1)), np.zeros(4, int), 1).excluding([1, 2]).rows.tolist()
         [0, 3]
         """
         other = copy(self)
@@ -153,8 +118,8 @@ class BlockPool(ABC):
 
         Examples
         --------
-        >>> from fairask.pool import Pool
-        >>> Pool(np.zeros((4, 1)), np.zeros(4, int), 1).everything().counts.tolist()
+        >>> from fairask.pools import MemoryPool
+        >>> MemoryPool(np.zeros((4, 1)), np.zeros(4, int), 1).everything().counts.tolist()
         [4]
         """
         one = np.zeros(1, dtype=np.int64)
@@ -168,8 +133,8 @@ class BlockPool(ABC):
 
         Examples
         --------
-        >>> from fairask.pool import Pool
-        >>> Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group().counts.tolist()
+        >>> from fairask.pools import MemoryPool
+        >>> MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group().counts.tolist()
         [2, 1]
         """
         return self._cells(Group(), 1)
@@ -179,9 +144,9 @@ class BlockPool(ABC):
 
         Examples
         --------
-        >>> from fairask.pool import Pool
+        >>> from fairask.pools import MemoryPool
         >>> from fairask.oracle.learners import LinearRule
-        >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+        >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
         >>> rules = [LinearRule(np.array([1.0, 0.0])), LinearRule(np.array([1.0, -1.0]))]
         >>> cells = pool.by_prediction(rules)
         >>> cells.counts.tolist(), cells.patterns.tolist()
@@ -204,9 +169,9 @@ class BlockPool(ABC):
 
         Examples
         --------
-        >>> from fairask.pool import Pool
+        >>> from fairask.pools import MemoryPool
         >>> from fairask.oracle.learners import LinearRule
-        >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+        >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
         >>> cells = pool.by_decision(LinearRule(np.array([1.0, 0.0])))
         >>> cells.groups.tolist(), cells.patterns.tolist(), cells.counts.tolist()
         ([0, 0, 1], [[False, True, True]], [1, 1, 1])
@@ -222,8 +187,8 @@ class BlockPool(ABC):
 
         Examples
         --------
-        >>> from fairask.pool import Pool
-        >>> pool = Pool(np.array([[3.0], [1.0], [2.0]]), np.zeros(3, int), 1)
+        >>> from fairask.pools import MemoryPool
+        >>> pool = MemoryPool(np.array([[3.0], [1.0], [2.0]]), np.zeros(3, int), 1)
         >>> pool.lowest(lambda X: X[:, 0], 2, seed=0).tolist()
         [1, 2]
         """

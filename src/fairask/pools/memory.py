@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from fairask.metrics import Int
 from fairask.pools._tasks import Chunk
-from fairask.pools.base import BlockPool
+from fairask.pools.base import Pool
 from fairask.pools.runners import ProgressCallback, Threads, tracked
 
-__all__ = ["Pool"]
+__all__ = ["MemoryPool"]
 
 #: Rows a thread works on at a time.
 _BLOCK = 1 << 18
 
 
-class Pool(BlockPool):
+class MemoryPool(Pool):
     """Features and group codes of all rows, and which of them may still be asked for.
 
     Parameters
@@ -37,7 +37,7 @@ class Pool(BlockPool):
     workers : int, optional
         Threads; one a core by default.
     progress : callable, optional
-        Called with a :class:`Progress` after every block of a pass.
+        Called with a :class:`PassProgress` after every block of a pass.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Pool(BlockPool):
 
         Examples
         --------
-        >>> same = [Pool(np.ones((2, 1)), np.array([0, 1]), 2).fingerprint() for _ in range(2)]
+        >>> same = [MemoryPool(np.ones((2, 1)), np.array([0, 1]), 2).fingerprint() for _ in range(2)]
         >>> same[0] == same[1]
         True
         """

@@ -12,10 +12,10 @@ import numpy as np
 from fairask.errors import suggest
 from fairask.metrics import encode_groups
 from fairask.pools._dask import DaskFrame, OnDask
-from fairask.pools.base import BlockPool
+from fairask.pools.base import Pool
 from fairask.pools.encode import Encoder, plain_encoder
 from fairask.pools.groups import GroupColumns
-from fairask.pools.memory import Pool
+from fairask.pools.memory import MemoryPool
 from fairask.pools.parquet import open_parquet
 from fairask.pools.runners import ProgressCallback, Threads, tracked
 from fairask.pools.streamed import StreamedPool, as_block
@@ -42,7 +42,7 @@ def open_pool(
     filesystem: Any = None,
     storage_options: dict[str, Any] | None = None,
     progress: ProgressCallback | None = None,
-) -> BlockPool:
+) -> Pool:
     """Open a pool that may be larger than memory.
 
     Parameters
@@ -74,7 +74,7 @@ def open_pool(
     storage_options : dict, optional
         For fsspec.
     progress : callable, optional
-        Called with a :class:`Progress` after every block of a pass.
+        Called with a :class:`PassProgress` after every block of a pass.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def open_pool(
     else:
         raise TypeError(
             f"source must be a path, a URL or a Dask DataFrame, got {type(source).__name__}; "
-            "give arrays and other data frames to Pool or FairActiveLearner"
+            "give arrays and other data frames to MemoryPool or FairActiveLearner"
         )
     features = _features(table.schema, names, columns, drop)
     fit = encoder is None and preprocess == "standardize"
@@ -126,7 +126,9 @@ def open_pool(
     return StreamedPool(table, sizes, runner, encoder, groups, progress)
 
 
-def _open_npy(path: str, protected: Any, workers: int | None, progress: ProgressCallback | None) -> Pool:
+def _open_npy(
+    path: str, protected: Any, workers: int | None, progress: ProgressCallback | None
+) -> MemoryPool:
     X = np.load(path, mmap_mode="r")
     if isinstance(protected, str | os.PathLike):
         protected = np.load(os.fspath(protected))
@@ -137,7 +139,7 @@ def _open_npy(path: str, protected: Any, workers: int | None, progress: Progress
             "expected a matrix of floats and one group a row"
         )
     small = codes.astype(np.min_scalar_type(len(values)))
-    return Pool(X, small, len(values), group_values=values, workers=workers, progress=progress)
+    return MemoryPool(X, small, len(values), group_values=values, workers=workers, progress=progress)
 
 
 def _features(

@@ -12,16 +12,16 @@ from typing import Any
 
 from fairask._blas import single_blas
 
-__all__ = ["Progress", "ProgressCallback", "Threads", "cores", "tracked"]
+__all__ = ["PassProgress", "ProgressCallback", "Threads", "cores", "tracked"]
 
 
 @dataclass(frozen=True)
-class Progress:
+class PassProgress:
     """How far a pass over the pool has come.
 
     Examples
     --------
-    >>> print(Progress("counting", 500_000, 1_000_000, 0.25))
+    >>> print(PassProgress("counting", 500_000, 1_000_000, 0.25))
     counting: 500,000 of 1,000,000 rows, 2,000,000 rows/s
     """
 
@@ -39,7 +39,7 @@ class Progress:
         return f"{self.stage}: {self.rows:,} of {self.total:,} rows, {self.rate:,.0f} rows/s"
 
 
-ProgressCallback = Callable[[Progress], None]
+ProgressCallback = Callable[[PassProgress], None]
 
 
 def cores() -> int:
@@ -61,7 +61,7 @@ def tracked(
             found[position] = result
             rows += sizes[position]
             if progress is not None:
-                progress(Progress(stage, rows, sum(sizes), time.perf_counter() - started))
+                progress(PassProgress(stage, rows, sum(sizes), time.perf_counter() - started))
     return {position: found[position] for position in sorted(found)}
 
 

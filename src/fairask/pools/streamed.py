@@ -14,10 +14,10 @@ from fairask.metrics import Int
 from fairask.pools import base
 from fairask.pools._extras import optional
 from fairask.pools._tasks import Chunk, Fetch, FindRows, Found
-from fairask.pools.base import BlockPool
+from fairask.pools.base import Pool
 from fairask.pools.encode import Encoder
 from fairask.pools.groups import GroupColumns
-from fairask.pools.memory import Pool
+from fairask.pools.memory import MemoryPool
 from fairask.pools.rows import within
 from fairask.pools.runners import ProgressCallback, tracked
 
@@ -95,7 +95,7 @@ class Layout:
         return np.concatenate([[0], np.cumsum(np.asarray(self.sizes, dtype=np.int64))])
 
 
-class StreamedPool(BlockPool):
+class StreamedPool(Pool):
     """Rows that stay where they are; made by :func:`open_pool`.
 
     Attributes
@@ -104,7 +104,7 @@ class StreamedPool(BlockPool):
         Preprocessing, and what it was fitted on.
     feature_names : list of str
     progress : callable or None
-        Called with a :class:`Progress` after every block of a pass.
+        Called with a :class:`PassProgress` after every block of a pass.
     """
 
     def __init__(
@@ -223,10 +223,10 @@ class StreamedPool(BlockPool):
         X, groups = np.ascontiguousarray(self.encoder(batch)), self.protected.codes(batch)
         self._known.update({int(r): (x, int(g)) for r, x, g in zip(at, X, groups, strict=True)})
 
-    def in_memory(self) -> Pool:
+    def in_memory(self) -> MemoryPool:
         """The same rows as arrays, for strategies that must see all of them at once."""
         parts = self._run(Fetch(), {b: self._rows_of(b) for b in range(self.n_blocks)}, "reading")
-        pool = Pool(
+        pool = MemoryPool(
             np.concatenate([f.X for f in parts.values()]),
             np.concatenate([f.groups for f in parts.values()]),
             self.n_groups,

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairask.metrics import Float, Int
 from fairask.oracle import Solution
-from fairask.pool import AnyPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal
 
 __all__ = ["FairFit", "Labelled", "Strategy"]
@@ -58,14 +58,14 @@ class Strategy(Protocol):
 
     name: str
 
-    def propose(self, labelled: Labelled, pool: AnyPool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """Return a sampling distribution over the pool's available rows, or a ranking of them.
 
         Parameters
         ----------
         labelled : Labelled
             Never empty: the first batch is uniform.
-        pool : AnyPool
+        pool : Pool
         fit : FairFit
             Fits fair models as the learner does; ``fit()`` is the current model.
         rng : Generator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairask.metrics import Float
-from fairask.pool import Cells
+from fairask.pools import Cells
 
 __all__ = ["fill", "water_level"]
 

@@ -15,7 +15,7 @@ from scipy.special import expit, xlogy
 
 from fairask.metrics import Float, Int, check_metric
 from fairask.oracle.logistic import INTERCEPT_RIDGE, solve_logistic, with_intercept
-from fairask.pool import Pool
+from fairask.pools import MemoryPool
 
 __all__ = ["Disparity", "PlainModel", "entropy", "fit_plain", "numeric", "scaled", "scores"]
 
@@ -147,7 +147,7 @@ def fit_plain(X: Float, y: Float, weight: Float | None = None) -> PlainModel:
     return PlainModel(X1, y, weight, fit.beta[0], penalty)
 
 
-def scores(pool: Pool, beta: Float) -> Float:
+def scores(pool: MemoryPool, beta: Float) -> Float:
     """Linear scores of the pool's available rows, without copying their features."""
     return np.asarray(np.asarray(pool.X @ beta[:-1], dtype=np.float64)[pool.rows] + beta[-1])
 

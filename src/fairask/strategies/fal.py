@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from fairask.metrics import Float, check_metric
-from fairask.pool import Pool
+from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 from fairask.strategies._checks import check_choice, check_share, check_whole
@@ -87,7 +87,9 @@ class Fal:
         elif self.budget is None:
             raise ValueError("alpha='adaptive' needs budget, the number of labels in all")
 
-    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(
+        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
+    ) -> Proposal:
         """See :class:`Strategy`."""
         if len(labelled) < self.pretrain:
             return uniform_proposal(pool)
@@ -109,7 +111,7 @@ class Fal:
         return Proposal(pool.everything(), ranking=pool.rows[np.concatenate([first, rest])])
 
     def _expected(
-        self, model: PlainModel, unfairness: Disparity, pool: Pool, at: np.ndarray, p: Float
+        self, model: PlainModel, unfairness: Disparity, pool: MemoryPool, at: np.ndarray, p: Float
     ) -> Float:
         betas = model.refit(numeric(pool.take(pool.rows[at]), self.name), self.refit_steps)
         after = unfairness(betas)
@@ -121,7 +123,7 @@ class Fal:
         labelled: Labelled,
         model: PlainModel,
         unfairness: Disparity,
-        pool: Pool,
+        pool: MemoryPool,
         p: Float,
         order: np.ndarray,
         rng: np.random.Generator,
@@ -183,7 +185,7 @@ def _by_size(values: Float, exact: int, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([first, rest])
 
 
-def _covariance_gain(labelled: Labelled, model: PlainModel, pool: Pool, X: Float, p: Float) -> Float:
+def _covariance_gain(labelled: Labelled, model: PlainModel, pool: MemoryPool, X: Float, p: Float) -> Float:
     """Expected fall of ``sum_i |theta_i s_i| |cov(X_i, Y)|`` when each available row is labelled."""
     member = pool.groups[:, None] == np.arange(pool.n_groups)
     # With two groups both indicators have the same |cov|; with more the closest one counts.

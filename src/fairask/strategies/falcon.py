@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from fairask.metrics import Float
-from fairask.pool import Pool
+from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 from fairask.strategies._checks import check_share, check_whole
@@ -75,7 +75,9 @@ class Falcon:
         check_whole(self.pretrain, "pretrain", 1)
         check_share(self.gamma, "gamma")
 
-    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(
+        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
+    ) -> Proposal:
         """See :class:`Strategy`."""
         if len(labelled) < self.pretrain:
             return uniform_proposal(pool)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from fairask.metrics import Float, Int
-from fairask.pool import Pool
+from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 from fairask.strategies._checks import check_choice, check_share, check_whole
@@ -67,7 +67,9 @@ class FalCur:
         if self.fairness_weight is not None and not self.fairness_weight >= 0:
             raise ValueError(f"fairness_weight={self.fairness_weight!r} must be None or a number, 0 or more")
 
-    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(
+        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
+    ) -> Proposal:
         """See :class:`Strategy`."""
         if len(labelled) < self.pretrain:
             return uniform_proposal(pool)

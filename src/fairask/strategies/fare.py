@@ -10,7 +10,7 @@ import numpy as np
 
 from fairask.design import disagreement_design, group_design
 from fairask.errors import NoDisagreementWarning, suggest
-from fairask.pool import AnyPool, Pool
+from fairask.pools import MemoryPool, Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 from fairask.strategies._checks import check_whole
@@ -76,7 +76,7 @@ class Fare:
             raise ValueError(f"water_filling={self.water_filling!r} must be True or False")
         check_whole(self.horizon, "horizon", 1)
 
-    def propose(self, labelled: Labelled, pool: AnyPool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
         n = len(labelled)
         if self.perturbation == "flip":
@@ -98,7 +98,7 @@ class Fare:
             return Proposal(cells, {"fair": fair}, {"fair": 1.0})
         share, diff = self._share(solutions, fit), design.per_row
         if self.water_filling and share > 0:
-            spent = Pool(labelled.X, labelled.groups, pool.n_groups).by_prediction(rules)
+            spent = MemoryPool(labelled.X, labelled.groups, pool.n_groups).by_prediction(rules)
             diff = fill(cells, spent, diff, fair, share, self.horizon)
         return Proposal(
             cells,

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairask.design import group_design
-from fairask.pool import AnyPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 
@@ -27,7 +27,7 @@ class GroupBalanced:
 
     name: ClassVar[str] = "group_balanced"
 
-    def propose(self, labelled: Labelled, pool: AnyPool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
         cells = pool.by_group()
         return Proposal(cells, {"fair": group_design(cells.groups, cells.counts)}, {"fair": 1.0})

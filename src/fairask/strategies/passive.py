@@ -7,20 +7,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairask.pool import AnyPool
+from fairask.pools import Pool
 from fairask.sampling import UNIFORM, Proposal
 from fairask.strategies._base import FairFit, Labelled
 
 __all__ = ["Passive", "uniform_proposal"]
 
 
-def uniform_proposal(pool: AnyPool) -> Proposal:
+def uniform_proposal(pool: Pool) -> Proposal:
     """Every available row with the same probability.
 
     Examples
     --------
-    >>> from fairask.pool import Pool
-    >>> uniform_proposal(Pool(np.zeros((4, 1)), np.zeros(4, int), 1)).components
+    >>> from fairask.pools import MemoryPool
+    >>> uniform_proposal(MemoryPool(np.zeros((4, 1)), np.zeros(4, int), 1)).components
     {'uniform': array([0.25])}
     """
     return Proposal(pool.everything(), {UNIFORM: np.array([1.0 / len(pool)])}, {UNIFORM: 1.0})
@@ -38,6 +38,6 @@ class Passive:
 
     name: ClassVar[str] = "passive"
 
-    def propose(self, labelled: Labelled, pool: AnyPool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
         return uniform_proposal(pool)

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from fairask.metrics import Float, Int
 from fairask.oracle.learners import GroupLinearRule, LinearRule
-from fairask.pool import AnyPool
+from fairask.pools import Pool
 from fairask.pools.codes import linear_scores, thread_safe, to_travel
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
@@ -73,7 +73,7 @@ class Uncertainty:
 
     name: ClassVar[str] = "uncertainty"
 
-    def propose(self, labelled: Labelled, pool: AnyPool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
         (solution,) = fit()
         # Ties are broken at random, not by position in the table.

@@ -20,7 +20,7 @@ from fairask.learner import FairActiveLearner
 from fairask.learner.audit import decision_probability
 from fairask.metrics import METRICS, Float
 from fairask.oracle import decide
-from fairask.pools import Pool
+from fairask.pools import MemoryPool
 
 __all__ = ["estimate", "model_digest", "wilson"]
 
@@ -123,7 +123,7 @@ def model_digest(learner: FairActiveLearner) -> str:
     Of a pool that is streamed, on the rows drawn so far: a model is not worth a pass to be recognised.
     """
     pool, drawn = learner._pool, np.array(list(learner._log.position), dtype=np.int64)
-    if isinstance(pool, Pool):
+    if isinstance(pool, MemoryPool):
         rows, codes = learner.X, pool.groups
     else:
         rows, codes = pool.take(drawn), pool.groups_of(drawn)

@@ -163,7 +163,7 @@ def refer(source: str | Path, *, progress: ProgressCallback | None = None) -> Po
     source : path or URL
         A Parquet file or folder on any filesystem that pyarrow or fsspec knows (``s3://...``).
     progress : callable, optional
-        Called with a :class:`fairask.pools.Progress` after every block of a pass.
+        Called with a :class:`fairask.pools.PassProgress` after every block of a pass.
 
     Returns
     -------

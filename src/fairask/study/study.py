@@ -141,7 +141,7 @@ class Study:
             Where the pool is now, if it is not copied and has moved; it is compared with what is known of
             it. :meth:`relocate` makes that last.
         progress : callable, optional
-            Called with a :class:`fairask.pools.Progress` during passes over a pool that is not copied.
+            Called with a :class:`fairask.pools.PassProgress` during passes over a pool that is not copied.
         """
         database, state, table = open_store(str(target))
         try:

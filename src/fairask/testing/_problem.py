@@ -10,7 +10,7 @@ import numpy as np
 from fairask.learner import FairActiveLearner
 from fairask.learner.fit import Fit
 from fairask.metrics import Float, Int
-from fairask.pool import Pool
+from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies import Labelled, Strategy
 
@@ -23,7 +23,7 @@ class Problem:
 
     learner: FairActiveLearner
     labelled: Labelled
-    pool: Pool
+    pool: MemoryPool
     truth: Int
 
     def propose(self, strategy: Any, seed: int = 0) -> Proposal:
@@ -82,7 +82,7 @@ def make_problem(
     learner.tell(query.indices, truth[query.indices])
     left = np.ones(n, dtype=bool)
     left[query.indices] = False
-    pool = Pool(learner.X, learner._codes, len(learner.groups_), left)
+    pool = MemoryPool(learner.X, learner._codes, len(learner.groups_), left)
     return Problem(learner, learner._labelled(), pool, truth)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairask.errors import NotConvergedWarning
 from fairask.metrics import Float, check_metric
-from fairask.pool import Cells, Pool
+from fairask.pools import Cells, MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 from fairask.strategies._checks import check_choice, check_share, check_whole
@@ -107,7 +107,9 @@ class Panda:
         if self.width % self.heads:
             raise ValueError(f"width={self.width} must be a multiple of heads={self.heads}")
 
-    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+    def propose(
+        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
+    ) -> Proposal:
         """See :class:`Strategy`.
 
         Raises
