@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from fairask.design import disagreement_design
-from fairask.oracle.learners import LinearRule
+from fairask.rules import LinearRule
 from fairask.pools import MemoryPool
 
 

@@ -24,23 +24,23 @@ from joblib import Parallel, delayed
 from fairask import FairActiveLearner, simulate
 from fairask.bench.problems import get_profile
 from fairask.bench.protocol import seed_of, split, trial_data
-from fairask.oracle import _correction, _probability, calibrated
+from fairask.oracle import calibrated, correction, probability
 
 #: Trials of the benchmark are numbered from 0.
 FIRST_TRIAL = 2000
 #: Prior deviations of a group's intercept, and of the plug-in's gap.
 VARIANTS = {
-    "as it is": (_probability.INTERCEPT_DEVIATION, _correction.PRIOR),
-    "one intercept for all groups": (1e-3, _correction.PRIOR),
-    "correction by the labels alone": (_probability.INTERCEPT_DEVIATION, 10.0),
+    "as it is": (probability.INTERCEPT_DEVIATION, correction.PRIOR),
+    "one intercept for all groups": (1e-3, correction.PRIOR),
+    "correction by the labels alone": (probability.INTERCEPT_DEVIATION, 10.0),
 }
 
 
 def one(name, variant, trial):
     """True gap less the plug-in's, and less the corrected one's."""
     # Both are set in every trial, so that no variant inherits another's.
-    _probability.INTERCEPT_DEVIATION, prior = VARIANTS[variant]
-    calibrated.gap_corrections = partial(_correction.gap_corrections, prior=prior)
+    probability.INTERCEPT_DEVIATION, prior = VARIANTS[variant]
+    calibrated.gap_corrections = partial(correction.gap_corrections, prior=prior)
     problem = get_profile("paper").problem(name)
     data = trial_data(problem, trial)
     train, _ = split(len(data.y), 0.25, seed_of("split", problem.dataset, trial))

@@ -34,7 +34,7 @@ import numpy as np
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design
 from fairask.learner.fit import Fit
-from fairask.oracle.learners import LinearRule
+from fairask.rules import LinearRule
 from fairask.pools import MemoryPool, open_pool
 from fairask.pools.runners import cores
 

@@ -7,17 +7,34 @@ true label: y = 1 (``tprp``), y = 0 (``fprp``), both (``eo``), or none (``dp``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.errors import suggest
+from fairask.checks import check_choice
 
-__all__ = ["METRICS", "GroupRates", "check_metric", "encode_groups", "group_rates", "violation"]
+__all__ = [
+    "METRICS",
+    "Bool",
+    "Float",
+    "GroupRates",
+    "Int",
+    "Matrix",
+    "Metric",
+    "check_metric",
+    "encode_groups",
+    "group_rates",
+    "violation",
+]
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+#: Features of rows: an array, or a data frame of any library. What they have in common cannot be typed.
+Matrix: TypeAlias = Any
+#: What must be alike between groups: true positive rates, false positive rates, both, or selection rates.
+Metric = Literal["tprp", "fprp", "eo", "dp"]
 
 #: Metric name -> the label values on which its rates are conditioned (``None``: unconditional).
 METRICS: dict[str, tuple[int | None, ...]] = {
@@ -71,21 +88,19 @@ class GroupRates:
         }
 
 
-def check_metric(metric: str) -> tuple[int | None, ...]:
-    """Return the label conditions of ``metric``, or raise naming the known ones.
+def check_metric(metric: object) -> Metric:
+    """Return ``metric`` if it is known, or raise naming the known ones.
 
     Examples
     --------
     >>> check_metric("eo")
-    (1, 0)
+    'eo'
     >>> check_metric("tpr")
     Traceback (most recent call last):
         ...
     ValueError: metric='tpr' is unknown; did you mean 'tprp'?
     """
-    if not isinstance(metric, str) or metric not in METRICS:
-        raise ValueError(f"metric={metric!r} is unknown; {suggest(metric, METRICS)}")
-    return METRICS[metric]
+    return cast(Metric, check_choice(metric, "metric", METRICS))
 
 
 def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], Int]:
@@ -216,7 +231,7 @@ def violation(
     y: ArrayLike,
     pred: ArrayLike,
     groups: ArrayLike,
-    metric: str = "tprp",
+    metric: Metric = "tprp",
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
@@ -232,6 +247,6 @@ def violation(
     >>> violation([1, 1, 0, 1], [1, 0, 0, 1], ["a", "a", "b", "b"])
     0.5
     """
-    conditions = check_metric(metric)
+    conditions = METRICS[check_metric(metric)]
     rates = group_rates(y, pred, groups, sample_weight=sample_weight, pos_label=pos_label)
     return float(np.max([np.ptp(rates.conditioned(label)) for label in conditions]))

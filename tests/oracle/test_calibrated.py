@@ -5,9 +5,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate, violation
 from fairask.oracle import CalibratedFairOracle
-from fairask.oracle._correction import gap_corrections
-from fairask.oracle._probability import calibrate, folds_by_cell
+from fairask.oracle.correction import gap_corrections
 from fairask.oracle.plugin import PlugInLearner
+from fairask.oracle.probability import calibrate, folds_by_cell
 
 
 def population(n=6000, n_groups=2, seed=0):

@@ -11,9 +11,9 @@ import pytest
 
 from fairask.certify import Audit, certify
 from fairask.certify._parity import parity
-from fairask.oracle.learners import ConstantRule, LinearRule
 from fairask.pools import MemoryPool
 from fairask.pools.rows import uniforms
+from fairask.rules import ConstantRule, LinearRule
 from tests.pools.test_same_draws import campaign
 
 RULE = LinearRule(np.array([1.0, -0.5, 0.2, 0.0, 0.0, 0.1]))

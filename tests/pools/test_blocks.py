@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from fairask.oracle.learners import ConstantRule, FittedRule, LinearRule
 from fairask.pools import MemoryPool
 from fairask.pools.codes import decisions, pattern_codes
 from fairask.pools.rows import nth_left, tie_breakers
+from fairask.rules import ConstantRule, FittedRule, LinearRule
 
 
 def linear_rules(k: int, d: int, seed: int = 0) -> list[LinearRule]:

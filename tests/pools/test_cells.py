@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from fairask.oracle.learners import ConstantRule, LinearRule
 from fairask.pools import MemoryPool
+from fairask.rules import ConstantRule, LinearRule
 
 
 def rules(k, d=3, seed=0):

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairask.oracle.learners import LinearRule
 from fairask.pools import MemoryPool, open_pool
 from fairask.pools._tasks import Group
+from fairask.rules import LinearRule
 from tests.pools.conftest import NAMES, as_table
 from tests.pools.test_same_draws import campaign
 

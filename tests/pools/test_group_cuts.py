@@ -6,10 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairask.oracle._probability import LinearProbability, Scaling
-from fairask.oracle.learners import GroupLinearRule
-from fairask.oracle.plugin import PlugInRule
-from fairask.pools.codes import decisions, to_travel
+from fairask.pools.codes import decisions
+from fairask.rules import GroupLinearRule, LinearProbability, PlugInRule, Scaling
 
 number = st.floats(-3.0, 3.0)
 
@@ -23,7 +21,7 @@ def test_cuts_decide_as_the_costs_do(intercept: list[float], slope: list[float],
     rule = PlugInRule(np.array(intercept), np.array(slope), model)
     X, groups = rng.normal(size=(200, 4)), rng.integers(2, size=200)
     costs = rule.costs(model.proba(X, groups), groups)
-    (fast,) = to_travel([rule])
+    fast = rule.for_blocks()
     if ((rule.slope >= 0) & (rule.intercept < 0)).any():
         assert fast is rule  # below a cut, not above: no such form
     else:

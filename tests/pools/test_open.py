@@ -173,7 +173,7 @@ def test_only_needed_columns_and_chosen_blocks_are_read(
 def test_drawn_rows_bring_their_features_along(
     most: int, stored: Path, rows: Any, small_blocks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairask.oracle.learners import LinearRule
+    from fairask.rules import LinearRule
 
     monkeypatch.setattr("fairask.pools.base.MOST_KEPT", most)
     pool = open_pool(stored / "many", "group", NAMES, preprocess="none")

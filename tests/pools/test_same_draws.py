@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fairask import FairActiveLearner
-from fairask.oracle.learners import LinearRule
 from fairask.pools import MemoryPool, audit_order
+from fairask.rules import LinearRule
 
 
 def campaign(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairask.errors import suggest
+from fairask.metrics import Metric
 
 __all__ = ["PROFILES", "Problem", "Profile", "get_profile"]
 
@@ -39,7 +40,7 @@ class Problem:
     dataset: str
     budget: int
     batch: int
-    metric: str = "tprp"
+    metric: Metric = "tprp"
     options: dict[str, Any] = field(default_factory=dict)
     regenerated: bool = False
 

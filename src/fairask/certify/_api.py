@@ -15,7 +15,7 @@ from fairask.certify._certificate import Certificate, verdict_of
 from fairask.certify._methods import METHODS
 from fairask.certify._sample import Sample, build_sample, check_alpha_delta
 from fairask.errors import EmptyCellWarning, suggest
-from fairask.metrics import check_metric
+from fairask.metrics import METRICS, check_metric
 
 __all__ = ["certify", "labels_needed"]
 
@@ -192,7 +192,7 @@ def certify(
     >>> certificate.verdict, certificate.method, round(certificate.upper, 3)
     ('certified', 'exact', 0.038)
     """
-    conditions = check_metric(metric)
+    conditions = METRICS[check_metric(metric)]
     check_alpha_delta(alpha, delta)
     _refuse_training_rows(indices, trained_on)
     if isinstance(candidates, bool) or not isinstance(candidates, int | np.integer) or candidates < 1:

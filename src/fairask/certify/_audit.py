@@ -411,7 +411,7 @@ class Audit:
         Examples
         --------
         >>> from fairask.pools import MemoryPool
-        >>> from fairask.oracle.learners import LinearRule
+        >>> from fairask.rules import LinearRule
         >>> rows, model = np.arange(40.0)[:, None], LinearRule(np.array([1.0, -9.0]))
         >>> pool = MemoryPool(rows, np.arange(40) % 2, 2)
         >>> audit = Audit.of_pool(pool, model, budget=20, looks=2)

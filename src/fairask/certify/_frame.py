@@ -96,7 +96,7 @@ def frame_of_pool(pool: Pool, model: Any, left_out: Int, budget: int, seed: int)
 
     Examples
     --------
-    >>> from fairask.oracle.learners import LinearRule
+    >>> from fairask.rules import LinearRule
     >>> from fairask.pools import MemoryPool
     >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
     >>> frame_of_pool(pool, LinearRule(np.array([1.0, 0.0])), np.array([0]), 2, seed=0).sizes.tolist()

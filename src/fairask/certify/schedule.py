@@ -7,7 +7,7 @@ import numpy as np
 from fairask.certify._design import Plan
 from fairask.certify._sample import check_alpha_delta
 from fairask.errors import suggest
-from fairask.metrics import check_metric
+from fairask.metrics import METRICS, check_metric
 
 __all__ = ["TARGETS", "make_plan"]
 
@@ -28,7 +28,7 @@ def make_plan(
     >>> make_plan("tprp", 0.1, 0.05, budget=500, looks=5, target="pool", pool_size=9000).totals
     (100, 200, 300, 400, 500)
     """
-    conditions = check_metric(metric)
+    conditions = METRICS[check_metric(metric)]
     check_alpha_delta(alpha, delta)
     if target not in TARGETS:
         raise ValueError(f"target={target!r} is unknown; {suggest(target, TARGETS)}")

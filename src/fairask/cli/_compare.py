@@ -15,7 +15,7 @@ from fairask.cli._run import audit_model, record_run
 from fairask.errors import FairaskWarning, NoDisagreementWarning
 from fairask.learner import FairActiveLearner, evaluate, simulate
 from fairask.learner.audit import decision_probability
-from fairask.metrics import group_rates
+from fairask.metrics import Metric, group_rates
 from fairask.plotting import SamplingDisplay
 from fairask.pools import Pool
 from fairask.report import Method, Run, Snapshot
@@ -53,7 +53,7 @@ class Setup:
     X: NDArray[np.float64]
     y: NDArray[np.int64]
     groups: NDArray[np.str_]
-    metric: str
+    metric: Metric
     tolerance: float
     budget: int
     batch: int

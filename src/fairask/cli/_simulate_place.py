@@ -11,6 +11,7 @@ from fairask.cli._errors import WrongUse
 from fairask.cli._passes import passes
 from fairask.cli._play import Output, show, versions
 from fairask.cli._stream_simulate import StreamedTable, check_methods, open_labelled, run_streamed
+from fairask.metrics import Metric
 from fairask.pools.parquet import open_parquet
 from fairask.pools.places import local_path
 from fairask.report import Comparison, Method
@@ -96,7 +97,7 @@ def play_streamed(
     target: str,
     protected: str,
     command: str,
-    metric: str,
+    metric: Metric,
     tolerance: float,
     budget: int,
     batch: int,

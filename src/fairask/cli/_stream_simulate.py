@@ -17,7 +17,7 @@ from fairask.cli._run import audit_model, record_run
 from fairask.errors import FairaskWarning, NoDisagreementWarning
 from fairask.learner import FairActiveLearner, evaluate
 from fairask.learner.audit import decision_probability
-from fairask.metrics import group_rates
+from fairask.metrics import Metric, group_rates
 from fairask.pools import Encoder, StreamedPool
 from fairask.pools.groups import GroupColumns
 from fairask.pools.open import Look
@@ -154,7 +154,7 @@ def run_streamed(
     *,
     trials: int,
     seed: int,
-    metric: str,
+    metric: Metric,
     tolerance: float,
     budget: int,
     batch: int,

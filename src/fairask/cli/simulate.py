@@ -80,6 +80,7 @@ def simulate(
     from fairask.cli._methods import chosen
     from fairask.cli._play import BASELINE_FACTOR, Output, check_counts, play
     from fairask.cli._simulate_place import read_or_stream
+    from fairask.metrics import check_metric
 
     methods = chosen(strategy, profile)
     rule = _rule(stop)
@@ -115,7 +116,7 @@ def simulate(
             place.data.X,
             place.data.y,
             place.data.groups,
-            metric=metric,
+            metric=check_metric(metric),
             tolerance=tolerance,
             budget=budget,
             batch=batch,
@@ -177,7 +178,7 @@ def simulate(
     play_streamed(
         place.streamed,
         methods,
-        metric=metric,
+        metric=check_metric(metric),
         tolerance=tolerance,
         budget=budget,
         batch=batch,

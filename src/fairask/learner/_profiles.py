@@ -10,6 +10,7 @@ from sklearn.base import clone
 from fairask.errors import suggest
 from fairask.learner._arguments import check_margin, check_weights
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
+from fairask.rules import has_probabilities
 from fairask.strategies import Strategy, make_strategy
 
 __all__ = ["PROFILES", "Parts", "assemble"]
@@ -73,7 +74,7 @@ def assemble(
         if level is not None:
             template.set_params(level=level)
     calibrated = "level" in template.get_params()
-    if calibrated and estimator is not None and not hasattr(estimator, "predict_proba"):
+    if calibrated and estimator is not None and not has_probabilities(estimator):
         raise TypeError(
             f"estimator: {type(estimator).__name__} has no predict_proba, which thresholds need; take a "
             "classifier with probabilities (CalibratedClassifierCV makes one of any), or profile='paper'"

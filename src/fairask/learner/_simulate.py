@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.learner.audit import decision_probability
 from fairask.learner.learner import FairActiveLearner
-from fairask.metrics import violation
+from fairask.metrics import Metric, violation
 
 __all__ = ["evaluate", "simulate"]
 
 
 def evaluate(
-    model: Any, X: Any, y: ArrayLike, groups: ArrayLike, metric: str = "tprp"
+    model: Any, X: Any, y: ArrayLike, groups: ArrayLike, metric: Metric = "tprp"
 ) -> tuple[float, float]:
     """Accuracy and violation of a model, in expectation over its own randomness.
 

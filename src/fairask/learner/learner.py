@@ -21,7 +21,7 @@ from fairask.learner._record import LearnerRecord
 from fairask.learner.audit import ModelAudit
 from fairask.learner.fit import Fit
 from fairask.learner.log import LABELLED, SKIPPED, DrawLog
-from fairask.metrics import Float, Int, check_metric
+from fairask.metrics import Float, Int, Metric, check_metric
 from fairask.oracle.empirical import check_tolerance
 from fairask.oracle.learners import fast_ridge
 from fairask.pools import MemoryPool, Pool
@@ -120,7 +120,7 @@ class FairActiveLearner(LearnerRecord):
         *,
         strategy: str | Strategy = "fare",
         strategy_params: dict[str, Any] | None = None,
-        metric: str = "tprp",
+        metric: Metric = "tprp",
         tolerance: float = 0.1,
         profile: str = "calibrated",
         margin: str | float | None = "auto",

@@ -3,6 +3,5 @@
 from fairask.oracle._search import Solution
 from fairask.oracle.calibrated import CalibratedFairOracle
 from fairask.oracle.empirical import EmpiricalFairOracle
-from fairask.oracle.learners import decide
 
-__all__ = ["CalibratedFairOracle", "EmpiricalFairOracle", "Solution", "decide"]
+__all__ = ["CalibratedFairOracle", "EmpiricalFairOracle", "Solution"]

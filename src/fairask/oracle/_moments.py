@@ -12,7 +12,7 @@ from itertools import permutations
 
 import numpy as np
 
-from fairask.metrics import METRICS, Float, Int
+from fairask.metrics import METRICS, Float, Int, Metric
 
 __all__ = ["Moments", "ordered_pairs"]
 
@@ -58,7 +58,7 @@ class Moments:
 
     @classmethod
     def build(
-        cls, y: Float, groups: Int, n_groups: int, metric: str, risk_weight: Float, fairness_weight: Float
+        cls, y: Float, groups: Int, n_groups: int, metric: Metric, risk_weight: Float, fairness_weight: Float
     ) -> Moments:
         """Build from labels (p, n), group codes (n,) and weights (n,) or (p, n)."""
         risk_weight = np.broadcast_to(risk_weight, y.shape)
@@ -82,7 +82,7 @@ class Moments:
         )
 
     @classmethod
-    def soft(cls, p: Float, groups: Int, n_groups: int, metric: str) -> Moments:
+    def soft(cls, p: Float, groups: Int, n_groups: int, metric: Metric) -> Moments:
         """Build one problem from rows whose label is 1 with probability ``p``: a calibrated pool."""
         conditions = METRICS[metric]
         shares = np.zeros((1, len(conditions) * n_groups, len(p)))

@@ -12,22 +12,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from fairask.metrics import METRICS, Float, Int, check_metric, encode_groups
-from fairask.oracle._correction import Correction, gap_corrections
+from fairask.metrics import METRICS, Float, Int, Metric, check_metric, encode_groups
 from fairask.oracle._moments import Moments
-from fairask.oracle._probability import RIDGES, calibrate, folds_by_cell, perturb
-from fairask.oracle._rows import row_uniforms
 from fairask.oracle._search import Solution, search
+from fairask.oracle.correction import GapCorrection, gap_corrections
 from fairask.oracle.empirical import check_tolerance
 from fairask.oracle.learners import fast_ridge
 from fairask.oracle.plugin import PlugInLearner
+from fairask.oracle.probability import RIDGES, calibrate, folds_by_cell, perturb
+from fairask.rules import PlugInRule, RuleMixture, has_probabilities, row_uniforms, take_rows
 
 __all__ = ["CalibratedFairOracle"]
 
 _LARGEST_MARGIN = 0.9
 
 
-class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Accurate classifier within a fairness tolerance, from few labels and a pool of unlabelled rows.
 
     1. Probabilities: regularisation and temperature are chosen out of fold.
@@ -71,11 +71,13 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     (4,)
     """
 
+    members_: list[PlugInRule]
+
     def __init__(
         self,
         estimator: Any = None,
         *,
-        metric: str = "tprp",
+        metric: Metric = "tprp",
         tolerance: float = 0.1,
         level: float = 0.99,
         blind: bool = False,
@@ -154,7 +156,7 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.groups_ = np.array([*groups, None], dtype=object)[:-1]
         self.n_features_in_ = X.shape[1]
         estimator = None if fast_ridge(self.estimator, 1) is not None else self.estimator
-        if estimator is not None and not hasattr(estimator, "predict_proba"):
+        if estimator is not None and not has_probabilities(estimator):
             raise TypeError(
                 f"{type(estimator).__name__} has no predict_proba, which thresholds need: take a classifier "
                 "with probabilities (CalibratedClassifierCV makes one of any), or EmpiricalFairOracle"
@@ -212,14 +214,14 @@ class CalibratedFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if len(codes) <= self.pool_rows:
             return X, codes
         rows = np.sort(rng.choice(len(codes), self.pool_rows, replace=False))
-        return (X.iloc[rows] if hasattr(X, "iloc") else X[rows]), codes[rows]
+        return take_rows(X, rows), codes[rows]
 
     def _group_model(self, X: Any, codes: Int) -> Any:
         if self.estimator is None or fast_ridge(self.estimator, 1) is not None:
             return LogisticRegression(C=1.0, max_iter=500).fit(X, codes)
         return clone(self.estimator).fit(X, codes)
 
-    def _store(self, solution: Solution, correction: Correction, group_model: Any) -> None:
+    def _store(self, solution: Solution, correction: GapCorrection, group_model: Any) -> None:
         rules, self.weights_ = solution.members
         self._group_model_ = group_model
         self.members_ = [

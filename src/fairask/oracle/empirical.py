@@ -13,11 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
-from fairask.metrics import METRICS, Float, Int, check_metric, encode_groups
+from fairask.metrics import METRICS, Float, Int, Metric, check_metric, encode_groups
 from fairask.oracle._moments import Moments
-from fairask.oracle._rows import row_uniforms
 from fairask.oracle._search import BaseLearner, Solution, search
-from fairask.oracle.learners import EstimatorLearner, LogisticLearner, decide, fast_ridge
+from fairask.oracle.learners import EstimatorLearner, LogisticLearner, fast_ridge
+from fairask.rules import RuleMixture, decide, row_uniforms
 
 __all__ = ["EmpiricalFairOracle", "check_tolerance", "make_learner"]
 
@@ -45,7 +45,7 @@ def make_learner(estimator: Any, X: Any, rng: np.random.Generator, shift: bool =
     return LogisticLearner(np.asarray(X, dtype=np.float64), ridge, shift)
 
 
-class EmpiricalFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class EmpiricalFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Most accurate classifier whose violation on the weighted sample is at most ``tolerance``.
 
     Solves the paper's empirical problem, min R(h) subject to L(h) <= tolerance, by the reduction of
@@ -100,7 +100,7 @@ class EmpiricalFairOracle(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         estimator: Any = None,
         *,
-        metric: str = "tprp",
+        metric: Metric = "tprp",
         tolerance: float = 0.1,
         randomized: bool = True,
         shift_threshold: bool = True,

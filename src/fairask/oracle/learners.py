@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
@@ -17,112 +14,9 @@ from sklearn.utils.validation import has_fit_parameter
 from fairask._blas import small_problem
 from fairask.metrics import Float, Int
 from fairask.oracle.logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
+from fairask.rules import ConstantRule, FittedRule, LinearRule, Rule, take_rows
 
-Bool = NDArray[np.bool_]
-
-__all__ = [
-    "ConstantRule",
-    "EstimatorLearner",
-    "FittedRule",
-    "GroupLinearRule",
-    "LinearRule",
-    "LogisticLearner",
-    "decide",
-    "fast_ridge",
-]
-
-
-@dataclass(frozen=True)
-class LinearRule:
-    """Predict 1 where ``x @ beta[:-1] + beta[-1] > 0``; ``inverse`` warm-starts a neighbouring fit."""
-
-    beta: Float
-    inverse: NDArray[np.float32] | None = None
-
-    def decide(self, X: Any) -> Bool:
-        """Whether each row is predicted 1."""
-        return np.asarray(X @ self.beta[:-1] > -self.beta[-1])
-
-    def shifted(self, by: float) -> LinearRule:
-        """The rule with its threshold raised."""
-        return LinearRule(np.r_[self.beta[:-1], self.beta[-1] - by], self.inverse)
-
-    def proba(self, X: Any) -> Float:
-        """Probability of 1 under the logistic model."""
-        return np.asarray(expit(X @ self.beta[:-1] + self.beta[-1]))
-
-
-@dataclass(frozen=True)
-class GroupLinearRule:
-    """Predict 1 where ``x @ beta[:-1] + beta[-1]`` is above the group's own ``cuts[group]``."""
-
-    beta: Float
-    cuts: Float
-
-    aware: ClassVar[bool] = True
-
-    def decide(self, X: Any, groups: Int) -> Bool:
-        """Whether each row is predicted 1."""
-        return np.asarray(X @ self.beta[:-1] + self.beta[-1] > self.cuts[groups])
-
-    def proba(self, X: Any, groups: Int) -> Float:
-        """How surely each row is predicted 1: one half at its group's cut."""
-        return np.asarray(expit(X @ self.beta[:-1] + self.beta[-1] - self.cuts[groups]))
-
-
-@dataclass(frozen=True)
-class ConstantRule:
-    """Predict the same for every row."""
-
-    value: bool
-
-    def decide(self, X: Any) -> Bool:
-        """Whether each row is predicted 1."""
-        return np.full(len(X), self.value)
-
-    def proba(self, X: Any) -> Float:
-        """Probability of 1."""
-        return np.full(len(X), float(self.value))
-
-
-@dataclass(frozen=True)
-class FittedRule:
-    """A fitted scikit-learn classifier of the classes 0 and 1."""
-
-    estimator: Any
-
-    def decide(self, X: Any) -> Bool:
-        """Whether each row is predicted 1."""
-        return np.asarray(self.estimator.predict(X) == 1)
-
-    def proba(self, X: Any) -> Float:
-        """Probability of 1, or the decision itself where the classifier has no probabilities."""
-        if hasattr(self.estimator, "predict_proba"):
-            return np.asarray(self.estimator.predict_proba(X)[:, 1], dtype=np.float64)
-        return self.decide(X).astype(np.float64)
-
-
-Rule = LinearRule | ConstantRule | FittedRule
-
-
-def decide(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
-    """Whether each rule predicts 1 on each row (rules, rows); linear rules share one matrix product.
-
-    Rules that are ``aware`` of the group need its codes.
-
-    Examples
-    --------
-    >>> decide([LinearRule(np.array([1.0, -0.5])), ConstantRule(True)], np.array([[0.0], [1.0]]))
-    array([[False,  True], [ True,  True]])
-    """
-    if all(isinstance(rule, LinearRule) for rule in rules):
-        beta = np.array([rule.beta for rule in rules])
-        if X.dtype == np.float32:
-            beta = beta.astype(np.float32)
-        return np.asarray(beta[:, :-1] @ X.T > -beta[:, -1:])
-    return np.array(
-        [rule.decide(X, groups) if getattr(rule, "aware", False) else rule.decide(X) for rule in rules]
-    )
+__all__ = ["EstimatorLearner", "LogisticLearner", "best_shift", "fast_ridge", "weight_parameter"]
 
 
 class LogisticLearner:
@@ -218,11 +112,7 @@ class EstimatorLearner:
         rows = self.rng.choice(len(weight), size=len(weight), p=weight / weight.sum())
         if len(set(target[rows].tolist())) < 2:
             return ConstantRule(bool(target[rows][0]))
-        return FittedRule(estimator.fit(_take(self.X, rows), target[rows]))
-
-
-def _take(X: Any, rows: Any) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        return FittedRule(estimator.fit(take_rows(self.X, rows), target[rows]))
 
 
 def weight_parameter(estimator: Any) -> str | None:

@@ -51,7 +51,7 @@ def audit_order(pool: Pool, model: Any, budget: int, seed: int) -> AuditOrder:
     Examples
     --------
     >>> from fairask.pools import MemoryPool
-    >>> from fairask.oracle.learners import LinearRule
+    >>> from fairask.rules import LinearRule
     >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
     >>> order = audit_order(pool, LinearRule(np.array([1.0, 0.0])), budget=2, seed=0)
     >>> order.sizes.tolist(), [queue.tolist() for queue in order.queues]

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from fairask.metrics import Float, Int
 from fairask.pools._cells import BlockCounts, cell_keys, count_block, merge_counts
-from fairask.pools.codes import decisions, pattern_codes, thread_safe, to_travel
+from fairask.pools.codes import decisions, pattern_codes
 from fairask.pools.rows import tie_breakers, uniforms, within
+from fairask.rules import Rule
 
 __all__ = [
     "Chance",
@@ -95,9 +96,9 @@ class Predictions:
 
     needs_features = True
 
-    def __init__(self, rules: Sequence[Any]) -> None:
-        self.rules, self.k = to_travel(rules), len(rules)
-        self.threads = thread_safe(self.rules)
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules, self.k = [rule.for_blocks() for rule in rules], len(rules)
+        self.threads = all(rule.thread_safe for rule in self.rules)
 
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""
@@ -109,9 +110,9 @@ class Decision:
 
     needs_features, k = True, 2
 
-    def __init__(self, rule: Any) -> None:
-        (self.rule,) = to_travel([rule])
-        self.threads = thread_safe([self.rule])
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule.for_blocks()
+        self.threads = self.rule.thread_safe
 
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""
@@ -144,9 +145,10 @@ class DrawnDecision:
 
     needs_features, k = True, 2
 
-    def __init__(self, rules: Sequence[Any], weights: Sequence[float], seed: int) -> None:
-        self.rules, self.weights, self.seed = to_travel(rules), [float(w) for w in weights], seed
-        self.threads = thread_safe(self.rules)
+    def __init__(self, rules: Sequence[Rule], weights: Sequence[float], seed: int) -> None:
+        self.rules = [rule.for_blocks() for rule in rules]
+        self.weights, self.seed = [float(w) for w in weights], seed
+        self.threads = all(rule.thread_safe for rule in self.rules)
 
     def codes(self, chunk: Chunk) -> NDArray[Any]:
         """See :class:`Coder`."""

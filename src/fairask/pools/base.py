@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.metrics import Float, Int
-from fairask.oracle.learners import FittedRule
 from fairask.pools._cells import CellIndex, Cells, patterns_of
 from fairask.pools._tasks import (
     Chance,
@@ -27,6 +26,7 @@ from fairask.pools._tasks import (
 )
 from fairask.pools.codes import code_dtype
 from fairask.pools.rows import nth_left, row_set, within
+from fairask.rules import Rule, RuleMixture, as_rule
 
 __all__ = ["Pool"]
 
@@ -139,13 +139,13 @@ class Pool(ABC):
         """
         return self._cells(Group(), 1)
 
-    def by_prediction(self, rules: Sequence[Any]) -> Cells:
+    def by_prediction(self, rules: Sequence[Rule]) -> Cells:
         """One cell for each group and pattern of the rules' predictions, up to complement.
 
         Examples
         --------
         >>> from fairask.pools import MemoryPool
-        >>> from fairask.oracle.learners import LinearRule
+        >>> from fairask.rules import LinearRule
         >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
         >>> rules = [LinearRule(np.array([1.0, 0.0])), LinearRule(np.array([1.0, -1.0]))]
         >>> cells = pool.by_prediction(rules)
@@ -170,7 +170,7 @@ class Pool(ABC):
         Examples
         --------
         >>> from fairask.pools import MemoryPool
-        >>> from fairask.oracle.learners import LinearRule
+        >>> from fairask.rules import LinearRule
         >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
         >>> cells = pool.by_decision(LinearRule(np.array([1.0, 0.0])))
         >>> cells.groups.tolist(), cells.patterns.tolist(), cells.counts.tolist()
@@ -258,10 +258,7 @@ def _decision(model: Any, seed: int) -> Chance | Decision | DrawnDecision:
     """What sorts rows by the decision of a model."""
     if hasattr(model, "chance"):
         return Chance(model, seed)
-    if hasattr(model, "members_"):
-        used = [(rule, w) for rule, w in zip(model.members_, model.weights_, strict=True) if w > 0]
-        rules, weights = zip(*used, strict=True)
+    if isinstance(model, RuleMixture):
+        rules, weights = model.used_members()
         return Decision(rules[0]) if len(rules) == 1 else DrawnDecision(rules, weights, seed)
-    if not hasattr(model, "decide") and not hasattr(model, "predict"):
-        raise TypeError(f"model must have decide() or predict(), got {type(model).__name__}")
-    return Decision(model if hasattr(model, "decide") else FittedRule(model))
+    return Decision(as_rule(model))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairask.metrics import Float, Int
-from fairask.oracle import decide
-from fairask.oracle.learners import ConstantRule, GroupLinearRule, LinearRule
-from fairask.oracle.plugin import PlugInRule
+from fairask.rules import GroupLinearRule, LinearRule, Rule, decide
 
 __all__ = [
     "MOST_RULES",
@@ -20,8 +17,6 @@ __all__ = [
     "decisions",
     "linear_scores",
     "pattern_codes",
-    "thread_safe",
-    "to_travel",
 ]
 
 Bool = NDArray[np.bool_]
@@ -31,30 +26,6 @@ MOST_RULES = 64
 
 #: Rows multiplied at a time: their predictions, codes and features stay in the second-level cache.
 _SLICE = 1 << 14
-
-
-def thread_safe(rules: Sequence[Any]) -> bool:
-    """Whether these rules may predict from several threads; a stranger's estimator may not."""
-    return all(isinstance(rule, LinearRule | GroupLinearRule | ConstantRule) for rule in rules)
-
-
-def to_travel(rules: Sequence[Any]) -> list[Any]:
-    """The rules without what only a neighbouring fit needs, which grows with the features squared.
-
-    Examples
-    --------
-    >>> to_travel([LinearRule(np.zeros(2), np.eye(2))])[0].inverse is None
-    True
-    """
-    return [_to_travel(rule) for rule in rules]
-
-
-def _to_travel(rule: Any) -> Any:
-    if isinstance(rule, LinearRule):
-        return replace(rule, inverse=None)
-    if isinstance(rule, PlugInRule):
-        return rule.linear() or rule
-    return rule
 
 
 def linear_scores(beta: Float, X: Any) -> Float:
@@ -76,7 +47,7 @@ def linear_scores(beta: Float, X: Any) -> Float:
     return total
 
 
-def decisions(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
+def decisions(rules: Sequence[Rule], X: Any, groups: Int | None = None) -> Bool:
     """Whether each rule predicts 1 on each row, (rules, rows), whatever block the row comes in.
 
     Rules that are aware of the group need its codes.
@@ -86,6 +57,7 @@ def decisions(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
 
     Examples
     --------
+    >>> from fairask.rules import ConstantRule
     >>> decisions([LinearRule(np.array([1.0, -0.5])), ConstantRule(True)], np.array([[0.0], [1.0]]))
     array([[False,  True], [ True,  True]])
     """
@@ -98,7 +70,7 @@ def decisions(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
         return np.zeros((len(rules), 0), dtype=bool)
     if X.dtype.kind != "f":
         X = X.astype(np.float64)
-    beta = np.array([rule.beta for rule in rules], dtype=np.float64)
+    beta = np.array([rule.beta for rule in rules if isinstance(rule, linear)], dtype=np.float64)
     largest = max(float(X.max()), -float(X.min()))
     # |x.b| is computed to within (d + 1) unit roundoffs of sum |x||b|; eps is two of them.
     slack = (X.shape[1] + 4) * float(np.finfo(X.dtype).eps)
@@ -121,13 +93,13 @@ def decisions(rules: Sequence[Any], X: Any, groups: Int | None = None) -> Bool:
     return np.asarray(surely)
 
 
-def _cuts(rules: Sequence[Any], groups: Int | None) -> tuple[Float, Int | None]:
+def _cuts(rules: Sequence[Rule], groups: Int | None) -> tuple[Float, Int | None]:
     """The score above which each rule predicts 1, (rules, 1) or (rules, groups), and each row's column."""
     by_group = [rule.cuts for rule in rules if isinstance(rule, GroupLinearRule)]
     if not by_group:
         return np.zeros((len(rules), 1)), None
     zeros = np.zeros_like(by_group[0])
-    return np.array([getattr(rule, "cuts", zeros) for rule in rules]), groups
+    return np.array([rule.cuts if isinstance(rule, GroupLinearRule) else zeros for rule in rules]), groups
 
 
 def code_dtype(k: int) -> Any:
@@ -144,7 +116,7 @@ def code_dtype(k: int) -> Any:
     return np.dtype(f"u{bits // 8}")
 
 
-def pattern_codes(rules: Sequence[Any], X: Any, groups: Int | None = None) -> NDArray[Any]:
+def pattern_codes(rules: Sequence[Rule], X: Any, groups: Int | None = None) -> NDArray[Any]:
     """One code a row: bit i - 1 says whether rule i differs from rule 0, so complements share a code.
 
     Examples

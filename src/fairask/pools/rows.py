@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairask.metrics import Int
+from fairask.rules import hash_numbers, to_uniforms
 
 __all__ = ["nth_left", "row_set", "tie_breakers", "uniforms", "within"]
-
-_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def row_set(rows: ArrayLike, n_rows: int) -> Int:
@@ -58,7 +55,7 @@ def nth_left(excluded: Int, ranks: Int) -> Int:
 def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:
     """One number a row that depends on its row number and the seed alone.
 
-    The finaliser of SplitMix64 (Steele, Lea and Flood 2014) is one to one: no two rows tie.
+    The hash is one to one: no two rows tie.
 
     Examples
     --------
@@ -66,9 +63,7 @@ def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:
     >>> bool((whole[2:] == part).all())
     True
     """
-    with np.errstate(over="ignore"):
-        z: Any = rows.astype(np.uint64) + _mix(np.uint64(seed))
-        return np.asarray(_mix(z), dtype=np.uint64)
+    return hash_numbers(rows.astype(np.uint64) + hash_numbers(np.uint64(seed)))
 
 
 def uniforms(rows: Int, seed: int) -> NDArray[np.float64]:
@@ -80,12 +75,4 @@ def uniforms(rows: Int, seed: int) -> NDArray[np.float64]:
     >>> bool((whole[2:] == part).all()), bool((whole < 1).all())
     (True, True)
     """
-    return np.asarray((tie_breakers(rows, seed) >> np.uint64(11)) * 2.0**-53)
-
-
-def _mix(z: Any) -> Any:
-    with np.errstate(over="ignore"):
-        z = z + _MIX[0]
-        z = (z ^ (z >> np.uint64(30))) * _MIX[1]
-        z = (z ^ (z >> np.uint64(27))) * _MIX[2]
-        return z ^ (z >> np.uint64(31))
+    return to_uniforms(tie_breakers(rows, seed))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, xlogy
 
-from fairask.metrics import Float, Int, check_metric
+from fairask.metrics import METRICS, Float, Int, Metric, check_metric
 from fairask.oracle.logistic import INTERCEPT_RIDGE, solve_logistic, with_intercept
 from fairask.pools import MemoryPool
 
@@ -169,8 +169,8 @@ class Disparity:
     [1.0, 0.0]
     """
 
-    def __init__(self, X: Float, y: Float, groups: Int, n_groups: int, metric: str = "tprp") -> None:
-        self.conditions = check_metric(metric)
+    def __init__(self, X: Float, y: Float, groups: Int, n_groups: int, metric: Metric = "tprp") -> None:
+        self.conditions = METRICS[check_metric(metric)]
         of_condition = np.array([np.ones(len(y), bool) if c is None else y == c for c in self.conditions])
         used = of_condition.any(axis=0)
         self.X1 = with_intercept(X[used])

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
-from fairask.metrics import Float, check_metric
+from fairask.metrics import Float, Metric, check_metric
 from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
@@ -67,7 +67,7 @@ class Fal:
     candidates: int = 64
     alpha: float | str = 0.6
     budget: int | None = None
-    metric: str = "tprp"
+    metric: Metric = "tprp"
     refit_steps: int = 3
     subsample: int | None = None
     name: ClassVar[str] = "fal"

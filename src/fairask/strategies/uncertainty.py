@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
-from fairask.metrics import Float, Int
-from fairask.oracle.learners import GroupLinearRule, LinearRule
+from fairask.metrics import Float, Int, Matrix
 from fairask.pools import Pool
-from fairask.pools.codes import linear_scores, thread_safe, to_travel
+from fairask.pools.codes import linear_scores
+from fairask.rules import GroupLinearRule, LinearRule, Rule
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
 
@@ -30,20 +31,20 @@ class Margin:
     array([0.])
     """
 
-    rules: Any
-    weights: Any
+    rules: Sequence[Rule]
+    weights: Sequence[float] | Float
 
     @property
     def threads(self) -> bool:
         """Whether it may be called from several threads."""
-        return thread_safe(self.rules)
+        return all(rule.thread_safe for rule in self.rules)
 
     @property
     def aware(self) -> bool:
         """Whether it reads the group."""
-        return any(getattr(rule, "aware", False) for rule in self.rules)
+        return any(rule.aware for rule in self.rules)
 
-    def __call__(self, X: Any, groups: Int | None = None) -> Float:
+    def __call__(self, X: Matrix, groups: Int | None = None) -> Float:
         """One number a row, the same in whatever block the row comes."""
         p = np.zeros(len(X))
         for rule, weight in zip(self.rules, self.weights, strict=True):
@@ -51,12 +52,11 @@ class Margin:
         return np.asarray(np.abs(p - 0.5))
 
 
-def _proba(rule: Any, X: Any, groups: Int | None) -> Float:
+def _proba(rule: Rule, X: Matrix, groups: Int | None) -> Float:
     if isinstance(rule, LinearRule | GroupLinearRule) and isinstance(X, np.ndarray):
         cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else 0.0
         return np.asarray(expit(linear_scores(rule.beta, X) - cut))
-    given = (X, groups) if getattr(rule, "aware", False) else (X,)
-    return np.asarray(rule.proba(*given))
+    return rule.proba(X, groups)
 
 
 @dataclass(frozen=True)
@@ -78,5 +78,5 @@ class Uncertainty:
         (solution,) = fit()
         # Ties are broken at random, not by position in the table.
         rules, weights = solution.members
-        margin, seed = Margin(to_travel(rules), weights), int(rng.integers(2**63))
+        margin, seed = Margin([rule.for_blocks() for rule in rules], weights), int(rng.integers(2**63))
         return Proposal(pool.everything(), ranking=lambda n: pool.lowest(margin, n, seed))

@@ -19,8 +19,8 @@ from fairask.errors import FairaskWarning
 from fairask.learner import FairActiveLearner
 from fairask.learner.audit import decision_probability
 from fairask.metrics import METRICS, Float
-from fairask.oracle import decide
 from fairask.pools import MemoryPool
+from fairask.rules import decide
 
 __all__ = ["estimate", "model_digest", "wilson"]
 

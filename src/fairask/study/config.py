@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from fairask.errors import suggest
-from fairask.metrics import check_metric
+from fairask.metrics import Metric, check_metric
 from fairask.oracle.empirical import check_tolerance
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
@@ -42,7 +42,7 @@ class Config:
     protected: str
     classes: tuple[str, str] = ("0", "1")
     question: str = "Which class is this?"
-    metric: str = "tprp"
+    metric: Metric = "tprp"
     tolerance: float = 0.1
     budget: int = 250
     batch_size: int = 25

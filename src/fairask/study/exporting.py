@@ -30,22 +30,27 @@ __all__ = ["export", "label_table", "load_model", "model_bytes"]
 #: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.
 TRUSTED = (
     "fairask.oracle.calibrated.CalibratedFairOracle",
-    "fairask.oracle._correction.Correction",
+    "fairask.oracle.correction.GapCorrection",
     "fairask.oracle.empirical.EmpiricalFairOracle",
-    "fairask.oracle.learners.ConstantRule",
-    "fairask.oracle.learners.LinearRule",
-    "fairask.oracle.plugin.PlugInRule",
-    "fairask.oracle._probability.Calibration",
-    "fairask.oracle._probability.LinearProbability",
-    "fairask.oracle._probability.Scaling",
+    "fairask.oracle.probability.Calibration",
+    "fairask.rules.ConstantRule",
+    "fairask.rules.LinearProbability",
+    "fairask.rules.LinearRule",
+    "fairask.rules.PlugInRule",
+    "fairask.rules.Scaling",
     "numpy.dtype",
 )
-#: Modules that model files of version 0.1.0 name, and where their classes are now.
+#: Names of classes in model files of version 0.1.0, and their present names.
 MOVED = {
-    "fairask.oracle._calibrated": "fairask.oracle.calibrated",
-    "fairask.oracle._estimator": "fairask.oracle.empirical",
-    "fairask.oracle._learners": "fairask.oracle.learners",
-    "fairask.oracle._plugin": "fairask.oracle.plugin",
+    "fairask.oracle._calibrated.CalibratedFairOracle": "fairask.oracle.calibrated.CalibratedFairOracle",
+    "fairask.oracle._correction.Correction": "fairask.oracle.correction.GapCorrection",
+    "fairask.oracle._estimator.EmpiricalFairOracle": "fairask.oracle.empirical.EmpiricalFairOracle",
+    "fairask.oracle._learners.ConstantRule": "fairask.rules.ConstantRule",
+    "fairask.oracle._learners.LinearRule": "fairask.rules.LinearRule",
+    "fairask.oracle._plugin.PlugInRule": "fairask.rules.PlugInRule",
+    "fairask.oracle._probability.Calibration": "fairask.oracle.probability.Calibration",
+    "fairask.oracle._probability.LinearProbability": "fairask.rules.LinearProbability",
+    "fairask.oracle._probability.Scaling": "fairask.rules.Scaling",
 }
 _COLUMNS = (
     "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
@@ -181,24 +186,16 @@ def model_bytes(study: Study) -> bytes:
     model = copy.copy(learner.current_model())
     # skops writes JSON keys.
     model.rates_ = {f"{condition}, {group}": rate for (condition, group), rate in model.rates_.items()}
-    model.members_ = [_bare(rule) for rule in model.members_]
+    model.members_ = [rule.bare() for rule in model.members_]
     if hasattr(model, "calibration_"):
         model.calibration_ = dataclasses.replace(
-            model.calibration_, model=_bare(model.calibration_.model), out_of_fold=np.zeros(0)
+            model.calibration_, model=model.calibration_.model.bare(), out_of_fold=np.zeros(0)
         )
         model.__dict__.pop("_pool_sample_", None)
     encoder = copy.copy(study.encoder)
     pipeline = Pipeline([("encode", encoder), ("model", model)])
     pipeline.columns_ = [column.name for column in feature_columns(study.config)]
     return bytes(_skops().dumps(pipeline))
-
-
-def _bare(part: Any) -> Any:
-    """Without what warms the next fit or comes from the pool's rows: it is no part of a model."""
-    changes: dict[str, Any] = {"inverse": None} if hasattr(part, "inverse") else {}
-    if hasattr(part, "probability"):
-        changes["probability"] = _bare(part.probability)
-    return dataclasses.replace(part, **changes) if changes else part
 
 
 def load_model(path: str | Path) -> Pipeline:
@@ -226,16 +223,23 @@ def load_model(path: str | Path) -> Pipeline:
 
 
 def _with_present_names(path: Path) -> bytes:
-    """Return the file's bytes with moved modules under their present names."""
+    """Return the file's bytes with moved classes under their present names."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(buffer, "w") as new:
         for name in old.namelist():
             data = old.read(name)
             if name == "schema.json":
-                for before, now in MOVED.items():
-                    data = data.replace(f'"{before}"'.encode(), f'"{now}"'.encode())
+                data = json.dumps(json.loads(data, object_hook=_present_name)).encode()
             new.writestr(name, data)
     return buffer.getvalue()
+
+
+def _present_name(node: dict[str, Any]) -> dict[str, Any]:
+    """Rename the class of one node of a skops schema, if it has moved."""
+    now = MOVED.get(f"{node.get('__module__')}.{node.get('__class__')}")
+    if now is not None:
+        node["__module__"], _, node["__class__"] = now.rpartition(".")
+    return node
 
 
 def _skops() -> Any:

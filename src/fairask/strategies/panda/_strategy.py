@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairask.errors import NotConvergedWarning
-from fairask.metrics import Float, check_metric
+from fairask.metrics import Float, Metric, check_metric
 from fairask.pools import Cells, MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies._base import FairFit, Labelled
@@ -74,7 +74,7 @@ class Panda:
 
     pretrain: int = 25
     rho: float = 0.04
-    metric: str = "tprp"
+    metric: Metric = "tprp"
     iterations: int = 300
     learning_rate: float = 1e-3
     layers: int = 1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairask.metrics import Float, Int, check_metric
+from fairask.metrics import METRICS, Float, Int, check_metric
 from fairask.strategies.panda._convergence import EPISODES, failure_of, pooled_gap
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class _Episodes:
         self.X1 = torch.cat([self.X, torch.ones(len(X), 1)], dim=1)
         self.y = torch.tensor(y, dtype=torch.float32)
         self.groups = torch.tensor(groups)
-        self.conditions = check_metric(panda.metric)
+        self.conditions = METRICS[check_metric(panda.metric)]
         self.n_pool = min(max(len(y) // 2, 2), panda.attended)
         self.n_picks = min(max(round(panda.pick_share * self.n_pool), 1), self.n_pool - 1)
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairask.metrics import METRICS, Float, Int
+from fairask.metrics import METRICS, Float, Int, Metric
 
-__all__ = ["Correction", "gap_corrections"]
+__all__ = ["GapCorrection", "gap_corrections"]
 
 #: Prior standard deviation of a calibrated plug-in's gap: a calibrated model is still
 #: miscalibrated within groups by a few points.
@@ -21,7 +21,7 @@ PRIOR = 0.04
 
 
 @dataclass(frozen=True)
-class Correction:
+class GapCorrection:
     """For each ordered pair of cells: the shrunken bias and its posterior standard deviation."""
 
     bias: Float
@@ -36,10 +36,10 @@ def gap_corrections(
     groups: Int,
     weight: Float,
     n_groups: int,
-    metric: str,
+    metric: Metric,
     pairs: list[tuple[int, int]],
     prior: float = PRIOR,
-) -> Correction:
+) -> GapCorrection:
     """Compare rates by label and rates by probability on the labelled rows.
 
     Parameters
@@ -84,4 +84,4 @@ def gap_corrections(
     with np.errstate(invalid="ignore"):
         shrinkage = np.where(np.isfinite(noise), prior2 / (prior2 + noise), 0.0)
         deviation = np.sqrt(np.where(np.isfinite(noise), shrinkage * noise, prior2))
-    return Correction(shrinkage * gap, deviation, shrinkage)
+    return GapCorrection(shrinkage * gap, deviation, shrinkage)

@@ -7,82 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.base import clone
 
 from fairask.metrics import Float, Int
 from fairask.oracle.learners import weight_parameter
 from fairask.oracle.logistic import LogisticFit, solve_logistic
+from fairask.rules import CLIP, FittedProbability, LinearProbability, Scaling, take_rows
 
-__all__ = [
-    "Calibration",
-    "FittedProbability",
-    "LinearProbability",
-    "Scaling",
-    "calibrate",
-    "folds_by_cell",
-    "perturb",
-]
+__all__ = ["Calibration", "calibrate", "folds_by_cell", "perturb"]
 
 #: Ridges on the mean loss among which the out-of-fold log loss chooses.
 RIDGES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
-#: Margins are kept within this distance of 0.
-CLIP = 20.0
 #: Prior standard deviation, in log odds, of a group's intercept from the common one: wide, so that it only
 #: matters while a group has few labels, or labels of one class.
 INTERCEPT_DEVIATION = 2.0
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """Log odds of group g: ``scale[g] * margin + shift[g]`` (Platt scaling)."""
-
-    scale: Float
-    shift: Float
-
-    def proba(self, margin: Float, groups: Int | None) -> Float:
-        """Probabilities of the rows given their groups (rows,), or under every group (rows, groups)."""
-        if groups is None:
-            return np.asarray(expit(margin[:, None] * self.scale + self.shift))
-        return np.asarray(expit(margin * self.scale[groups] + self.shift[groups]))
-
-
-@dataclass(frozen=True)
-class LinearProbability:
-    """Calibrated probabilities of a logistic regression.
-
-    Attributes
-    ----------
-    beta : ndarray of shape (features + 1,)
-        Coefficients; the last, 0, stands where rules keep an intercept.
-    scaling : Scaling
-        From the score to log odds; its shifts hold the groups' intercepts.
-    intercepts : ndarray of shape (groups,)
-        Those intercepts, before scaling.
-    inverse : ndarray, optional
-        Warm-starts the perturbed copies.
-    """
-
-    beta: Float
-    scaling: Scaling
-    intercepts: Float | None = None
-    inverse: Any = None
-
-    def proba(self, X: Any, groups: Int | None) -> Float:
-        """See :meth:`Scaling.proba`."""
-        return self.scaling.proba(np.clip(X @ self.beta[:-1] + self.beta[-1], -CLIP, CLIP), groups)
-
-
-@dataclass(frozen=True)
-class FittedProbability:
-    """Calibrated probabilities of any fitted classifier."""
-
-    estimator: Any
-    scaling: Scaling
-
-    def proba(self, X: Any, groups: Int | None) -> Float:
-        """See :meth:`Scaling.proba`."""
-        return self.scaling.proba(_margins(self.estimator, X), groups)
+_PLAIN = Scaling(np.ones(1), np.zeros(1))
 
 
 @dataclass(frozen=True)
@@ -220,6 +160,7 @@ def perturb(
     k = len(labels)
     assert calibration.ridge is not None
     assert model.intercepts is not None
+    assert model.inverse is not None
     n_groups = len(model.intercepts)
     beta = np.concatenate([model.beta[:-1], model.intercepts, [0.0]])
     start = LogisticFit(np.tile(beta, (k, 1)), np.tile(model.inverse, (k, 1, 1)))
@@ -255,8 +196,8 @@ def _held_out_margins(estimator: Any, X: Any, y: Float, weight: Float, held: Any
     margins = np.zeros(len(y))
     for rows in held:
         if rows.any():
-            model = _fit(estimator, _take(X, ~rows), y[~rows], weight[~rows])
-            margins[rows] = _margins(model, _take(X, rows))
+            model = _fit(estimator, take_rows(X, ~rows), y[~rows], weight[~rows])
+            margins[rows] = FittedProbability(model, _PLAIN).scores(take_rows(X, rows))
     return margins
 
 
@@ -266,16 +207,6 @@ def _fit(estimator: Any, X: Any, y: Float, weight: Float) -> Any:
     name = weight_parameter(estimator)
     given = {} if name is None else {name: weight * (len(y) / weight.sum())}
     return clone(estimator).fit(X, y.astype(np.int64), **given)
-
-
-def _margins(model: Any, X: Any) -> Float:
-    if isinstance(model, float):
-        return np.full(len(X), 4.0 if model == 1.0 else -4.0)
-    return np.asarray(logit(np.clip(model.predict_proba(X)[:, 1], 1e-6, 1 - 1e-6)))
-
-
-def _take(X: Any, rows: Any) -> Any:
-    return X.iloc[np.flatnonzero(rows)] if hasattr(X, "iloc") else X[rows]
 
 
 def _temperatures(margins: Float, y: Float, weight: Float) -> Float:
