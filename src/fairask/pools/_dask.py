@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from fairask.pools._extras import optional
+from fairask.data.extras import optional
 
 __all__ = ["DaskFrame", "OnDask"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.pools._extras import optional
+from fairask.data.extras import optional
 from fairask.pools.survey import Survey, is_number, is_text
 
 __all__ = ["Encoder", "Levels", "Number", "plain_encoder"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.data.extras import optional
 from fairask.metrics import encode_groups
-from fairask.pools._extras import optional
 
 __all__ = ["GroupColumns"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fairask.pools._extras import optional
+from fairask.data.extras import optional
 from fairask.pools.places import find_filesystem
 
 __all__ = ["FileRecord", "ParquetBlock", "ParquetFiles", "open_parquet"]

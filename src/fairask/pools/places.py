@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from fairask.pools._extras import optional
+from fairask.data.extras import optional
 
 __all__ = ["find_filesystem", "local_path", "name_of"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairask.data.extras import optional
 from fairask.metrics import Int
 from fairask.pools import base
-from fairask.pools._extras import optional
 from fairask.pools._tasks import Chunk, Fetch, FindRows, Found
 from fairask.pools.base import Pool
 from fairask.pools.encode import Encoder

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairask.pools._extras import optional
+from fairask.data.extras import optional
 from fairask.pools.groups import GroupColumns
 
 __all__ = ["MOST_LEVELS", "Moments", "Survey", "is_number", "is_text", "survey"]

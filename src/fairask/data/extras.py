@@ -1,11 +1,22 @@
-"""Optional packages, imported when first needed, with a message that names the extra."""
+"""Optional packages, imported when first needed, and names for their untyped objects."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
-__all__ = ["optional"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Arrow", "Column", "Out", "optional"]
+
+#: An object of pyarrow, which has no type stubs.
+Arrow: TypeAlias = Any
+#: What a column can be: a pyarrow array, or a plain sequence.
+Column: TypeAlias = Arrow | Sequence[object] | npt.NDArray[np.generic]
+#: A matrix of features: float32 in a streamed pool, float64 in memory.
+Out: TypeAlias = npt.NDArray[np.floating]
 
 
 def optional(module: str, extra: str) -> Any:

@@ -1,0 +1,22 @@
+"""A table of any kind becomes features, labels and groups, in memory and batch by batch."""
+
+from fairask.data.encode import Encoder, plain_encoder
+from fairask.data.errors import TableError
+from fairask.data.groups import GroupColumns, check_groups
+from fairask.data.labels import Prepared, prepare
+from fairask.data.read import read_table
+from fairask.data.survey import Survey, fit_encoder, survey
+
+__all__ = [
+    "Encoder",
+    "GroupColumns",
+    "Prepared",
+    "Survey",
+    "TableError",
+    "check_groups",
+    "fit_encoder",
+    "plain_encoder",
+    "prepare",
+    "read_table",
+    "survey",
+]

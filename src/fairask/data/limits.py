@@ -1,0 +1,15 @@
+"""The limits on tables, each with one value for all commands."""
+
+__all__ = ["FEWEST_LABELS", "LONGEST_FIELD", "MOST_BYTES", "MOST_GROUPS", "MOST_LEVELS", "MOST_ROWS"]
+
+#: Most groups of the protected column. A column with more values is usually a number to be cut into bands.
+MOST_GROUPS = 50
+#: Most levels of a text column. More would give more features than a few hundred labels can tell apart.
+MOST_LEVELS = 100
+#: Fewest rows for each group and label of a simulation, so that both parts of every split have some.
+FEWEST_LABELS = 4
+#: Most characters of a field. A longer one is usually a quote that is never closed.
+LONGEST_FIELD = 1 << 20
+#: Most rows and bytes of a table that is held in memory. A larger Parquet table is streamed.
+MOST_ROWS = 1_000_000
+MOST_BYTES = 1 << 28
