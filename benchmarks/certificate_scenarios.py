@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairask.certify._sample import Sample
+from fairask.certify.sample import Sample
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,12 @@ from certificate_scenarios import (
     sample_of,
     sampled_pools,
 )
-from fairask.certify import METHODS, Audit, certify, simulate_audit
-from fairask.certify._betting import _pool_wealth, _uniform_wealth
-from fairask.certify._clopper_pearson import clopper_pearson_upper
-from fairask.certify._exact import exact_p_value, exact_upper
-from fairask.certify._newcombe import newcombe_upper
-from fairask.certify._run import CERTIFIED, REFUTED, run_audits
-from fairask.certify.schedule import make_plan
+from fairask.certify import METHODS, Audit, AuditPlan, certify, simulate_audit
+from fairask.certify.bounds.betting import _pool_wealth, _uniform_wealth
+from fairask.certify.bounds.clopper_pearson import clopper_pearson_upper
+from fairask.certify.bounds.exact import exact_p_value, exact_upper
+from fairask.certify.bounds.newcombe import newcombe_upper
+from fairask.certify.audit.simulate import CERTIFIED, REFUTED, run_audits
 from fairask.metrics import violation
 
 ALPHA, DELTA = 0.1, 0.05
@@ -93,7 +92,7 @@ def validity_of(s: Scenario, gap: float, audits: int, rng: np.random.Generator) 
     out |= {name: c / audits for name, c in counts.items() if name != "betting (pool)"}
     out["betting (pool)"] = pool_betting(s, gap, audits, rng)
     for target in ("pool", "population"):
-        plan = make_plan("tprp", ALPHA, DELTA, n, 5, target, sum(s.pool))
+        plan = AuditPlan("tprp", ALPHA, DELTA, n, 5, target).schedule(sum(s.pool))
         shape = (2 * audits, k, 2)
         rows, ones = s.strata(gap, flip=bool(rng.integers(2)))
         if target == "population":
@@ -172,7 +171,7 @@ def chance_newcombe(s: Scenario, n: int, audits: int) -> float:
 
 def chance_audit(s: Scenario, budget: int, audits: int, target: str) -> tuple[float, float]:
     rng = np.random.default_rng([8, budget])
-    plan = make_plan("tprp", ALPHA, DELTA, budget, 5, target, sum(s.pool))
+    plan = AuditPlan("tprp", ALPHA, DELTA, budget, 5, target).schedule(sum(s.pool))
     shape = (2 * audits, len(s.pool), 2)
     size, ones = s.strata(0.0)
     if target == "population":
@@ -341,7 +340,7 @@ def sweep(audits: int, pools: int = 250) -> bool:
         pool = np.broadcast_to(size, shape), np.broadcast_to(ones, shape)
         error = np.sqrt(delta * (1 - delta) / audits)
         for kind, alpha, wrong in (("certified", gap - 1e-6, CERTIFIED), ("refuted", gap + 1e-6, REFUTED)):
-            plan = make_plan(metric, alpha, delta, budget, looks, "pool", int(size.sum()))
+            plan = AuditPlan(metric, alpha, delta, budget, looks, "pool").schedule(int(size.sum()))
             share = float(np.mean(run_audits(*pool, plan, rng)[0] == wrong))
             false[kind].append((share - delta) / error)
     print(f"\nSweep: {pools} random pools (tprp, fprp, eo; 2-3 groups; 1-10 looks), {audits:,} audits each,")

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairask.certify import Audit, simulate_audit
-from fairask.certify._calibrate import null_pools
-from fairask.certify._design import allocate
-from fairask.certify._newcombe import wilson
-from fairask.certify._run import run_audits
-from fairask.certify._spending import boundaries
-from fairask.certify._strata import rate_limits, slopes
-from fairask.certify.schedule import make_plan
+from fairask.certify import Audit, AuditPlan, simulate_audit
+from fairask.certify.audit.calibrate import null_pools
+from fairask.certify.audit.schedule import allocate
+from fairask.certify.audit.simulate import run_audits
+from fairask.certify.bounds.newcombe import wilson
+from fairask.certify.bounds.spending import boundaries
+from fairask.certify.bounds.stratified import rate_limits, slopes
 from fairask.metrics import violation
 
 
@@ -126,10 +125,10 @@ def test_rows_that_trained_the_model_are_never_asked_for():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"budget": 0}, "budget must be"),
-        ({"looks": 2.5}, "looks must be"),
+        ({"budget": 0}, "budget=0 must be"),
+        ({"looks": 2.5}, "looks=2.5 must be"),
         ({"target": "pol"}, "did you mean 'pool'"),
-        ({"alpha": 2}, "alpha must lie"),
+        ({"alpha": 2}, "alpha=2 must be"),
         ({"groups": [0, 1]}, "lengths disagree"),
         ({"groups": [1] * 8}, "at least two groups"),
     ],
@@ -144,7 +143,7 @@ def test_repeated_looks_keep_the_promise_at_the_tolerance(target):
     # TPR 0.85 and 0.75 exactly: alpha = 0.1 must not be certified in more than a share delta of audits.
     size = np.array([[2600.0, 2400.0], [2700.0, 2300.0]])
     ones = np.array([[300.0, 1700.0], [500.0, 1500.0]])
-    plan = make_plan("tprp", 0.1, 0.05, 800, 5, target, 10000)
+    plan = AuditPlan("tprp", 0.1, 0.05, 800, 5, target).schedule(10000)
     shape, rng = (1500, 2, 2), np.random.default_rng(4)
     rows = np.broadcast_to(size, shape), np.broadcast_to(ones, shape)
     if target == "population":
@@ -256,3 +255,66 @@ def test_slopes_are_the_derivatives_of_the_rate():
         moved[b] += step
         change = [rate_limits(size, s, labels, 0.1)[0] for s in (moved, share)]
         assert abs(change[0] - change[1]) / step == pytest.approx(expected, rel=1e-3)
+
+
+def test_skipped_rows_leave_the_pool_and_others_of_their_stratum_replace_them():
+    y, pred, g = pool()
+    audit = Audit(pred, g, budget=400, looks=2)
+    first = audit.ask().indices
+    audit.skip(first[:5])
+    assert len(audit.ask().indices) == len(first)
+    assert not set(first[:5].tolist()) & set(audit.ask().indices.tolist())
+    found = run(audit, y).certificate()
+    assert found.n_labels in (200, 400)
+    assert "all 3,995 rows" in found.target
+    assert any("5 rows could not be labelled" in text for text in found.assumptions)
+
+
+def test_an_audit_saved_whole_goes_on_without_the_pool_after_skips_and_corrections():
+    y, pred, g = pool()
+    audit = Audit(pred, g, budget=500, random_state=7)
+    rows = audit.ask().indices
+    audit.skip(rows[:2])
+    audit.tell(rows[2:], y[rows[2:]])
+    rows = audit.ask().indices
+    audit.tell(rows, y[rows])
+    assert audit.ask().look == 2
+    audit.revise(rows[0], 1 - y[rows[0]])  # after its look: what was drawn stays drawn
+    again = Audit.from_dict(json.loads(json.dumps(audit.to_dict(whole=True))))
+    assert again.ask().indices.tolist() == audit.ask().indices.tolist()
+    assert again.certificate() == audit.certificate()
+    assert run(again, y).certificate() == run(audit, y).certificate()
+
+
+def test_a_label_taken_back_is_awaited_again():
+    y, pred, g = pool()
+    audit = Audit(pred, g, budget=400, looks=1)
+    rows = audit.ask().indices
+    audit.tell(rows, y[rows])
+    assert audit.done
+    before = audit.certificate()
+    audit.revise(rows[3])
+    assert not audit.done
+    assert audit.ask().indices.tolist() == [rows[3]]
+    assert audit.certificate().n_labels == 0
+    audit.tell(rows[3], y[rows[3]])
+    assert audit.certificate() == before
+    with pytest.raises(ValueError, match="nothing to revise"):
+        audit.revise(-1, 1)
+
+
+def test_propensities_are_those_of_a_draw_by_stratum():
+    _, pred, g = pool()
+    query = Audit(pred, g, budget=400, looks=2).ask()
+    sizes = np.bincount(2 * g + pred)
+    assert query.propensities == pytest.approx(0.25 / sizes[(2 * g + pred)[query.indices]])
+
+
+def test_labels_may_be_named_classes():
+    y, pred, g = pool()
+    audit = Audit(pred, g, budget=400, classes=("bad", "good"))
+    rows = audit.ask().indices
+    with pytest.raises(ValueError, match="label 'fine' is not one of the classes"):
+        audit.tell(rows[:1], ["fine"])
+    audit.tell(rows, np.array(["bad", "good"])[y[rows]])
+    assert sum(audit.certificate().positives) == y[rows].sum()

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from fairask.certify._clopper_pearson import clopper_pearson, clopper_pearson_upper
-from fairask.certify._exact import exact_p_value, exact_upper
-from fairask.certify._newcombe import newcombe_upper, wilson
+from fairask.certify.bounds.clopper_pearson import clopper_pearson, clopper_pearson_upper
+from fairask.certify.bounds.exact import exact_p_value, exact_upper
+from fairask.certify.bounds.newcombe import newcombe_upper, wilson
 
 BOUNDS = [newcombe_upper, clopper_pearson_upper, exact_upper]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fairask.certify import Audit, certify
-from fairask.certify._parity import parity
+from fairask.certify.audit.parity import parity
 from fairask.pools import MemoryPool
 from fairask.pools.rows import uniforms
 from fairask.rules import ConstantRule, LinearRule

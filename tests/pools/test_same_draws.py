@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from fairask import FairActiveLearner
-from fairask.pools import MemoryPool, audit_order
+from fairask.certify.audit import Strata
+from fairask.pools import MemoryPool
 from fairask.rules import LinearRule
 
 
@@ -48,7 +49,8 @@ def test_every_pool_draws_the_same_rows(
 
 def test_every_pool_gives_an_audit_the_same_rows(pools: dict[str, Any]) -> None:
     model = LinearRule(np.array([1.0, -0.5, 0.2, 0.0, 0.0, 0.1]))
-    orders = {name: audit_order(pool, model, budget=40, seed=5) for name, pool in pools.items()}
+    none = np.zeros(0, dtype=np.int64)
+    orders = {name: Strata.of_pool(pool, model, none, 40, seed=5) for name, pool in pools.items()}
     first = orders.pop("arrays")
     for order in orders.values():
         assert order.sizes.tolist() == first.sizes.tolist()
@@ -58,12 +60,13 @@ def test_every_pool_gives_an_audit_the_same_rows(pools: dict[str, Any]) -> None:
 def test_an_audit_s_queues_hold_rows_of_their_stratum(rows: Any) -> None:
     X, groups, _ = rows
     model = LinearRule(np.array([1.0, -0.5, 0.2, 0.0, 0.0, 0.1]))
-    order = audit_order(MemoryPool(X, groups, 3), model, budget=10_000, seed=5)
+    none = np.zeros(0, dtype=np.int64)
+    order = Strata.of_pool(MemoryPool(X, groups, 3), model, none, 10_000, seed=5)
     stratum = 2 * groups + model.decide(X)
     for s, queue in enumerate(order.queues):
         assert sorted(queue.tolist()) == np.flatnonzero(stratum == s).tolist()
         assert queue.tolist() != sorted(queue.tolist())
-        assert set(order.stratum_of(queue).tolist()) == {s}
+        assert set(order.of(queue).tolist()) == {s}
 
 
 def test_a_learner_of_arrays_and_one_of_a_pool_agree(rows: Any) -> None:

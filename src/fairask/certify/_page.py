@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairask.certify._certificate import Certificate
+    from fairask.certify.certificate import Certificate
 
 __all__ = ["render"]
 

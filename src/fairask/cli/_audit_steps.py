@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairask.certify import Audit, Certificate
-from fairask.certify.schedule import TARGETS
+from fairask.certify.audit.plan import TARGETS
 from fairask.cli import _audit_files as files
 from fairask.cli._audit_pool import AuditPool, digest_of, open_audit_pool, shown_name
 from fairask.cli._audit_stream import footers_digest, stream_audit_pool
@@ -251,7 +251,7 @@ def _ask(
         screen.say(certificate.headline())
     then = ["fairask", "audit", path, "--labels", str(file)] + ([] if out is None else ["--out", str(out)])
     words = " or ".join(reversed(pool.classes)) if 0 < len(pool.classes) <= 5 else "its class"
-    total = len(audit.plan.totals)
+    total = len(audit.schedule.totals)
     screen.say(
         f"Label {len(query.indices):,} rows of {file} (batch {query.look} of at most {total}): "
         f"in the column label, {words if pool.classes else '1 or 0'}.",
@@ -325,7 +325,7 @@ def _facts(audit: Audit, state: dict[str, Any]) -> dict[str, str]:
         "seed": str(settings["random_state"]),
         "version": f"fairask {__version__}",
     }
-    if audit.metric != "dp":
+    if audit.plan.metric != "dp":
         worst = audit.calibration(random_state=settings["random_state"])
         facts["error replayed"] = (
             f"{worst:.1%} of 1,000 such audits certify at the worst pools with a difference of exactly "

@@ -129,7 +129,7 @@ def _filled(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(given: dict[str, Any], runs: int) -> None:
-    from fairask.certify.schedule import TARGETS
+    from fairask.certify.audit.plan import TARGETS
     from fairask.errors import suggest
     from fairask.metrics import METRICS
 

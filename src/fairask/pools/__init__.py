@@ -1,6 +1,5 @@
 """Pools of unlabelled rows: in memory, memory-mapped, streamed from Parquet, or on a Dask cluster."""
 
-from fairask.pools._audit import AuditOrder, audit_order
 from fairask.pools._cells import Cells
 from fairask.pools.base import Pool
 from fairask.pools.encode import Encoder
@@ -10,13 +9,11 @@ from fairask.pools.runners import PassProgress
 from fairask.pools.streamed import StreamedPool
 
 __all__ = [
-    "AuditOrder",
     "Cells",
     "Encoder",
     "MemoryPool",
     "PassProgress",
     "Pool",
     "StreamedPool",
-    "audit_order",
     "open_pool",
 ]

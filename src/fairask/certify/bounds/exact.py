@@ -11,13 +11,10 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
-from fairask.certify._newcombe import newcombe_upper
-
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
+from fairask.certify.bounds.newcombe import newcombe_upper
+from fairask.metrics import Float, Int
 
 __all__ = ["exact_p_value", "exact_upper"]
 

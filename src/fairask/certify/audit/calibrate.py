@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairask.certify._design import Plan
-from fairask.certify._run import CERTIFIED, run_audits
-from fairask.certify._strata import rate_limits
-
-Float = NDArray[np.float64]
+from fairask.certify.audit.schedule import Schedule
+from fairask.certify.audit.simulate import CERTIFIED, run_audits
+from fairask.certify.bounds.stratified import rate_limits
+from fairask.metrics import Float
 
 __all__ = ["null_pools", "worst_error"]
 
@@ -49,15 +47,17 @@ def null_pools(size: Float, hits: Float, labels: Float, alpha: float) -> Iterato
 
 
 def worst_error(
-    plan: Plan, size: Float, ones: Float, labels: Float, n_audits: int, rng: np.random.Generator
+    schedule: Schedule, size: Float, ones: Float, labels: Float, n_audits: int, rng: np.random.Generator
 ) -> float:
     """Largest share of replayed audits that certify a pool whose violation is alpha."""
     worst = 0.0
-    for condition in plan.conditions:
+    for condition in schedule.conditions:
         hits = ones if condition == 1 else labels - ones
-        for pool in null_pools(size, hits, labels, plan.alpha):
+        for pool in null_pools(size, hits, labels, schedule.alpha):
             truth = pool if condition == 1 else size - pool
             shape = (n_audits, *size.shape)
-            verdict, _ = run_audits(np.broadcast_to(size, shape), np.broadcast_to(truth, shape), plan, rng)
+            verdict, _ = run_audits(
+                np.broadcast_to(size, shape), np.broadcast_to(truth, shape), schedule, rng
+            )
             worst = max(worst, float(np.mean(verdict == CERTIFIED)))
     return worst

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.metrics import encode_groups
+from fairask.metrics import Float, Int, encode_groups
 
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
+__all__ = ["Sample", "SampleDraws", "binary_labels", "build_sample", "family_bounds", "soft_predictions"]
 
-__all__ = ["Sample", "binary_labels", "check_alpha_delta", "family_bounds", "soft_predictions"]
+
+class SampleDraws(TypedDict, total=False):
+    """What is known of how labelled rows were drawn; see :func:`fairask.certify.certify`."""
+
+    propensities: ArrayLike | None
+    pool_size: int | None
+    propensity_floor: float | None
+    indices: ArrayLike | None
+    trained_on: ArrayLike | None
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,13 @@ class Sample:
     propensities: Float | None = None
     pool_size: int | None = None
     propensity_floor: float | None = None
+    table: tuple[Int, Int] | None = None
+
+    @classmethod
+    def of_counts(cls, groups: list[Any], hits: Int, size: Int) -> Self:
+        """A sample known by its decisions 1 and rows per group only: enough for methods that count."""
+        none = np.zeros(0)
+        return cls(groups, none.astype(np.int64), None, none, none, table=(hits, size))
 
     def rows(self, label: int | None) -> NDArray[np.bool_]:
         """Rows on which a rate given y = ``label`` is computed."""
@@ -42,6 +56,8 @@ class Sample:
 
     def counts(self, label: int | None) -> tuple[Int, Int]:
         """Decisions 1 and rows of each group, given y = ``label``."""
+        if self.table is not None:
+            return self.table
         rows, k = self.rows(label), len(self.groups)
         size = np.bincount(self.codes[rows], minlength=k)
         hits = np.bincount(self.codes[rows], weights=self.decision[rows], minlength=k)
@@ -73,16 +89,7 @@ def family_bounds(
     return max([0.0, *low]), min(max([0.0, *high.values()]), 1.0)
 
 
-def check_alpha_delta(alpha: float, delta: float) -> None:
-    """Refuse a tolerance or an error outside (0, 1)."""
-    for name, value in (("alpha", alpha), ("delta", delta)):
-        if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
-            raise TypeError(f"{name} must be a number between 0 and 1, got {value!r}")
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
-
-
-def binary_labels(y: ArrayLike, pos_label: Any = None) -> Float:
+def binary_labels(y: ArrayLike, pos_label: object = None) -> Float:
     """Labels as 0.0 and 1.0."""
     values = np.asarray(y)
     if values.ndim != 1:
@@ -97,12 +104,12 @@ def binary_labels(y: ArrayLike, pos_label: Any = None) -> Float:
     return values.astype(np.float64)
 
 
-def soft_predictions(pred: ArrayLike, pos_label: Any = None) -> Float:
+def soft_predictions(pred: ArrayLike, pos_label: object = None) -> Float:
     """Predictions as numbers in [0, 1]."""
     values = np.asarray(pred)
     if values.ndim != 1:
         raise ValueError(f"pred must be one-dimensional, got shape {values.shape}")
-    if pos_label is not None and (values.dtype.kind not in "bf" or np.isin(values, pos_label).any()):
+    if pos_label is not None and (values.dtype.kind not in "bf" or (values == pos_label).any()):
         return np.asarray(values == pos_label, dtype=np.float64)
     if values.dtype.kind not in "biuf":
         raise ValueError(
@@ -118,12 +125,10 @@ def build_sample(
     y: ArrayLike | None,
     pred: ArrayLike,
     groups: ArrayLike,
-    *,
     sample_weight: ArrayLike | None,
-    propensities: ArrayLike | None,
-    pool_size: int | None,
-    propensity_floor: float | None,
-    pos_label: Any,
+    draws: SampleDraws,
+    *,
+    pos_label: object,
     random_state: int,
 ) -> Sample:
     """Check the arrays against each other and draw the decisions of a randomised classifier."""
@@ -131,6 +136,8 @@ def build_sample(
     truth = None if y is None else binary_labels(y, pos_label)
     names, codes = encode_groups(groups)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    propensities, pool_size = draws.get("propensities"), draws.get("pool_size")
+    propensity_floor = draws.get("propensity_floor")
     drawn = None if propensities is None else np.asarray(propensities, dtype=np.float64)
     given = {"y": truth, "pred": score, "groups": codes, "sample_weight": weight, "propensities": drawn}
     lengths = {name: len(v) for name, v in given.items() if v is not None}

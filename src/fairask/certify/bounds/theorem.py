@@ -9,11 +9,9 @@ the denominator's own limit.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairask.certify._sample import Sample
-
-Float = NDArray[np.float64]
+from fairask.certify.sample import Sample
+from fairask.metrics import Float
 
 __all__ = ["printed_bounds", "split_bounds"]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
-from fairask.certify._newcombe import newcombe_upper
-from fairask.certify._sample import Sample
-
-Float = NDArray[np.float64]
+from fairask.certify.bounds.newcombe import newcombe_upper
+from fairask.certify.sample import Sample
+from fairask.metrics import Float
 
 __all__ = ["effective_sample", "hajek_upper", "outcome_weights"]
 

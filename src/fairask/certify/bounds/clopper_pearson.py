@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-Float = NDArray[np.float64]
+from fairask.metrics import Float
 
 __all__ = ["clopper_pearson", "clopper_pearson_upper"]
 

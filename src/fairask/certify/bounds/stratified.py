@@ -13,9 +13,8 @@ arrays whose last axis is the prediction (0, 1), so that thousands of audits are
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Float = NDArray[np.float64]
+from fairask.metrics import Float
 
 __all__ = ["effective_counts", "rate_limits", "rates", "slopes"]
 

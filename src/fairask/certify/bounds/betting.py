@@ -13,9 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.certify._sample import Sample
-
-Float = NDArray[np.float64]
+from fairask.certify.sample import Sample
+from fairask.metrics import Float
 
 __all__ = ["betting_upper"]
 

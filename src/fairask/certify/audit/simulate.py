@@ -1,21 +1,22 @@
-"""Simulated audits: how likely a pool whose labels are known would have been decided, and at what cost."""
+"""Simulated audits of a pool whose labels are known: how often they decide, and how many labels they use."""
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairask.certify._design import estimate_gap
-from fairask.certify._run import run_audits
-from fairask.certify._sample import binary_labels, soft_predictions
-from fairask.certify.schedule import make_plan
-from fairask.metrics import encode_groups
+from fairask.certify.audit.plan import AuditPlan, PlanSettings
+from fairask.certify.audit.schedule import Schedule, estimate_gap
+from fairask.certify.sample import binary_labels, soft_predictions
+from fairask.checks import check_count
+from fairask.metrics import Float, Int, encode_groups
 
-__all__ = ["AuditSimulation", "simulate_audit"]
+__all__ = ["CERTIFIED", "REFUTED", "UNDECIDED", "AuditSimulation", "run_audits", "simulate_audit"]
+
+UNDECIDED, CERTIFIED, REFUTED = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class AuditSimulation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return dataclasses.asdict(self)
+        return asdict(self)
 
     def __str__(self) -> str:
         rows = [f"    {n:>6,} labels: {share:.1%} decided" for n, share in self.decided_by.items()]
@@ -76,16 +77,13 @@ def simulate_audit(
     pred: ArrayLike,
     groups: ArrayLike,
     *,
-    metric: str = "tprp",
-    alpha: float = 0.1,
-    delta: float = 0.05,
-    budget: int = 1000,
-    looks: int = 5,
     n_audits: int = 1000,
-    pos_label: Any = None,
-    random_state: int = 0,
+    pos_label: object = None,
+    **settings: Unpack[PlanSettings],
 ) -> AuditSimulation:
     """Simulate audits of a pool whose labels are all known.
+
+    The keywords are the fields of :class:`AuditPlan`; the target is the pool.
 
     Examples
     --------
@@ -96,7 +94,8 @@ def simulate_audit(
     >>> result.certified > 0.95, result.wrong
     (True, 0.0)
     """
-    if metric == "dp":
+    plan = AuditPlan(**settings)
+    if plan.metric == "dp":
         raise ValueError(
             "metric='dp' needs no labels, so there is nothing to simulate: use certify(None, ...)"
         )
@@ -106,30 +105,69 @@ def simulate_audit(
         raise ValueError(
             f"lengths disagree: y has {len(truth)}, pred has {len(score)}, groups has {len(codes)}"
         )
-    if isinstance(n_audits, bool) or not isinstance(n_audits, int | np.integer) or n_audits < 1:
-        raise ValueError(f"n_audits must be a whole number of at least 1, got {n_audits!r}")
-    rng = np.random.default_rng(random_state)
+    n_audits = check_count(n_audits, "n_audits")
+    rng = np.random.default_rng(plan.random_state)
     decision = rng.random(len(score)) < score if ((score > 0) & (score < 1)).any() else score == 1
     k = 2 * len(names)
     stratum = 2 * codes + decision
     size = np.bincount(stratum, minlength=k).reshape(-1, 2).astype(np.float64)
     ones = np.bincount(stratum, weights=truth, minlength=k).reshape(-1, 2).astype(np.float64)
-    plan = make_plan(metric, alpha, delta, budget, looks, "pool", len(truth))
-    gap = float(estimate_gap(size, ones, size, plan.conditions))
-    shape = (int(n_audits), *size.shape)
-    verdict, used = run_audits(np.broadcast_to(size, shape), np.broadcast_to(ones, shape), plan, rng)
+    schedule = replace(plan, target="pool").schedule(len(truth))
+    gap = float(estimate_gap(size, ones, size, schedule.conditions))
+    shape = (n_audits, *size.shape)
+    verdict, used = run_audits(np.broadcast_to(size, shape), np.broadcast_to(ones, shape), schedule, rng)
     share = [float(np.mean(verdict == v)) for v in range(3)]
     quantiles = np.quantile(used, [0.1, 0.5, 0.9], method="higher").astype(int)
     return AuditSimulation(
         violation=gap,
         alpha=plan.alpha,
         delta=plan.delta,
-        n_audits=int(n_audits),
+        n_audits=n_audits,
         certified=share[1],
         refuted=share[2],
         undecided=share[0],
         wrong=share[1] if gap > plan.alpha else share[2],
         mean_labels=float(used.mean()),
         labels_quantiles=(int(quantiles[0]), int(quantiles[1]), int(quantiles[2])),
-        decided_by={t: float(np.mean((verdict > 0) & (used <= t))) for t in plan.totals},
+        decided_by={t: float(np.mean((verdict > 0) & (used <= t))) for t in schedule.totals},
     )
+
+
+def run_audits(size: Float, ones: Float, schedule: Schedule, rng: np.random.Generator) -> tuple[Int, Int]:
+    """Run one audit for each pool given by its strata; return verdicts and labels used.
+
+    Parameters
+    ----------
+    size, ones : ndarray of shape (audits, groups, 2)
+        Rows and labels 1 of each stratum (group, prediction).
+    schedule : Schedule
+        The looks of the audits.
+    rng : Generator
+        Source of the draws.
+
+    Examples
+    --------
+    >>> size = np.full((100, 2, 2), 500.0)
+    >>> schedule = Schedule((1,), 0.1, 0.05, (200, 400))
+    >>> ones, rng = np.zeros_like(size) + [50.0, 450.0], np.random.default_rng(0)
+    >>> verdict, used = run_audits(size, ones, schedule, rng)
+    >>> bool(np.mean(verdict == CERTIFIED) > 0.9), int(used.max())
+    (True, 400)
+    """
+    verdict, used = np.zeros(len(size), dtype=np.int64), np.zeros(len(size), dtype=np.int64)
+    open_ = np.arange(len(size))
+    found, labels = np.zeros_like(size), np.zeros_like(size)
+    for look in range(len(schedule.totals)):
+        s, f, n = size[open_], found[open_], labels[open_]
+        counts = schedule.next_counts(s, f, n, look).astype(np.float64)
+        good = (ones[open_] - f).astype(np.int64)
+        f = f + rng.hypergeometric(good, (s - n).astype(np.int64) - good, (counts - n).astype(np.int64))
+        found[open_], labels[open_] = f, counts
+        used[open_] = counts.sum(axis=(1, 2)).astype(np.int64)
+        bounds = schedule.bounds(s, f, counts, look)
+        certified, refuted = bounds.upper <= schedule.alpha, bounds.lower > schedule.alpha
+        verdict[open_[certified]], verdict[open_[refuted & ~certified]] = CERTIFIED, REFUTED
+        open_ = open_[~(certified | refuted)]
+        if not len(open_):
+            break
+    return verdict, used

@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from numpy.typing import ArrayLike
 
-from fairask.certify._certificate import Certificate, verdict_of
-from fairask.certify._methods import METHODS
-from fairask.certify._sample import Sample, build_sample, check_alpha_delta
+from fairask.certify.bounds.methods import METHODS
+from fairask.certify.certificate import Certificate, labels_needed, verdict_of
+from fairask.certify.sample import Sample, SampleDraws, build_sample
+from fairask.checks import check_count, check_share
 from fairask.errors import EmptyCellWarning, suggest
-from fairask.metrics import METRICS, check_metric
+from fairask.metrics import METRICS, Float, Metric, check_metric
 
-__all__ = ["certify", "labels_needed"]
+__all__ = ["certify"]
 
 _RATE = {1: "tpr", 0: "fpr", None: "selection_rate"}
-_POWER = 0.8
 LABELS_TARGET = (
     "the population that the labelled rows are a random sample of (of a finite pool, the bounds are if "
     "anything too wide)"
@@ -38,32 +37,6 @@ _BET_ON_ROWS = (
     "Within each group, the labelled rows were drawn uniformly at random from a population. One may stop, or "
     "go on, at any moment."
 )
-
-
-def labels_needed(
-    estimate: float, lower: float, upper: float, alpha: float, delta: float, n: int
-) -> int | None:
-    """Further labels that would likely decide (chance 0.8) if the violation is what it seems.
-
-    The distance from the estimate to the bound shrinks like one over the root of the labels.
-
-    Examples
-    --------
-    >>> labels_needed(0.02, 0.0, 0.15, 0.1, 0.05, 400)
-    2014
-    >>> labels_needed(0.1, 0.0, 0.2, 0.1, 0.05, 400) is None
-    True
-    """
-    if verdict_of(lower, upper, alpha) != "undecided":
-        return 0
-    if math.isnan(estimate) or estimate == alpha:
-        return None
-    radius = upper - estimate if estimate < alpha else estimate - lower
-    z, beyond = -float(ndtri(delta)), float(ndtri(_POWER))
-    factor = ((z + beyond) / z * radius / (alpha - estimate)) ** 2
-    more = math.ceil(n * (factor - 1))
-    # Past a thousandfold, the guess says only that the estimate sits on the tolerance.
-    return None if factor > 1000 else max(more, 1)
 
 
 def _refuse_training_rows(indices: ArrayLike | None, trained_on: ArrayLike | None) -> None:
@@ -95,7 +68,7 @@ def _pick(method: str, sample: Sample) -> str:
     return method
 
 
-def _weights(sample: Sample) -> NDArray[np.float64]:
+def _weights(sample: Sample) -> Float:
     weight = np.ones(len(sample.codes)) if sample.weight is None else sample.weight
     return weight if sample.propensities is None else weight / sample.propensities
 
@@ -106,7 +79,7 @@ def _uneven(sample: Sample) -> bool:
     return any(np.ptp(part) > 1e-9 * part.max() for part in parts)
 
 
-def _rates(sample: Sample, label: int | None, value: NDArray[np.float64]) -> tuple[float, ...]:
+def _rates(sample: Sample, label: int | None, value: Float) -> tuple[float, ...]:
     weight = _weights(sample) * sample.rows(label)
     k = len(sample.groups)
     total = np.bincount(sample.codes, weights=weight, minlength=k)
@@ -114,7 +87,7 @@ def _rates(sample: Sample, label: int | None, value: NDArray[np.float64]) -> tup
     return tuple(float(h / t) if t > 0 else math.nan for h, t in zip(hits, total, strict=True))
 
 
-def _warn_empty(names: Sequence[Any], rates: dict[str, tuple[float, ...]]) -> None:
+def _warn_empty(names: Sequence[object], rates: dict[str, tuple[float, ...]]) -> None:
     for name, values in rates.items():
         empty = [str(g) for g, v in zip(names, values, strict=True) if math.isnan(v)]
         if empty:
@@ -130,20 +103,16 @@ def certify(
     y: ArrayLike | None,
     pred: ArrayLike,
     groups: ArrayLike,
-    metric: str = "tprp",
+    metric: Metric = "tprp",
     alpha: float = 0.1,
     delta: float = 0.05,
     method: str = "auto",
     sample_weight: ArrayLike | None = None,
-    propensities: ArrayLike | None = None,
     *,
-    pool_size: int | None = None,
-    propensity_floor: float | None = None,
-    indices: ArrayLike | None = None,
-    trained_on: ArrayLike | None = None,
     candidates: int = 1,
-    pos_label: Any = None,
+    pos_label: object = None,
     random_state: int = 0,
+    **draws: Unpack[SampleDraws],
 ) -> Certificate:
     """Certify that a fixed model's violation is at most ``alpha``, except with probability ``delta``.
 
@@ -163,13 +132,8 @@ def certify(
         ``"auto"`` (``"exact"``, or ``"hajek"`` when weights differ within a group), ``"exact"``,
         ``"newcombe"``, ``"clopper-pearson"``, ``"hajek"``, ``"betting"``, ``"theorem"``,
         ``"theorem-split"`` or, for ``"dp"`` on a whole pool, ``"known"``.
-    sample_weight, propensities : array-like, optional
-        Weights, or the probability with which each row was drawn at the moment of its draw.
-    pool_size, propensity_floor : int, float, optional
-        For ``"betting"`` with propensities: rows of the pool, and the least probability any row
-        had in any draw.
-    indices, trained_on : array-like, optional
-        Identities of these rows and of those that trained the model; an overlap is refused.
+    sample_weight : array-like, optional
+        Weights of the rows.
     candidates : int
         How many models were tried on these same labels before this one was chosen; each is certified at
         ``delta / candidates``.
@@ -177,6 +141,13 @@ def certify(
         The value of ``y`` that counts as 1.
     random_state : int
         Seed with which a randomised classifier's decisions are drawn, for methods that count them.
+    propensities : array-like, optional
+        The probability with which each row was drawn, at the moment of its draw.
+    pool_size, propensity_floor : int, float, optional
+        For ``"betting"`` with propensities: rows of the pool, and the least probability any row
+        had in any draw.
+    indices, trained_on : array-like, optional
+        Identities of these rows and of those that trained the model; an overlap is refused.
 
     Returns
     -------
@@ -193,22 +164,14 @@ def certify(
     ('certified', 'exact', 0.038)
     """
     conditions = METRICS[check_metric(metric)]
-    check_alpha_delta(alpha, delta)
-    _refuse_training_rows(indices, trained_on)
-    if isinstance(candidates, bool) or not isinstance(candidates, int | np.integer) or candidates < 1:
-        raise ValueError(f"candidates must be a whole number of at least 1, got {candidates!r}")
+    check_share(alpha, "alpha")
+    check_share(delta, "delta")
+    check_count(candidates, "candidates")
+    _refuse_training_rows(draws.get("indices"), draws.get("trained_on"))
     if y is None and metric != "dp":
         raise ValueError(f"metric={metric!r} needs labels: give y (only 'dp' on a whole pool needs none)")
     sample = build_sample(
-        y,
-        pred,
-        groups,
-        sample_weight=sample_weight,
-        propensities=propensities,
-        pool_size=pool_size,
-        propensity_floor=propensity_floor,
-        pos_label=pos_label,
-        random_state=random_state,
+        y, pred, groups, sample_weight, draws, pos_label=pos_label, random_state=random_state
     )
     known = method == "known" or (method == "auto" and y is None)
     if method == "known" and metric != "dp":

@@ -1,4 +1,4 @@
-"""The plan of an audit: its looks, its allocation of labels to strata, its bounds at each look.
+"""The looks of an audit: the allocation of labels to strata before each look, and the bounds at it.
 
 Every function takes a leading axis of audits, so that one audit and thousands of simulated ones run
 through the same lines.
@@ -9,21 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-from fairask.certify._spending import boundaries
-from fairask.certify._strata import rate_limits, rates, slopes
+from fairask.certify.bounds.spending import boundaries
+from fairask.certify.bounds.stratified import rate_limits, rates, slopes
+from fairask.metrics import Float, Int
 
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
-
-__all__ = ["Bounds", "Plan", "allocate"]
+__all__ = ["Bounds", "Schedule", "allocate", "estimate_gap"]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Estimate and bounds on the violation, one entry an audit."""
+    """Estimate and bounds on the violation, one entry per audit."""
 
     estimate: Float
     lower: Float
@@ -31,8 +28,8 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is fixed before the first label is drawn.
+class Schedule:
+    """The looks of an audit of one pool.
 
     Attributes
     ----------
@@ -41,7 +38,7 @@ class Plan:
     alpha, delta : float
         Tolerance and error.
     totals : tuple of int
-        Labels in all at each look; the last is the budget.
+        Labels in total at each look; the last is the budget.
     population : bool
         Whether the bounds are for the population that the pool was drawn from.
     """
@@ -91,7 +88,7 @@ class Plan:
         if look == 0:
             weight = np.ones_like(size)
         else:
-            # One success and one failure more than seen: a stratum whose pilot found nothing is not starved.
+            # One success and one failure are added, so a stratum whose pilot found nothing still gets labels.
             share = (ones + 1) / (labels + 2)
             variance = np.zeros_like(size)
             for label in self.conditions:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fairask.certify._betting import betting_upper
-from fairask.certify._clopper_pearson import clopper_pearson_upper
-from fairask.certify._exact import exact_upper
-from fairask.certify._hajek import hajek_upper
-from fairask.certify._newcombe import newcombe_upper
-from fairask.certify._sample import Sample, family_bounds
-from fairask.certify._theorem import printed_bounds, split_bounds
+from fairask.certify.bounds.betting import betting_upper
+from fairask.certify.bounds.clopper_pearson import clopper_pearson_upper
+from fairask.certify.bounds.exact import exact_upper
+from fairask.certify.bounds.hajek import hajek_upper
+from fairask.certify.bounds.newcombe import newcombe_upper
+from fairask.certify.bounds.theorem import printed_bounds, split_bounds
+from fairask.certify.sample import Sample, family_bounds
 
-__all__ = ["METHODS", "Method"]
+__all__ = ["METHODS", "BoundMethod"]
 
 Conditions = tuple[int | None, ...]
 Bound = Callable[[Sample, Conditions, float], tuple[float, float]]
@@ -26,7 +26,7 @@ _ORDER = "The rows are given in the order in which they were drawn."
 
 
 @dataclass(frozen=True)
-class Method:
+class BoundMethod:
     """A way to bound the violation.
 
     Attributes
@@ -85,17 +85,17 @@ def _clopper_pearson(ta: int, na: int, tb: int, nb: int, level: float) -> float:
     return float(clopper_pearson_upper(ta, na, tb, nb, level))
 
 
-METHODS: dict[str, Method] = {
-    "exact": Method(_from_counts(exact_upper), "finite-sample", (_FRESH, _UNIFORM)),
-    "newcombe": Method(_from_counts(_newcombe), "asymptotic", (_FRESH, _UNIFORM)),
-    "clopper-pearson": Method(_from_counts(_clopper_pearson), "finite-sample", (_FRESH, _UNIFORM)),
-    "hajek": Method(
+METHODS: dict[str, BoundMethod] = {
+    "exact": BoundMethod(_from_counts(exact_upper), "finite-sample", (_FRESH, _UNIFORM)),
+    "newcombe": BoundMethod(_from_counts(_newcombe), "asymptotic", (_FRESH, _UNIFORM)),
+    "clopper-pearson": BoundMethod(_from_counts(_clopper_pearson), "finite-sample", (_FRESH, _UNIFORM)),
+    "hajek": BoundMethod(
         _from_sample(hajek_upper), "asymptotic", (_FRESH, _KNOWN_DRAWS), weighted=True, soft=True
     ),
-    "betting": Method(
+    "betting": BoundMethod(
         _from_sample(betting_upper), "finite-sample", (_FRESH, _ORDER), weighted=True, soft=True
     ),
-    "theorem": Method(
+    "theorem": BoundMethod(
         printed_bounds,
         "asymptotic",
         (
@@ -105,5 +105,5 @@ METHODS: dict[str, Method] = {
             "stated probability is not proved for small samples.",
         ),
     ),
-    "theorem-split": Method(split_bounds, "finite-sample", (_FRESH, _IID)),
+    "theorem-split": BoundMethod(split_bounds, "finite-sample", (_FRESH, _IID)),
 }

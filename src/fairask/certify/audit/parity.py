@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairask.certify._api import LABELS_TARGET, labels_needed
-from fairask.certify._certificate import Certificate, verdict_of
-from fairask.certify._methods import METHODS
-from fairask.certify._sample import Sample
-
-Int = NDArray[np.int64]
+from fairask.certify.bounds.methods import METHODS
+from fairask.certify.certificate import Certificate, labels_needed, verdict_of
+from fairask.certify.labelled import LABELS_TARGET
+from fairask.certify.sample import Sample
+from fairask.metrics import Int
 
 __all__ = ["MOST_EXACT", "parity"]
 
@@ -21,21 +19,7 @@ __all__ = ["MOST_EXACT", "parity"]
 MOST_EXACT = 100_000
 
 
-class _Counted(Sample):
-    """A sample by its counts: all that the methods for equal weights read of it."""
-
-    def __init__(self, groups: list[Any], hits: Int, size: Int) -> None:
-        none = np.zeros(0)
-        super().__init__(groups, none.astype(np.int64), None, none, none)
-        object.__setattr__(self, "_table", (hits, size))
-
-    def counts(self, label: int | None) -> tuple[Int, Int]:
-        """Decisions 1 and rows of each group."""
-        table: tuple[Int, Int] = self.__dict__["_table"]
-        return table
-
-
-def parity(groups: list[Any], sizes: Int, target: str, alpha: float, delta: float) -> Certificate:
+def parity(groups: Sequence[object], sizes: Int, target: str, alpha: float, delta: float) -> Certificate:
     """Certificate for ``"dp"`` from the rows of each stratum ``2 * group + decision``.
 
     Examples
@@ -46,7 +30,7 @@ def parity(groups: list[Any], sizes: Int, target: str, alpha: float, delta: floa
     """
     size = sizes[0::2] + sizes[1::2]
     here = np.flatnonzero(size)
-    hits, size, names = sizes[1::2][here], size[here], [str(groups[g]) for g in here]
+    hits, size, names = sizes[1::2][here], size[here], [str(groups[g]) for g in here.tolist()]
     rate = hits / size
     estimate = float(np.ptp(rate))
     name = "exact" if size.max() <= MOST_EXACT else "clopper-pearson"
@@ -56,7 +40,7 @@ def parity(groups: list[Any], sizes: Int, target: str, alpha: float, delta: floa
         about = "the pool given, all of it"
     else:
         method = METHODS[name]
-        lower, upper = method.bounds(_Counted(names, hits, size), (None,), delta)
+        lower, upper = method.bounds(Sample.of_counts(names, hits, size), (None,), delta)
         lower, upper = min(lower, estimate), max(upper, estimate)
         valid, assumptions, about = method.valid, method.assumptions, LABELS_TARGET
     return Certificate(

@@ -1,0 +1,550 @@
+"""The audit: certify a frozen model over an unlabelled pool with the fewest labels."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, Self, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairask.certify.audit.calibrate import worst_error
+from fairask.certify.audit.draws import SKIPPED, AuditDraws
+from fairask.certify.audit.parity import parity
+from fairask.certify.audit.plan import TARGETS, AuditPlan, PlanSettings
+from fairask.certify.audit.strata import Strata
+from fairask.certify.bounds.stratified import rates
+from fairask.certify.certificate import Certificate, labels_needed, verdict_of
+from fairask.certify.sample import binary_labels
+from fairask.checks import check_choice
+from fairask.metrics import Float, Int
+from fairask.pools import Pool
+from fairask.pools.rows import row_set
+
+__all__ = ["Audit", "AuditQuery", "AuditState"]
+
+_FORMAT = 1
+_ASSUMPTIONS = (
+    "The model was fixed before the audit began, and no row of the audited pool trained it.",
+    "The labels told are right, and every row asked for was labelled.",
+    "Rows were drawn by the audit, uniformly within each (group, prediction), and looked at on schedule.",
+)
+_DRAWN = "The classifier is randomised: each decision was drawn once with a fixed seed; those are audited."
+
+
+class AuditState(TypedDict, total=False):
+    """An audit as plain values: what :meth:`Audit.to_dict` returns."""
+
+    format: int
+    settings: dict[str, Any]
+    fingerprint: str
+    trained_on: list[int]
+    rows: list[int]
+    labels: list[int]
+    skipped: list[int]  #: rows that could not be labelled
+    asked: list[list[Any]]  #: the look each draw was made for, and its rows
+    strata: dict[str, Any]  #: with ``whole=True`` only
+    classes: list[Any] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class AuditQuery:
+    """Rows to label before the next look.
+
+    Attributes
+    ----------
+    look : int
+        The look these rows lead to, from 1.
+    indices : ndarray
+        Row numbers in the pool, ascending (nothing in their order hints at a prediction).
+    propensities : ndarray
+        Probability of each row at its draw: the share of its stratum in the look's labels over the rows left
+        in the stratum.
+    """
+
+    look: int
+    indices: Int
+    propensities: Float
+
+
+@dataclasses.dataclass(frozen=True)
+class _Look:
+    """What a complete look found: counts by stratum, and (estimate, lower, upper) by target."""
+
+    number: int
+    size: Float
+    ones: Float
+    labels: Float
+    bounds: dict[str, tuple[float, float, float]]
+
+    def same(self, number: int, *counts: Float) -> bool:
+        """Whether the same look with the same counts was computed."""
+        mine = (self.size, self.ones, self.labels)
+        return number == self.number and all(map(np.array_equal, counts, mine))
+
+
+class Audit:
+    """Ask for labels, tell them, and stop as soon as the model is certified or refuted.
+
+    Predictions are known on the whole pool, so labels are drawn by stratum (group, prediction): first
+    equally, then where they narrow the bound most (Neyman allocation). The bounds are looked at after
+    each batch, on a schedule fixed beforehand, and the error is spent over the looks, so that stopping
+    early costs no validity.
+
+    Parameters
+    ----------
+    pred : array-like
+        The model's predictions on every row of the pool; soft values are a randomised classifier's P(h=1).
+    groups : array-like
+        Protected attribute of every row.
+    plan : AuditPlan, optional
+        What is asked for; or give its fields as keywords: ``metric``, ``alpha``, ``delta``, ``budget``,
+        ``looks``, ``target``, ``random_state``.
+    trained_on : array-like of int, optional
+        Rows that trained the model; they are left out of the audit.
+    pos_label : optional
+        The prediction that counts as 1.
+    classes : sequence of two, optional
+        The labels that are told, the positive one last; default 0 and 1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, groups = rng.integers(0, 2, 5000), rng.integers(0, 2, 5000)
+    >>> pred = np.where(rng.random(5000) < 0.9, y, 1 - y)
+    >>> audit = Audit(pred, groups, budget=600, random_state=1)
+    >>> while not audit.done:
+    ...     query = audit.ask()
+    ...     audit.tell(query.indices, y[query.indices])
+    >>> certificate = audit.certificate()
+    >>> certificate.verdict, certificate.n_labels
+    ('certified', 360)
+    """
+
+    def __init__(
+        self,
+        pred: ArrayLike,
+        groups: ArrayLike,
+        plan: AuditPlan | None = None,
+        *,
+        trained_on: ArrayLike | None = None,
+        pos_label: object = None,
+        classes: Sequence[object] | None = None,
+        **settings: Unpack[PlanSettings],
+    ) -> None:
+        plan = _plan(plan, settings)
+        self._begin(Strata.of_rows(pred, groups, trained_on, pos_label, plan.random_state), plan, classes)
+
+    @classmethod
+    def of_pool(
+        cls,
+        pool: Pool,
+        model: Any,
+        plan: AuditPlan | None = None,
+        *,
+        trained_on: ArrayLike | None = None,
+        classes: Sequence[object] | None = None,
+        **settings: Unpack[PlanSettings],
+    ) -> Self:
+        """Audit a model over a pool that may be larger than memory: see :func:`fairask.pools.open_pool`.
+
+        The model's decisions are counted where the rows are, and only rows that may be asked for are found.
+        The same rows, model and seed ask for the same labels whatever kind of pool holds them. The order
+        differs from that of an audit of given predictions, which shuffles all rows.
+
+        Parameters
+        ----------
+        pool : pool
+            Rows it excludes are left out of the audit.
+        model : fair oracle, or object with ``decide`` or ``predict``
+            Its decision on each row; a randomised one's is drawn once, with the seed.
+        plan, trained_on, classes, **settings
+            As in :class:`Audit`.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairask.pools import MemoryPool
+        >>> rng = np.random.default_rng(0)
+        >>> X, groups = rng.normal(size=(4000, 2)), rng.integers(0, 2, 4000)
+        >>> y = (X[:, 0] + 0.3 * rng.normal(size=4000) > 0).astype(int)
+        >>> model = LogisticRegression().fit(X[:100], y[:100])
+        >>> audit = Audit.of_pool(MemoryPool(X, groups, 2), model, budget=800, trained_on=np.arange(100))
+        >>> while not audit.done:
+        ...     query = audit.ask()
+        ...     audit.tell(query.indices, y[query.indices])
+        >>> audit.certificate().verdict
+        'certified'
+        """
+        plan = _plan(plan, settings)  # checked before the pass over the pool
+        none = np.zeros(0, dtype=np.int64)
+        trained = none if trained_on is None else row_set(trained_on, pool.n_rows)
+        left_out = np.union1d(pool.excluded, trained)
+        strata = Strata.of_pool(pool, model, left_out, plan.budget, plan.random_state)
+        return cls.of_strata(strata, plan, classes)
+
+    @classmethod
+    def of_strata(cls, strata: Strata, plan: AuditPlan, classes: Sequence[object] | None = None) -> Self:
+        """Audit strata that were counted before."""
+        audit = cls.__new__(cls)
+        audit._begin(strata, plan, classes)
+        return audit
+
+    def _begin(self, strata: Strata, plan: AuditPlan, classes: Sequence[object] | None) -> None:
+        if len(strata.groups) < 2:
+            raise ValueError(f"groups must hold at least two groups, got {strata.groups}")
+        if not strata.sizes.sum():
+            raise ValueError("the pool is empty: every row trained the model")
+        self.plan, self.groups = plan, strata.groups
+        self.classes = None if classes is None else list(classes)
+        self.schedule = plan.schedule(int(strata.sizes.sum()))
+        self._draws, self._found = AuditDraws(strata), None
+
+    _found: _Look | None
+
+    @property
+    def pool_size(self) -> int:
+        """Rows of the audited pool; rows that could not be labelled are not among them."""
+        return self._draws.pool_size
+
+    @property
+    def n_labels(self) -> int:
+        """Labels told so far."""
+        return len(self._draws.answers) - self._draws.skipped
+
+    @property
+    def done(self) -> bool:
+        """Whether the audit is decided or its budget spent."""
+        if self.plan.metric == "dp":
+            return True
+        if not self._draws.complete or self._found is None:
+            return False
+        _, lower, upper = self._found.bounds[self.plan.target]
+        last = self._draws.looks == len(self.schedule.totals)
+        return last or verdict_of(lower, upper, self.plan.alpha) != "undecided"
+
+    # -- asking and telling ---------------------------------------------------------------------
+
+    def ask(self) -> AuditQuery:
+        """Return the rows still to be labelled before the next look; the same ones until they are told.
+
+        Examples
+        --------
+        >>> len(Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=40, looks=2).ask().indices)
+        20
+        """
+        if self.done:
+            raise ValueError("the audit is over: read certificate()")
+        self._draw()
+        waiting = sorted(self._draws.waiting.items())
+        rows, chances = (np.array(v) for v in zip(*waiting, strict=True))
+        return AuditQuery(self._draws.looks, rows, chances)
+
+    def _draw(self) -> None:
+        """Draw the rows that are due: for the open look, or for the next one."""
+        self._draws.replace_skipped()
+        while not self._draws.waiting and not self.done:
+            self._draws.open_look(self.schedule)
+            self._look()
+
+    def record(self, look: int, rows: Sequence[int]) -> None:
+        """Take note that these rows were asked for before a look, as :meth:`ask` answered at the time.
+
+        For an audit that is replayed from a log: later corrections of labels do not change what was drawn.
+        """
+        self._draws.record(look, rows)
+        self._look()
+
+    def tell(self, indices: ArrayLike, labels: ArrayLike) -> None:
+        """Record labels of rows that were asked for, all at once or in parts.
+
+        A row nobody asked for, told twice, or a label that is not one of the classes raises and changes
+        nothing.
+
+        Examples
+        --------
+        >>> audit = Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=40, looks=2)
+        >>> audit.tell(audit.ask().indices, [1] * 20)
+        >>> audit.n_labels
+        20
+        """
+        if self.done:
+            raise ValueError("the audit is over: no label is awaited")
+        rows, codes = np.atleast_1d(np.asarray(indices)).tolist(), self._codes(np.atleast_1d(labels))
+        if len(rows) != len(codes):
+            raise ValueError(f"lengths disagree: indices has {len(rows)}, labels has {len(codes)}")
+        self._answer(rows, codes)
+
+    def skip(self, indices: ArrayLike) -> None:
+        """Say that rows cannot be labelled: they leave the pool, and others of their strata take their place.
+
+        The certificate names their number: the rows that are left may differ from them.
+
+        Examples
+        --------
+        >>> audit = Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=40, looks=2)
+        >>> row = audit.ask().indices[0]
+        >>> audit.skip(row)
+        >>> len(audit.ask().indices), row in audit.ask().indices
+        (20, False)
+        """
+        rows = np.atleast_1d(np.asarray(indices)).tolist()
+        self._answer(rows, [SKIPPED] * len(rows))
+
+    def revise(self, index: int, label: object = None) -> None:
+        """Change the label of a row that was told or skipped; without a label the row is awaited again.
+
+        Rows that were drawn stay drawn. The bounds of the last look are computed again.
+
+        Examples
+        --------
+        >>> audit = Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=40, looks=1)
+        >>> rows = audit.ask().indices
+        >>> audit.tell(rows, [1] * 40)
+        >>> audit.revise(rows[0], 0)
+        >>> sum(audit.certificate().negatives)
+        1
+        """
+        codes = None if label is None else self._codes(np.atleast_1d(np.asarray(label)))
+        self._draws.withdraw(int(index))
+        if codes is not None:
+            self._draws.answer([int(index)], codes)
+        self._look()
+
+    def _codes(self, labels: Any) -> list[int]:
+        if self.classes is None:
+            return [int(value) for value in binary_labels(labels)]
+        for value in labels.tolist():
+            if value not in self.classes:
+                raise ValueError(f"label {value!r} is not one of the classes {tuple(self.classes)!r}")
+        return [int(value == self.classes[1]) for value in labels.tolist()]
+
+    def _answer(self, rows: list[int], codes: list[int]) -> None:
+        if any(row not in self._draws.waiting for row in rows):
+            self._draw()
+        self._draws.answer(rows, codes)
+        self._look()
+
+    def _look(self) -> None:
+        """Compute the bounds at the last complete look, unless they are known."""
+        complete = self._draws.complete_looks()
+        if not complete:
+            self._found = None
+            return
+        counts = self._draws.counts(complete)
+        if self._found is not None and self._found.same(complete, *counts):
+            return
+        bounds = {}
+        for target in TARGETS:
+            schedule = dataclasses.replace(self.schedule, population=target == "population")
+            b = schedule.bounds(*counts, complete - 1)
+            bounds[target] = (float(b.estimate[0]), float(b.lower[0]), float(b.upper[0]))
+        self._found = _Look(complete, *counts, bounds)
+
+    # -- answers --------------------------------------------------------------------------------
+
+    def certificate(self, target: str | None = None) -> Certificate:
+        """Return the certificate at the last completed look, for the pool or the population.
+
+        Each of the two holds with probability 1 - delta by itself. Before the first look is complete
+        nothing is known, and the certificate says so.
+
+        Examples
+        --------
+        >>> Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=40).certificate().verdict
+        'undecided'
+        """
+        which = check_choice(self.plan.target if target is None else target, "target", TARGETS)
+        plan = self.plan
+        if plan.metric == "dp":
+            return parity(self.groups, self._draws.strata.sizes, which, plan.alpha, plan.delta)
+        look = self._found or _Look(0, *self._draws.counts(0), {which: (math.nan, 0.0, 1.0)})
+        estimate, lower, upper = look.bounds[which]
+        n, zeros = int(look.labels.sum()), look.labels - look.ones
+        found = {
+            name: rates(look.size, hits, look.labels)[0]
+            for name, label, hits in (("tpr", 1, look.ones), ("fpr", 0, zeros))
+            if label in self.schedule.conditions
+        }
+        more = labels_needed(estimate, lower, upper, plan.alpha, plan.delta, n) if n else None
+        if more and which == "pool":
+            more = min(more, self.pool_size - n)
+        return Certificate(
+            estimate=estimate,
+            lower=lower,
+            upper=upper,
+            verdict=verdict_of(lower, upper, plan.alpha),
+            metric=plan.metric,
+            alpha=plan.alpha,
+            delta=plan.delta,
+            method="stratified",
+            valid="asymptotic",
+            assumptions=self._assumptions(which),
+            target=TARGETS[which].format(size=self.pool_size),
+            n_labels=n,
+            groups=tuple(self.groups),
+            positives=tuple(int(v) for v in look.ones[0].sum(axis=1)),
+            negatives=tuple(int(v) for v in zeros[0].sum(axis=1)),
+            rates={name: tuple(float(v) for v in values) for name, values in found.items()},
+            more_labels=more,
+        )
+
+    def _assumptions(self, target: str) -> tuple[str, ...]:
+        found = [*_ASSUMPTIONS, *([_DRAWN] if self._draws.strata.drawn else [])]
+        if target == "population":
+            found.append("The pool is a random sample of the population.")
+        if left_out := len(self._draws.strata.left_out):
+            found.append(f"{left_out:,} rows that trained the model were left out.")
+        if skipped := self._draws.skipped:
+            found.append(f"{skipped:,} rows could not be labelled and were left out; others replaced them.")
+        return tuple(found)
+
+    def report(self) -> str:
+        """Return the pool's certificate and the population's, as text.
+
+        Examples
+        --------
+        >>> print(Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=40).report().splitlines()[0])
+        Undecided: the difference in true positive rates may lie on either side of 0.1 (95% confidence:
+        between 0 and 1).
+        """
+        return "\n\n".join(str(self.certificate(target)) for target in TARGETS)
+
+    def calibration(self, n_audits: int = 1000, random_state: int = 0) -> float:
+        """Return the error of this very audit, simulated at the worst pools it cannot rule out.
+
+        The bounds are asymptotic; this checks them where they are used. The whole audit (pilot,
+        allocation, looks) is replayed on pools with this one's predictions whose violation is exactly
+        ``alpha``, over the levels of the rates and base rates within two standard errors of those found. The
+        largest share that certifies should be at most ``delta``, up to the simulation's error.
+
+        Examples
+        --------
+        >>> y, groups, pred = [0, 1, 1, 1] * 100, [0, 1] * 200, [0, 1, 1, 0] * 100
+        >>> audit = Audit(pred, groups, budget=100, looks=1)
+        >>> rows = audit.ask().indices
+        >>> audit.tell(rows, [y[row] for row in rows])
+        >>> audit.calibration(n_audits=100) <= 0.1
+        True
+        """
+        if self.plan.metric == "dp":
+            return 0.0
+        if self._found is None:
+            raise ValueError("no look is complete yet: there is nothing to calibrate against")
+        look, rng = self._found, np.random.default_rng(random_state)
+        return worst_error(self.schedule, look.size[0], look.ones[0], look.labels[0], n_audits, rng)
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def to_dict(self, *, whole: bool = False) -> AuditState:
+        """Return the audit as plain values for JSON.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether the strata are in it too. :meth:`from_dict` then needs neither the pool nor the model.
+
+        Examples
+        --------
+        >>> audit = Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=40)
+        >>> audit.to_dict()["settings"]["budget"]
+        40
+        """
+        answers = self._draws.answers
+        told = {row: code for row, code in answers.items() if code != SKIPPED}
+        state: AuditState = {
+            "format": _FORMAT,
+            "settings": self.plan.to_dict(),
+            "fingerprint": self._draws.strata.fingerprint,
+            "trained_on": self._draws.strata.left_out.tolist(),
+            "rows": list(told),
+            "labels": list(told.values()),
+            "skipped": [row for row in answers if row not in told],
+            "asked": [[look, sorted(rows)] for look, rows in self._draws.asked],
+        }
+        if whole:
+            state["strata"] = self._draws.strata.to_dict(self.plan.budget)
+            state["classes"] = self.classes
+        return state
+
+    @classmethod
+    def from_dict(
+        cls,
+        state: AuditState,
+        pred: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        pos_label: object = None,
+    ) -> Self:
+        """Rebuild an audit from its state, and from the same pool unless the state is whole.
+
+        Examples
+        --------
+        >>> pool = [0, 1] * 50, [0] * 50 + [1] * 50
+        >>> audit = Audit(*pool, budget=40, looks=2)
+        >>> audit.tell(audit.ask().indices, [1] * 20)
+        >>> rows = audit.ask().indices.tolist()
+        >>> Audit.from_dict(audit.to_dict(), *pool).ask().indices.tolist() == rows
+        True
+        >>> Audit.from_dict(audit.to_dict(whole=True)).ask().indices.tolist() == rows
+        True
+        """
+        _check_format(state)
+        plan = AuditPlan(**state["settings"])
+        if pred is None or groups is None:
+            strata = Strata.from_dict(state["strata"], state["trained_on"], state["fingerprint"])
+            return cls.of_strata(strata, plan, state["classes"]).resume(state)
+        trained_on = state["trained_on"] or None
+        return cls(pred, groups, plan, trained_on=trained_on, pos_label=pos_label).resume(state)
+
+    def resume(self, state: AuditState) -> Self:
+        """Tell a fresh audit of the same pool, with the same plan, what an earlier one was told.
+
+        Examples
+        --------
+        >>> from fairask.pools import MemoryPool
+        >>> from fairask.rules import LinearRule
+        >>> rows, model = np.arange(40.0)[:, None], LinearRule(np.array([1.0, -9.0]))
+        >>> pool = MemoryPool(rows, np.arange(40) % 2, 2)
+        >>> audit = Audit.of_pool(pool, model, budget=20, looks=2)
+        >>> audit.tell(audit.ask().indices, [1] * 10)
+        >>> state = audit.to_dict()
+        >>> Audit.of_pool(pool, model, **state["settings"]).resume(state).n_labels
+        10
+        """
+        _check_format(state)
+        if self._draws.strata.fingerprint != state["fingerprint"] or self.plan.to_dict() != state["settings"]:
+            raise ValueError(
+                "the pool differs from the one this audit was started on (predictions, groups or order), "
+                "or the settings do"
+            )
+        answers = dict(zip(state["rows"], state["labels"], strict=True))
+        answers |= dict.fromkeys(state.get("skipped", ()), SKIPPED)
+
+        def answer(asked: list[int]) -> bool:
+            rows = [row for row in asked if row in answers]
+            self._answer(rows, [answers.pop(row) for row in rows])
+            return bool(rows)
+
+        for look, rows in state.get("asked", ()):
+            self.record(look, rows)
+            answer(rows)
+        # A state written by 0.1.0 does not say what was asked: draw it again.
+        while answers and not self.done and answer(self.ask().indices.tolist()):
+            pass
+        if answers:
+            raise ValueError(f"state holds labels of {len(answers)} rows that this audit never asked for")
+        return self
+
+
+def _plan(plan: AuditPlan | None, settings: PlanSettings) -> AuditPlan:
+    if plan is not None and settings:
+        raise TypeError(f"plan and {', '.join(settings)} were given: use dataclasses.replace(plan, ...)")
+    return AuditPlan(**settings) if plan is None else plan
+
+
+def _check_format(state: AuditState) -> None:
+    if state.get("format") != _FORMAT:
+        raise ValueError(f"state has format {state.get('format')!r}; this version reads format {_FORMAT}")

@@ -1,0 +1,147 @@
+"""What an audit asked for and what it was told: rows taken from the strata's queues, look by look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from fairask.certify.audit.schedule import Schedule
+from fairask.certify.audit.strata import Strata
+from fairask.metrics import Float, Int
+
+__all__ = ["SKIPPED", "AuditDraws"]
+
+#: Code of a row that cannot be labelled.
+SKIPPED = -1
+
+
+class AuditDraws:
+    """The rows an audit drew, with their labels.
+
+    Attributes
+    ----------
+    asked : list of (int, list of int)
+        Draws in order: the look they were made for, from 1, and the rows.
+    answers : dict
+        Label (0 or 1) of each row told; ``SKIPPED`` for a row that cannot be labelled.
+    waiting : dict
+        Rows without an answer, with their propensities.
+    looks : int
+        Looks opened so far.
+    """
+
+    def __init__(self, strata: Strata) -> None:
+        self.strata = strata
+        self.asked: list[tuple[int, list[int]]] = []
+        self.answers: dict[int, int] = {}
+        self.waiting: dict[int, float] = {}
+        self.looks = 0
+        self._left = np.array([len(queue) for queue in strata.queues], dtype=np.int64)
+        self._taken, self._skipped, self._goal = (np.zeros_like(self._left) for _ in range(3))
+        self._chance = np.zeros(len(self._left))
+
+    @property
+    def skipped(self) -> int:
+        """Rows that could not be labelled."""
+        return int(self._skipped.sum())
+
+    @property
+    def pool_size(self) -> int:
+        """Rows of the pool, without those that could not be labelled."""
+        return int(self.strata.sizes.sum()) - self.skipped
+
+    @property
+    def complete(self) -> bool:
+        """Whether a look is open and all its rows have labels."""
+        return self.looks > 0 and not self.waiting and not self._due().any()
+
+    def _due(self) -> Int:
+        """Rows of each stratum still to be drawn for the open look, in place of skipped ones."""
+        missing = np.maximum(self._goal - (self._taken - self._skipped), 0)
+        return np.asarray(np.minimum(missing, self._left - self._taken))
+
+    def replace_skipped(self) -> None:
+        """Draw rows in place of skipped ones."""
+        if self._due().any():
+            self._take(self._due())
+
+    def open_look(self, schedule: Schedule) -> None:
+        """Draw the rows of the next look."""
+        size, ones, labels = self.counts()
+        goal = schedule.next_counts(size, ones, labels, self.looks)[0].ravel()
+        self._open(goal - labels[0].ravel().astype(np.int64))
+
+    def record(self, look: int, rows: Sequence[int]) -> None:
+        """Take note that these rows were drawn for a look."""
+        counts = np.bincount(self.strata.of(rows), minlength=len(self._taken))
+        queues = zip(self.strata.queues, self._taken, counts, strict=True)
+        if {row for q, t, c in queues for row in q[t : t + c].tolist()} != set(rows):
+            raise ValueError(f"the rows of look {look} were never asked for by this audit")
+        if look > self.looks:
+            self._open(counts)
+        else:
+            self._take(counts)
+
+    def _open(self, counts: Int) -> None:
+        self.looks += 1
+        self._goal = self._taken - self._skipped + counts
+        left = np.maximum(self.strata.sizes - self._taken, 1)
+        self._chance = counts / max(int(counts.sum()), 1) / left
+        self._take(self._due())
+
+    def _take(self, counts: Int) -> None:
+        drawn: list[int] = []
+        for s in np.flatnonzero(counts):
+            rows = self.strata.queues[s][self._taken[s] : self._taken[s] + counts[s]].tolist()
+            self.waiting |= dict.fromkeys(rows, float(self._chance[s]))
+            drawn += rows
+        self._taken += counts
+        self.asked.append((self.looks, drawn))
+
+    def answer(self, rows: Sequence[int], codes: Sequence[int]) -> None:
+        """Record labels of rows that wait for one, or ``SKIPPED``: all of them, or none and an error."""
+        new = dict(zip(rows, codes, strict=True))
+        for row in rows:
+            if row not in self.waiting or len(new) < len(rows):
+                twice = row in self.answers or row in self.waiting
+                raise ValueError(f"row {row} {'was told already' if twice else 'was not asked for'}")
+        for row, code in new.items():
+            del self.waiting[row]
+            self.answers[row] = code
+            if code == SKIPPED:
+                self._skipped[self.strata.of([row])] += 1
+
+    def withdraw(self, row: int) -> None:
+        """Forget what was told of a row; it waits for a label again."""
+        if row not in self.answers:
+            raise ValueError(f"row {row} was not told, so there is nothing to revise")
+        stratum = self.strata.of([row])[0]
+        if self.answers.pop(row) == SKIPPED:
+            self._skipped[stratum] -= 1
+        self.waiting[row] = float(self._chance[stratum])
+
+    def complete_looks(self) -> int:
+        """Looks, from the first, whose rows all have labels."""
+        waiting = [look for look, rows in self.asked if any(row in self.waiting for row in rows)]
+        return min([self.looks - bool(self._due().any()), *(look - 1 for look in waiting)])
+
+    def counts(self, looks: int | None = None) -> tuple[Float, Float, Float]:
+        """Rows, labels 1 and labels of each stratum, as arrays of shape (1, groups, 2).
+
+        With ``looks``, from labels of the first looks only.
+        """
+        asked: Iterable[int] = (row for look, rows in self.asked if look <= (looks or 0) for row in rows)
+        told = {row: self.answers.get(row, SKIPPED) for row in (self.answers if looks is None else asked)}
+        told = {row: code for row, code in told.items() if code != SKIPPED}
+        stratum, k = self.strata.of(list(told)), len(self._taken)
+        weights = np.array(list(told.values()), dtype=np.float64)
+        size, ones, labels = (
+            np.asarray(v, dtype=np.float64).reshape(1, -1, 2)
+            for v in (
+                self.strata.sizes - self._skipped,
+                np.bincount(stratum, weights=weights, minlength=k),
+                np.bincount(stratum, minlength=k),
+            )
+        )
+        return size, ones, labels
