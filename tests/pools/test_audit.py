@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,13 @@ from fairask.certify import Audit, certify
 from fairask.certify.audit.parity import parity
 from fairask.pools import MemoryPool
 from fairask.pools.rows import uniforms
-from fairask.rules import ConstantRule, LinearRule
+from fairask.rules import ConstantRule, LinearRule, RuleMixture
 from tests.pools.test_same_draws import campaign
 
 RULE = LinearRule(np.array([1.0, -0.5, 0.2, 0.0, 0.0, 0.1]))
-MIXTURE = SimpleNamespace(
-    members_=[RULE, LinearRule(np.array([0.2, 1.0, 0.0, 0.0, 0.0, 0.0])), ConstantRule(False)],
-    weights_=np.array([0.6, 0.4, 0.0]),
-)
+MIXTURE = RuleMixture()
+MIXTURE.members_ = [RULE, LinearRule(np.array([0.2, 1.0, 0.0, 0.0, 0.0, 0.0])), ConstantRule(False)]
+MIXTURE.weights_ = np.array([0.6, 0.4, 0.0])
 
 
 def play(audit: Any, y: Any) -> list[list[int]]:
