@@ -37,7 +37,7 @@ def test_a_study_made_by_0_1_0_opens_and_goes_on(name: str, tmp_path: Path) -> N
     shutil.copytree(OLD / name, tmp_path / "study")
     with Study.open(tmp_path / "study") as study:
         assert study.learner().labelled_indices_.tolist() == old["labelled"]
-        assert sorted(study.pending("bob")) == sorted(old["pending"])
+        assert sorted(study.store.pending("bob")) == sorted(old["pending"])
         assert study.status()["labels"] == old["status"]["labels"]
         study.tell(old["pending"], ["good"] * len(old["pending"]), who="bob")
         assert study.status()["labels"] == old["status"]["labels"] + len(old["pending"])

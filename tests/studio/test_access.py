@@ -9,7 +9,7 @@ from fairask.studio import create_app
 from fairask.studio._security import LARGEST_BODY
 from fairask.studio.server import check_host
 from fairask.study import Study, StudyError
-from fairask.study.attempts import Attempts
+from fairask.study.store import Attempts
 from tests.studio.conftest import bearer, signed
 
 OWNERS_ONLY = ["/api/status", "/api/events", "/api/rows", "/api/rows/0", "/api/model", "/api/settings",
@@ -88,9 +88,9 @@ def test_signing_in_too_often_must_wait(visitor: TestClient, study: Study) -> No
 
 
 def test_attempts_are_forgotten_in_time_and_counted_by_place(study: Study) -> None:
-    attempts = Attempts(study._db, most=1, seconds=0.0)
+    attempts = Attempts(study.store.database, most=1, seconds=0.0)
     assert [attempts.begin("a")[1] for _ in range(3)] == [0.0] * 3
-    patient = Attempts(study._db, most=1, seconds=60.0)
+    patient = Attempts(study.store.database, most=1, seconds=60.0)
     first, wait = patient.begin("2001:db8::1")
     assert wait == 0.0
     assert 0 < patient.begin("2001:db8::2")[1] <= 60.0  # the same network
@@ -136,7 +136,7 @@ def test_others_are_let_in_only_with_an_owner(study: Study) -> None:
 
 
 def test_hostile_words_are_escaped_in_the_page(client: TestClient, study: Study) -> None:
-    study.reword("<script>alert(1)</script>")
+    study.change(question="<script>alert(1)</script>")
     for view in ("label", "overview", "settings"):
         page = client.get(f"/{view}").text
         assert "<script>alert(1)" not in page

@@ -358,7 +358,7 @@ def test_screenshots_for_the_documentation(
             page.wait_for_timeout(300)
         shoot(page, "label")
         robot.paused = False
-        while study.answered() < 175:
+        while study.state().answered < 175:
             page.wait_for_timeout(100)
         robot.paused = True
         for view, scheme in [

@@ -31,7 +31,8 @@ def test_the_same_rows_come_back_until_they_are_answered(client: TestClient) -> 
 
 
 def test_a_card_shows_the_fields_and_hides_the_protected_attribute(client: TestClient, study: Study) -> None:
-    study.reword("Paid?", {"income": {"title": "Income", "unit": "k"}, "job": {"values": {"none": "no job"}}})
+    columns = {"income": {"title": "Income", "unit": "k"}, "job": {"values": {"none": "no job"}}}
+    study.change(question="Paid?", columns=columns)
     (card,) = cards(client, 1)
     fields = {field["name"]: field for field in card["fields"]}
     assert set(fields) == {"income", "debt", "job"}

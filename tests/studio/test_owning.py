@@ -71,7 +71,7 @@ def test_disagreements_are_found(make: Callable[..., Study]) -> None:
 def test_the_model_is_described_in_the_studys_words(
     client: TestClient, study: Study, labelled: Study
 ) -> None:
-    labelled.reword(columns={"income": {"title": "Income"}, "job": {"values": {"smith": "a smith"}}})
+    labelled.change(columns={"income": {"title": "Income"}, "job": {"values": {"smith": "a smith"}}})
     model = client.get("/api/model").json()
     assert set(model["features"]) == {"Income", "debt", "job: none", "job: a smith"}
     assert sum(member["probability"] for member in model["members"]) == pytest.approx(1)
@@ -157,4 +157,4 @@ def test_people_are_let_in_and_out(client: TestClient, study: Study) -> None:
     assert study.people.by_token(made["token"]) is not None
     # From now on everybody signs in, the local owner too.
     assert client.get("/api/people").status_code == 401
-    assert json.dumps(made["token"]) not in str(study.events())
+    assert json.dumps(made["token"]) not in str(study.store.events())

@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from fairask.study import Study
-from fairask.study.training import Training
+from fairask.study.store import Training
 from tests.studio.conftest import new_database
 from tests.studio.test_serving import until
 
@@ -75,20 +75,20 @@ def test_guesses_and_the_trainers_end_are_known_to_both(make: Make, target: str)
     with two_processes(target) as (port, server):
         statuses = Counter(send(port, "POST", "/api/session", {"token": "guess"})[0] for _ in range(40))
         assert statuses == {401: 8, 429: 32}
-        until(lambda: study.waiting().free)  # the trainer draws
+        until(lambda: study.store.waiting().free)  # the trainer draws
         assert send(port, "GET", "/api/status", token=token)[1]["error"] is None
         (trainer,) = [c for c in server.children() if "_trainer_process" in " ".join(c.cmdline())]
         os.kill(trainer.pid, signal.SIGKILL)
-        until(lambda: study.training().error)
+        until(lambda: study.store.training().error)
         said = {str(send(port, "GET", "/api/status", token=token)[1]["error"]) for _ in range(20)}
         assert said == {"the training process ended with code -9; start the studio again"}
 
 
 def test_what_the_trainer_says_is_read_by_every_process(make: Make, target: str) -> None:
     study = make(target)
-    assert study.training() == Training()
+    assert study.store.training() == Training()
     with Study.open(target) as other:
-        study.say_training(Training("training"))
-        assert other.training() == Training("training")
-        other.say_training(Training(None, "x" * 5000))
-        assert study.training() == Training(None, "x" * 2000)
+        study.store.set_training(Training("training"))
+        assert other.store.training() == Training("training")
+        other.store.set_training(Training(None, "x" * 5000))
+        assert study.store.training() == Training(None, "x" * 2000)

@@ -31,7 +31,7 @@ def test_the_trainers_process_draws_fits_and_ends(make: Callable[..., Study]) ->
     trainer = TrainerProcess(study.target)
     trainer.start()
     try:
-        until(lambda: study.waiting().free)
+        until(lambda: study.store.waiting().free)
         while study.status()["labels"] < 20:
             rows = study.lease("ada", 5)
             study.tell(rows, ["good" if row % 2 else "bad" for row in rows], "ada")

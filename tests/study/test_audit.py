@@ -27,11 +27,11 @@ def test_an_audit_holds_the_model_still_and_draws_uniformly_within_groups(make: 
     study.start_audit(24)
     rows = label(study, 24)
     assert study.ask(1) == []
-    assert not study.due()
+    assert not study.state().fit_is_due()
     with pytest.raises(StudyError, match="an audit is under way"):
         study.refit(force=True)
     entries = [entry for entry in study.state().log.entries if entry.index in rows]
-    codes = study.group_codes
+    codes = study.rows.codes
     before = [entry.index for entry in study.state().log.entries[:20]]
     left = np.bincount(codes, minlength=2) - np.bincount(codes[before], minlength=2)
     density = 0.5 / left  # of a row of each group when the batch was proposed

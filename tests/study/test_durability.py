@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from fairask.study import Study
 from fairask.study._estimate import model_digest
-from fairask.study._schema import tasks
+from fairask.study.store._schema import tasks
 from tests.study.conftest import people_table
 
 Make = Callable[..., Study]
@@ -68,7 +68,7 @@ def _unreported(study: Study, acts: list[tuple[int, str, int, str, str]]) -> lis
     for _, _, row, who, _ in acts:
         said[who, row] = said.get((who, row), 0) + 1
     found: dict[tuple[str, int], int] = {}
-    for event in study.events():
+    for event in study.store.events():
         if event.kind in ("labelled", "corrected", "withdrawn"):
             key = (event.who, event.data["row"])
             found[key] = found.get(key, 0) + 1
@@ -81,7 +81,7 @@ def _check_log(study: Study) -> None:
     """No row drawn or answered twice; the queue is what the events say; every model can be made again."""
     drawn: list[int] = []
     open_answers: set[tuple[str, int]] = set()
-    for event in study.events():
+    for event in study.store.events():
         if event.kind == "proposed":
             drawn += event.data["rows"]
         elif event.kind == "labelled":
@@ -92,7 +92,7 @@ def _check_log(study: Study) -> None:
             open_answers.remove((event.who, event.data["row"]))
     assert len(drawn) == len(set(drawn))
     state = study.state()
-    with study._db.read() as connection:
+    with study.store.database.read() as connection:
         queue = {(t.row, t.who): t.answer for t in connection.execute(select(tasks)) if t.answer is not None}
     assert queue == {(row, who): a.code for row, given in state.answers.items() for who, a in given.items()}
     assert sorted({row for row, _ in queue}) == sorted(row for row, given in state.answers.items() if given)

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import select
 
 from fairask.study import Study
-from fairask.study._schema import tasks
+from fairask.study.store._schema import tasks
 from tests.study.conftest import people_table, truth
 from tests.study.slow import Slow  # also makes slow:// known here
 
@@ -50,9 +50,9 @@ def stopped(words: list[str], reads: int, cwd: Path) -> subprocess.CompletedProc
 
 
 def everything(target: Path) -> Any:
-    with Study.open(target) as study, study._db.read() as connection:
+    with Study.open(target) as study, study.store.database.read() as connection:
         queue = sorted((t.row, t.slot, t.who, t.answer) for t in connection.execute(select(tasks)))
-        return study.events(), queue
+        return study.store.events(), queue
 
 
 def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> No
         study.refit()
         # Rows that are drawn and free: the stopped ask holds them for a moment, and must give them back.
         study.ask(4, "ada")
-        study.release("ada")
+        study.store.release("ada")
         expected = study.learner().ask(6).indices.tolist()
     before = everything(tmp_path / "s")
     # Looking at the files comes first, with two reads of each; then the pass that counts.

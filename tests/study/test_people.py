@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, text
 
 from fairask.study import Study, StudyError
-from fairask.study._schema import people, sessions
+from fairask.study.store._schema import people, sessions
 
 Make = Callable[..., Study]
 
@@ -17,7 +17,7 @@ def test_a_token_signs_in_its_person_and_is_not_stored(make: Make, target: str) 
     study = make(target)
     token = study.people.add("ada", "owner")
     cookie = study.people.sign_in("ada")
-    with study._db.read() as connection:
+    with study.store.database.read() as connection:
         stored = str(connection.execute(select(people)).all()) + str(
             connection.execute(select(sessions)).all()
         )
@@ -49,7 +49,7 @@ def test_a_session_ends_by_signing_out_by_time_and_by_removal(make: Make) -> Non
     assert study.people.session(first) is None
     study.people.remove("bob")
     assert study.people.session(third) is None
-    with study._db.write() as connection:
+    with study.store.database.write() as connection:
         connection.execute(text("UPDATE sessions SET until = 0"))
     assert study.people.session(second) is None
 

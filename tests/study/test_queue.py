@@ -48,7 +48,7 @@ def test_rows_given_back_are_free_again(make: Make) -> None:
     study = make()
     study.draw(3)
     rows = study.lease("ada", 3)
-    study.release("ada")
+    study.store.release("ada")
     assert study.lease("bob", 3) == rows
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from fairask.cli.study import study_commands
 from fairask.study import Study
-from fairask.study._schema import tasks
+from fairask.study.store._schema import tasks
 
 Make = Callable[..., Study]
 
@@ -37,7 +37,7 @@ def lived_in(make: Make, target: str) -> Study:
 
 def queue(study: Study) -> list[dict[str, Any]]:
     """Every slot, in an order and with a numbering of slots that say nothing."""
-    with study._db.read() as connection:
+    with study.store.database.read() as connection:
         found = [dict(row._mapping) for row in connection.execute(select(tasks))]
     for slot in found:
         del slot["slot"]
@@ -45,7 +45,7 @@ def queue(study: Study) -> list[dict[str, Any]]:
 
 
 def damage(study: Study, *statements: str) -> None:
-    with study._db.write() as connection:
+    with study.store.database.write() as connection:
         for statement in statements:
             connection.execute(text(statement))
 
@@ -53,7 +53,7 @@ def damage(study: Study, *statements: str) -> None:
 def test_a_sound_queue_is_left_alone(make: Make, target: str) -> None:
     study = lived_in(make, target)
     before = queue(study)
-    found = study.repair()
+    found = study.store.repair()
     assert found.sound
     assert found.leases == sum(s["until"] is not None and s["answer"] is None for s in before)
     assert queue(study) == before
@@ -74,11 +74,11 @@ def test_what_was_damaged_is_rebuilt(make: Make, target: str, statement: str, ki
     before = queue(study)
     damage(study, statement)
     assert queue(study) != before
-    looked = study.repair(change=False)
+    looked = study.store.repair(change=False)
     assert queue(study) != before
-    assert getattr(study.repair(), kind) == getattr(looked, kind) > 0
+    assert getattr(study.store.repair(), kind) == getattr(looked, kind) > 0
     assert queue(study) == before
-    assert study.repair().sound
+    assert study.store.repair().sound
 
 
 def test_a_table_that_is_gone_comes_back_without_its_leases(make: Make, target: str) -> None:
@@ -86,15 +86,15 @@ def test_a_table_that_is_gone_comes_back_without_its_leases(make: Make, target: 
     answers = [s for s in queue(study) if s["answer"] is not None]
     open_slots = len(queue(study)) - len(answers)
     damage(study, "DROP TABLE tasks")
-    assert not study.repair(change=False).sound
+    assert not study.store.repair(change=False).sound
     with Study.open(target) as opened:
-        found = opened.repair()
+        found = opened.store.repair()
         assert (found.missing, found.leases) == (20, 0)
         assert [s for s in queue(opened) if s["answer"] is not None] == answers
-        assert opened.waiting().free == open_slots
+        assert opened.store.waiting().free == open_slots
         rows = opened.lease("dan", 1)
         opened.tell(rows, ["good"], "dan")
-        assert opened.repair().sound
+        assert opened.store.repair().sound
 
 
 def test_a_lease_does_not_come_back_to_who_has_answered_or_is_late(make: Make) -> None:
@@ -105,8 +105,8 @@ def test_a_lease_does_not_come_back_to_who_has_answered_or_is_late(make: Make) -
         f"UPDATE tasks SET until = {time.time() - 1} WHERE row = {late}",
         "DELETE FROM tasks WHERE row > 150",
     )
-    study.repair()
-    assert study.pending("ada") == ([kept] if kept <= 150 else [])
+    study.store.repair()
+    assert study.store.pending("ada") == ([kept] if kept <= 150 else [])
 
 
 def test_the_command_looks_and_repairs(make: Make, tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
 from fairask.study import Study, StudyError
-from fairask.study._schema import metadata
-from fairask.study.database import Database
+from fairask.study.store._database import Database
+from fairask.study.store._schema import metadata
 
 Make = Callable[..., Study]
 
 
 def test_the_migrations_make_the_tables_that_are_declared(make: Make, target: str) -> None:
     study = make(target)
-    with study._db.read() as connection:
+    with study.store.database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
@@ -27,7 +27,7 @@ def test_a_study_of_an_older_version_is_migrated(make: Make, target: str) -> Non
     study = make(target)
     rows = study.ask(5)
     study.tell(rows, ["good"] * 5)
-    with study._db.write() as connection:  # back to the first revision, which had no people
+    with study.store.database.write() as connection:  # back to the first revision, which had no people
         connection.execute(text("DROP TABLE people"))
         connection.execute(text("DROP TABLE sessions"))
         connection.execute(text("DROP TABLE attempts"))
@@ -40,7 +40,7 @@ def test_a_study_of_an_older_version_is_migrated(make: Make, target: str) -> Non
 
 def test_a_study_of_a_newer_version_is_refused_untouched(make: Make, target: str) -> None:
     study = make(target)
-    with study._db.write() as connection:
+    with study.store.database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StudyError, match=r"schema 9999; this fairask knows up to 0003.*newer version"):
         Study.open(target)

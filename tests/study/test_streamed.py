@@ -141,9 +141,9 @@ def test_only_drawing_needs_the_pool(local: Path, tmp_path: Path) -> None:
         assert [path.name for path in export(study, tmp_path / "out")][-1] == "model.skops"
         with pytest.raises(StudyError, match=r"no file or folder .*people.*--pool"):
             study.ask(who="bob")
-        assert study.events()[-1].kind == "fitted"
-        study.relocate("ada")
-        assert study.events()[-1].kind == "fitted", "it is where it was"
+        assert study.store.events()[-1].kind == "fitted"
+    with Study.open(tmp_path / "s", moved_by="ada") as study:
+        assert study.store.events()[-1].kind == "fitted", "it is where it was"
 
 
 def test_a_streamed_study_draws_what_a_learner_on_the_pool_draws(local: Path, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_streamed_study_draws_what_a_learner_on_the_pool_draws(local: Path, tm
     with Study.create(tmp_path / "s", refer(local), **SETTINGS) as study:
         label(study, 3)
         pool = open_pool(local, "sex", ["income", "debt", "owner", "job"])
-        assert pool.encoder.parts == study._rows.pool.encoder.parts  # type: ignore[attr-defined]
+        assert pool.encoder.parts == study.rows.pool.encoder.parts  # type: ignore[attr-defined]
         learner = FairActiveLearner(pool, classes=("bad", "good"), blind=True, batch_size=20, random_state=3)
         for _ in range(3):
             query = learner.ask()
@@ -182,8 +182,8 @@ def test_the_exported_model_predicts_rows_as_the_study_does(local: Path, tmp_pat
         assert model.columns_ == [column.name for column in columns]
         # Rows without missing text: scikit-learn warns of those, and gives them no level, as the pool does.
         matrix = raw_matrix(people(), columns)
-        encoded = study.encoder.transform(matrix)
-        np.testing.assert_allclose(encoded, study._rows.pool.take(np.arange(ROWS)), atol=1e-5)  # type: ignore[attr-defined]
+        encoded = study.rows.encoder.transform(matrix)
+        np.testing.assert_allclose(encoded, study.rows.pool.take(np.arange(ROWS)), atol=1e-5)  # type: ignore[attr-defined]
         who = {"sensitive_features": people()["sex"].to_pylist()}
         ours = study.learner().current_model().predict_proba(encoded, **who)[:, 1]
         np.testing.assert_allclose(model.predict_proba(matrix, **who)[:, 1], ours)
@@ -201,7 +201,7 @@ def test_a_pool_that_moved_is_found_again_and_the_place_is_remembered(
     fairask("ask", "s", "--pool", "memory://bucket/new", "-n", "5")
     assert "5 rows" in fairask("ask", "s", "-n", "5").output
     with Study.open("s") as study:
-        moves = [event.data for event in study.events() if event.kind == "relocated"]
+        moves = [event.data for event in study.store.events() if event.kind == "relocated"]
         assert moves == [{"uri": "memory://bucket/new"}]
 
 
@@ -222,12 +222,12 @@ def test_a_pool_that_changed_is_refused(
     write("/bucket/people", store=memory)
     with Study.create(tmp_path / "s", refer("memory://bucket/people"), **SETTINGS) as study:
         label(study, 1)
-        before = study.events()
+        before = study.store.events()
     write("/bucket/people", change(people()), store=memory)
     with Study.open(tmp_path / "s") as study:
         with pytest.raises(StudyError, match=f"is not the one this study was made with: .*{message}"):
             study.ask(who="bob")
-        assert study.events() == before
+        assert study.store.events() == before
     with pytest.raises(StudyError, match="is not the one"):
         Study.open(tmp_path / "s", pool="memory://bucket/people")
 

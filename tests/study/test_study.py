@@ -120,7 +120,7 @@ def test_wrong_labels_are_refused_whole(make: Make, rows: list[int], labels: lis
     with pytest.raises(NotYoursError, match="never asked for"):
         study.tell([*good, never], ["bad", "bad"])
     assert study.state().last == before
-    assert study.pending("owner") == good
+    assert study.store.pending("owner") == good
 
 
 def test_a_skipped_row_leaves_the_weights_and_gives_its_label_back_to_the_budget(make: Make) -> None:
@@ -141,7 +141,7 @@ def test_an_answer_can_be_withdrawn_and_given_again(make: Make, target: str) -> 
     study.tell([row], ["bad"], "ada")
     study.withdraw(row, "ada")
     assert study.status()["labels"] == 0
-    assert study.pending("ada") == [row]
+    assert study.store.pending("ada") == [row]
     study.skip([row], "ada")
     study.withdraw(row, "ada")
     study.tell([row], ["good"], "ada")
@@ -153,7 +153,7 @@ def test_an_answer_can_be_withdrawn_and_given_again(make: Make, target: str) -> 
 def test_the_log_cannot_be_rewritten(make: Make, target: str) -> None:
     study = make(target)
     for statement in ("UPDATE events SET who = 'eve'", "DELETE FROM events"):
-        with pytest.raises(DatabaseError, match="append-only"), study._db.write() as connection:
+        with pytest.raises(DatabaseError, match="append-only"), study.store.database.write() as connection:
             connection.execute(text(statement))
 
 
@@ -202,12 +202,12 @@ def test_no_study_no_opening(tmp_path: Path) -> None:
 
 def test_words_may_change_while_people_label(make: Make, target: str) -> None:
     study = make(target)
-    study.reword("Paid back?", {"income": {"title": "Income", "unit": "k"}})
+    study.change(question="Paid back?", columns={"income": {"title": "Income", "unit": "k"}})
     with Study.open(target) as again:
         assert again.config.question == "Paid back?"
         assert next(c for c in again.config.columns if c.name == "income").unit == "k"
     with pytest.raises(StudyError, match="did you mean 'income'"):
-        study.reword(columns={"incom": {"title": "x"}})
+        study.change(columns={"incom": {"title": "x"}})
 
 
 def test_a_rule_ends_a_study_before_its_budget_and_can_be_taken_back(make: Make, tmp_path: Path) -> None:
@@ -220,10 +220,10 @@ def test_a_rule_ends_a_study_before_its_budget_and_can_be_taken_back(make: Make,
     assert study.status()["stop_reason"] == reason
     assert study.ask(10) == []
     with pytest.raises(StudyError, match="did you mean 'plateau'"):
-        study.stop_by("platou")
+        study.change(stop="platou")
     with pytest.raises(StudyError, match="by its budget or by plateau"):
-        study.stop_by("certified")
-    study.stop_by("", "ada")
+        study.change(stop="certified")
+    study.change(stop="", who="ada")
     assert len(study.ask(10)) == 10
 
 

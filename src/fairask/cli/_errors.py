@@ -7,6 +7,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from fairask.errors import UserError
+
 __all__ = ["FAILED", "INTERRUPTED", "WRONG_USE", "WrongUse", "guarded"]
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
@@ -75,10 +77,12 @@ def _code(error: BaseException) -> int:
     given = getattr(error, "exit_code", None)
     if isinstance(given, int):
         return given
-    return WRONG_USE if hasattr(error, "todo") else FAILED
+    return WRONG_USE if isinstance(error, UserError) or hasattr(error, "todo") else FAILED
 
 
 def _words(error: BaseException) -> tuple[str, str]:
+    if isinstance(error, UserError):
+        return _one_line(error.what), _one_line(error.remedy)
     if hasattr(error, "todo") and hasattr(error, "what"):
         return _one_line(error.what), _one_line(error.todo)
     if hasattr(error, "format_message"):

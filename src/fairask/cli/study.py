@@ -170,10 +170,11 @@ def ask(
     from fairask.study import Study
     from fairask.study.files import write_rows
 
-    with passes(quiet=as_json) as progress, Study.open(study, pool=pool, progress=progress) as opened:
-        rows = opened.pending(_me(who)) if pending else opened.ask(n, _me(who))
-        if pool is not None:
-            opened.relocate(_me(who))
+    with (
+        passes(quiet=as_json) as progress,
+        Study.open(study, pool=pool, moved_by=_me(who), progress=progress) as opened,
+    ):
+        rows = opened.store.pending(_me(who)) if pending else opened.ask(n, _me(who))
         path = out or Path(f"batch-{opened.state().batches}.csv")
         if rows:
             write_rows(path, [(row, opened.row(row)) for row in rows], opened.config)
@@ -200,7 +201,7 @@ def stop(
 ) -> None:
     """Change the rule that ends a study before its budget is spent."""
     with _opened(study) as opened:
-        opened.stop_by("" if rule == "none" else rule, _me(who))
+        opened.change(stop="" if rule == "none" else rule, who=_me(who))
         reason = opened.state().stop_reason
     typer.echo(f"The study stops now: {reason}" if reason else "The study goes on")
 
@@ -314,7 +315,7 @@ def repair(
 ) -> None:
     """Rebuild the queue of drawn rows from the event log, after somebody or a disk damaged it."""
     with _opened(study) as opened:
-        found = opened.repair(change=not check)
+        found = opened.store.repair(change=not check)
     data = {**asdict(found), "sound": found.sound, "changed": not (check or found.sound)}
     wrong = (
         f"{found.missing} places missing, {found.foreign} of rows never drawn, {found.wrong} with other "

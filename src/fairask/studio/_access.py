@@ -9,8 +9,8 @@ from fastapi import Depends, HTTPException, Request, Response, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
 from fairask.study import Study
-from fairask.study.attempts import Attempts
-from fairask.study.people import SESSION_SECONDS, Person
+from fairask.study.store import Person
+from fairask.study.store.people import SESSION_SECONDS
 
 __all__ = ["COOKIE", "Access", "Me", "Owner", "access_of"]
 
@@ -28,7 +28,6 @@ class Access:
 
     def __init__(self, study: Study, local_name: str | None) -> None:
         self.study, self.local_name = study, local_name
-        self.attempts = Attempts(study._db)
 
     @property
     def open(self) -> bool:

@@ -58,14 +58,15 @@ def me(request: Request, me: Me) -> Document:
 def sign_in(request: Request, response: Response, given: SignIn) -> Document:
     """Begin a session in this browser with a token."""
     access = access_of(request)
+    attempts = access.study.store.attempts
     address = request.client.host if request.client else "?"
-    attempt, wait = access.attempts.begin(address)
+    attempt, wait = attempts.begin(address)
     if wait > 0:
         raise HTTPException(429, "too many attempts; wait a minute", {"Retry-After": str(int(wait) + 1)})
     person = access.study.people.by_token(given.token)
     if person is None:
         raise HTTPException(401, "this token is unknown", {"WWW-Authenticate": "Bearer"})
-    access.attempts.forgive(attempt)
+    attempts.forgive(attempt)
     access.remember(request, response, person.name)
     return {"name": person.name, "role": person.role}
 

@@ -26,7 +26,7 @@ def certificate(request: Request, me: Owner) -> Document:
     """The last certificate, and the audit under way."""
     study = study_of(request)
     sample = study.audit_sample()
-    with study._lock:
+    with study.lock:
         state = study.state()
         return {
             "available": available(),

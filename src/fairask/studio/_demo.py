@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ __all__ = ["demo_study"]
 
 _YES_NO = {"A201": "yes", "A202": "no"}
 #: Title, unit and words for codes, the most telling columns first.
-WORDS: Mapping[str, Mapping[str, Any]] = {
+WORDS: dict[str, dict[str, Any]] = {
     "amount": {"title": "Amount of the loan", "unit": "DM"},
     "duration": {"title": "To be repaid within", "unit": "months"},
     "purpose": {

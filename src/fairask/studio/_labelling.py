@@ -19,8 +19,8 @@ from fairask.studio._models import (
 )
 from fairask.study import Study
 from fairask.study.config import ColumnInfo
+from fairask.study.events import SKIP
 from fairask.study.files import shown_columns
-from fairask.study.state import SKIP
 
 __all__ = ["RowNumber", "card", "router"]
 
@@ -57,8 +57,8 @@ def card(study: Study, row: int) -> Card:
 
 
 def _progress(study: Study, who: str) -> Progress:
-    people = study.people_now()
-    with study._lock:
+    people = study.store.waiting(max_age=1.0).people
+    with study.lock:
         state = study.state()
         labels = state.answered - state.skipped
         mine = state.by.get(who, 0)
@@ -78,7 +78,8 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     study = study_of(request)
     rows = study.lease(me.name, wanted.count)
     progress = _progress(study, me.name)
-    coming = not rows and study.undrawn() > 0
+    with study.lock:
+        coming = not rows and study.state().undrawn > 0
     return Next(cards=[card(study, row) for row in rows], progress=progress, training=coming)
 
 
@@ -103,13 +104,13 @@ def answer(request: Request, given: Answer, me: Me) -> Progress:
 def my_answers(request: Request, me: Me) -> list[Given]:
     """My last five answers, newest first."""
     study = study_of(request)
-    with study._lock:
+    with study.lock:
         recent = list(study.state().recent.get(me.name, {}))[-5:]
     return [_given(study, row, me.name) for row in reversed(recent)]
 
 
 def _given(study: Study, row: int, who: str) -> Given:
-    with study._lock:
+    with study.lock:
         found = study.state().answers.get(row, {}).get(who)
     if found is None:
         raise HTTPException(404, f"you have not answered row {row}")

@@ -37,8 +37,8 @@ _Text = Annotated[str | None, Query(max_length=200)]
 def status(request: Request, response: Response, me: Owner) -> Document:
     """The study in numbers; an ETag says whether anything has changed."""
     study = study_of(request)
-    waiting, trainer = study.waiting(), request.app.state.trainer
-    said = study.training()
+    waiting, trainer = study.store.waiting(), request.app.state.trainer
+    said = study.store.training()
     busy, error = said.busy, said.error or getattr(trainer, "error", None)
     tag = f'"{study.state().last}-{waiting.people}-{zlib.crc32(repr((busy, error)).encode())}"'
     if request.headers.get("if-none-match") == tag:
@@ -54,7 +54,7 @@ def events(
     """The newest events, newest first, in words' raw material."""
     study = study_of(request)
     last = study.state().last
-    found = [e for e in study.events(max(last - limit, 0)) if e.kind != "created"]
+    found = [e for e in study.store.events(max(last - limit, 0)) if e.kind != "created"]
     return [{"id": e.id, "at": e.at, "who": e.who, "kind": e.kind, **_gist(e.data)} for e in reversed(found)]
 
 
@@ -130,7 +130,7 @@ def _feature_names(study: Study) -> list[str]:
     """The encoder's features in the study's own words."""
     columns = feature_columns(study.config)
     pretty = []
-    for name in study.encoder.get_feature_names_out():
+    for name in study.rows.encoder.get_feature_names_out():
         _, _, rest = str(name).partition("__")
         number, _, level = rest.removeprefix("missingindicator_").lstrip("x").partition("_")
         column = columns[int(number)]
@@ -154,7 +154,7 @@ def settings(request: Request, words: Settings, me: Owner) -> Document:
     """Change the question or the column dictionary."""
     study = study_of(request)
     columns = {name: word.model_dump() for name, word in words.columns.items()}
-    study.reword(words.question, columns, me.name)
+    study.change(question=words.question, columns=columns, who=me.name)
     return {"question": study.config.question}
 
 

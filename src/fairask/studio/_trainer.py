@@ -12,11 +12,14 @@ from collections.abc import Callable
 from sqlalchemy.exc import OperationalError
 
 from fairask.study import Study
-from fairask.study.training import Training
+from fairask.study.events import now
+from fairask.study.store import Training
 
 __all__ = ["Trainer"]
 
 _LOG = logging.getLogger("fairask.studio")
+#: How long after an answer a person counts as labelling.
+_ACTIVE_SECONDS = 30.0
 
 
 class Trainer:
@@ -51,18 +54,21 @@ class Trainer:
 
     def step(self) -> bool:
         """Do what is due; return whether anything was."""
-        answered = self.study.answered()
+        waiting = self.study.store.waiting()
+        with self.study.lock:
+            state = self.study.state()
+            answered, undrawn, fit_is_due = state.answered, state.undrawn, state.fit_is_due()
+            active = state.active_since(now(-_ACTIVE_SECONDS))
         self._measure(answered)
-        waiting = self.study.waiting()
         # Who waits for a row holds none, so those who answered lately count as well.
-        low = self.low(max(waiting.people, self.study.active()))
+        low = self.low(max(waiting.people, active))
         worked = False
-        if waiting.free < low and self.study.undrawn() > 0:
+        if waiting.free < low and undrawn > 0:
             self._say("choosing the next rows")
             began = time.monotonic()
             worked = self.study.draw(max(self.study.config.batch_size, 2 * low - waiting.free)) is not None
             self._draw_seconds = 0.5 * self._draw_seconds + 0.5 * (time.monotonic() - began)
-        elif self.study.due():
+        elif fit_is_due:
             self._say("training")
             worked = self.study.refit() is not None
         self._say(None)
@@ -70,10 +76,10 @@ class Trainer:
 
     def _say(self, busy: str | None) -> None:
         self.busy = busy
-        now = Training(self.busy, self.error)
-        if now != self._said:
-            self.study.say_training(now)
-            self._said = now
+        current = Training(self.busy, self.error)
+        if current != self._said:
+            self.study.store.set_training(current)
+            self._said = current
 
     def run(self, ended: Callable[[], bool]) -> None:
         """Work until ``ended()``, which is asked after every step."""

@@ -16,8 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from fairask.studio._trainer import Trainer
 from fairask.study import Study, StudyError
-from fairask.study.database import Database
-from fairask.study.training import Training, write_training
+from fairask.study.store import Store, Training
 
 __all__ = ["TrainerProcess"]
 
@@ -50,9 +49,9 @@ class TrainerProcess:
         if process.wait():
             self.error = f"the training process ended with code {process.returncode}; start the studio again"
             try:
-                database = Database(self.target)
-                write_training(database, Training(error=self.error))
-                database.close()
+                store = Store(self.target)
+                store.set_training(Training(error=self.error))
+                store.close()
             except (OperationalError, StudyError):
                 _LOG.exception("the end of the training process could not be written down")
 

@@ -4,11 +4,11 @@ try:
     from fairask.study._errors import NotYoursError, StudyError
     from fairask.study._pool import read_pool
     from fairask.study._reference import PoolReference, refer
-    from fairask.study._repair import Repair
     from fairask.study._source import choose_pool
     from fairask.study.config import ColumnInfo, Config
     from fairask.study.exporting import export, load_model
-    from fairask.study.people import People
+    from fairask.study.state import State
+    from fairask.study.store import People, Repair, Store
     from fairask.study.study import Receipt, Study
 except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
     message = f"studies need {error.name}: pip install 'fairask[studio]'"
@@ -22,6 +22,8 @@ __all__ = [
     "PoolReference",
     "Receipt",
     "Repair",
+    "State",
+    "Store",
     "Study",
     "StudyError",
     "choose_pool",

@@ -1,26 +1,24 @@
-"""What people say about rows: answers, corrections, answers taken back."""
+"""Answers of people: labels, skips, corrections, answers taken back."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from fairask.study import _events, _queue
 from fairask.study._errors import StudyError
-from fairask.study.config import check_person
-from fairask.study.state import SKIP
-
-if TYPE_CHECKING:
-    from fairask.study.study import Study
+from fairask.study.config import Config, check_person
+from fairask.study.events import SKIP, AnswerWithdrawn, Happening, RowCorrected, RowLabelled, RowSkipped
+from fairask.study.store import Store
 
 __all__ = ["Receipt", "correct", "record", "withdraw"]
+
+_LONGEST_NOTE = 2000
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of labels told: new ones, ones known already, ones that replaced another."""
+    """Counts of labels told: new ones, ones told before, ones that replaced another."""
 
     new: int
     known: int
@@ -28,67 +26,67 @@ class Receipt:
 
 
 def record(
-    study: Study, rows: Sequence[int], codes: list[int], who: str, notes: Sequence[str] | None, correct: bool
+    store: Store,
+    config: Config,
+    rows: Sequence[int],
+    codes: Sequence[int],
+    who: str,
+    notes: Sequence[str] | None,
+    correct: bool,
 ) -> Receipt:
-    """Write answers (``SKIP`` among them): all of them or, when one cannot be, none."""
+    """Write answers (``SKIP`` among them): all of them or, when one cannot be written, none."""
     check_person(who)
-    rows = [study._index(row) for row in rows]
-    texts = [""] * len(rows) if notes is None else [_note(note) for note in notes]
+    rows = [config.check_row(row) for row in rows]
+    texts = [None] * len(rows) if notes is None else [_checked_note(note) for note in notes]
     if len(set(rows)) < len(rows):
         raise StudyError(f"row {next(r for r in rows if rows.count(r) > 1)} is told more than once")
-    happened: list[tuple[str, dict[str, Any]]] = []
+    happened: list[Happening] = []
     known = corrected = 0
-    with study._db.write() as connection:
-        before = _queue.answers_of(connection, rows, who)
+    with store.write() as turn:
+        before = turn.answers_of(who, rows)
         for row, code, note in zip(rows, codes, texts, strict=True):
             if row not in before:
-                _queue.settle(connection, row, who, code, time.time())
-                data: dict[str, Any] = {"row": row} if code == SKIP else {"row": row, "label": code}
-                happened.append(("skipped" if code == SKIP else "labelled", data | _some(note)))
+                turn.answer(row, who, code, time.time())
+                happened.append(RowSkipped(row, note) if code == SKIP else RowLabelled(row, code, note))
             elif before[row] == code:
                 known += 1
             elif not correct:
                 raise StudyError(
-                    f"row {row} was told as {study._name(before[row])!r} before and is "
-                    f"{study._name(code)!r} now; if that is meant, tell it with --correct (correct=True)"
+                    f"row {row} was told as {config.class_name(before[row])!r} before and is "
+                    f"{config.class_name(code)!r} now; if that is meant, tell it with --correct "
+                    "(correct=True)"
                 )
             else:
-                _queue.change(connection, row, who, code)
-                happened.append(("corrected", {"row": row, "label": code, "decides": False}))
+                turn.change_answer(row, who, code)
+                happened.append(RowCorrected(row, code, decides=False))
                 corrected += 1
-        _events.append(connection, who, happened)
+        turn.append(who, *happened)
     return Receipt(len(happened) - corrected, known, corrected)
 
 
-def correct(study: Study, row: int, label: str, who: str, decide: bool) -> None:
-    """See :meth:`Study.correct`."""
-    row, code = study._index(row), study._code(label, row)
-    with study._db.write() as connection:
-        mine = _queue.answers_of(connection, [row], check_person(who))
-        if not decide and not mine:
-            raise StudyError(f"{who!r} has not answered row {row}")
-        if decide and not _queue.answered(connection, row):
+def correct(store: Store, row: int, code: int, who: str, decide: bool) -> None:
+    """Replace a label for everybody (``decide``), or this person's own answer."""
+    check_person(who)
+    with store.write() as turn:
+        if decide and not turn.is_labelled(row):
             raise StudyError(f"row {row} is not labelled, so there is nothing to correct")
         if not decide:
-            _queue.change(connection, row, who, code)
-        _events.append(connection, who, [("corrected", {"row": row, "label": code, "decides": decide})])
+            if not turn.answers_of(who, [row]):
+                raise StudyError(f"{who!r} has not answered row {row}")
+            turn.change_answer(row, who, code)
+        turn.append(who, RowCorrected(row, code, decides=decide))
 
 
-def withdraw(study: Study, row: int, who: str) -> None:
-    """See :meth:`Study.withdraw`."""
-    row = study._index(row)
-    with study._db.write() as connection:
-        if not _queue.answers_of(connection, [row], who):
+def withdraw(store: Store, row: int, who: str, seconds: float) -> None:
+    """Take this person's answer back; they hold the row again for ``seconds``."""
+    with store.write() as turn:
+        if not turn.answers_of(who, [row]):
             raise StudyError(f"{who!r} has not answered row {row}")
-        _queue.reopen(connection, row, who, time.time() + study.config.lease_seconds)
-        _events.append(connection, who, [("withdrawn", {"row": row})])
+        turn.reopen(row, who, time.time() + seconds)
+        turn.append(who, AnswerWithdrawn(row))
 
 
-def _note(note: str) -> str:
-    if len(note) > 2000:
-        raise StudyError(f"a note has {len(note)} characters; 2000 at most")
-    return note
-
-
-def _some(note: str) -> dict[str, str]:
-    return {"note": note} if note else {}
+def _checked_note(note: str) -> str | None:
+    if len(note) > _LONGEST_NOTE:
+        raise StudyError(f"a note has {len(note)} characters; {_LONGEST_NOTE} at most")
+    return note or None

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairask.learner import FairActiveLearner
 from fairask.study._errors import StudyError
-from fairask.study.state import AUDIT, Audit, State
+from fairask.study.state import AUDIT, OpenAudit, State
 
 __all__ = ["audit_sample", "check_audit"]
 
@@ -24,7 +24,7 @@ def check_audit(state: State, labels: int) -> None:
         raise StudyError(f"labels={labels} must be from 1 to the {left} rows that are left in the pool")
 
 
-def audit_sample(audit: Audit, trained: FairActiveLearner, now: FairActiveLearner) -> dict[str, Any]:
+def audit_sample(audit: OpenAudit, trained: FairActiveLearner, now: FairActiveLearner) -> dict[str, Any]:
     """The audit's labels, with the predictions of the model as it was ``trained`` before them."""
     entries = [e for e in now._log.labelled() if e.component == AUDIT and e.batch >= audit.batch]
     rows = np.array([entry.index for entry in entries], dtype=np.int64)

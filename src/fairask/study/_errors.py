@@ -1,30 +1,31 @@
-"""What can go wrong with a study, beyond wrong arguments."""
+"""What can go wrong with a study."""
 
 from __future__ import annotations
 
+from fairask.errors import UserError
+
 __all__ = ["NotYoursError", "StudyError"]
 
+_NOTHING_CHANGED = "Nothing was changed; see --help for what is accepted"
 
-class StudyError(ValueError):
-    """The study cannot be made, opened or changed as asked; the message says what is wrong; what to do.
+
+class StudyError(UserError):
+    """The study cannot be made, opened or changed as asked.
 
     Examples
     --------
     >>> error = StudyError("no column 'gender'; did you mean 'genre'?")
-    >>> error.what, error.todo
+    >>> error.what, error.remedy
     ("no column 'gender'", "did you mean 'genre'?")
     """
 
-    @property
-    def what(self) -> str:
-        """What is wrong."""
-        return str(self).partition("; ")[0]
+    def __init__(self, what: str, remedy: str = "") -> None:
+        said, _, rest = what.partition("; ")
+        super().__init__(said, remedy or rest or _NOTHING_CHANGED)
 
-    @property
-    def todo(self) -> str:
-        """What to do about it."""
-        return str(self).partition("; ")[2] or "Nothing was changed; see --help for what is accepted"
+    def __str__(self) -> str:
+        return self.what if self.remedy == _NOTHING_CHANGED else super().__str__()
 
 
 class NotYoursError(StudyError):
-    """A row is not this person's to answer: never handed out, lease run out, or answered in full."""
+    """This person may not answer the row: never handed out, lease ended, or answered in full."""

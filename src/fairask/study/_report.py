@@ -15,7 +15,7 @@ from sqlalchemy import make_url
 from fairask.learner.log import LABELLED
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
-from fairask.study.database import is_url
+from fairask.study.store import is_url
 
 if TYPE_CHECKING:
     from fairask.study.study import Study
@@ -67,7 +67,7 @@ def _word(config: Config, name: str) -> str:
 
 def _moments(study: Study) -> list[float]:
     """When each labelled row had its first answer."""
-    with study._lock:
+    with study.lock:
         state = study.state()
         rows = [entry.index for entry in state.log.entries if entry.state == LABELLED]
         given = [min(a.at for a in state.answers[row].values()) for row in rows if state.answers.get(row)]

@@ -17,6 +17,8 @@ from fairask.pools.runners import ProgressCallback, Threads
 from fairask.study._errors import StudyError
 from fairask.study._pool import row_values
 from fairask.study._reference import PoolReference, rows_table
+from fairask.study.config import Config
+from fairask.study.events import Cell
 from fairask.study.features import encode, feature_columns, group_values, standard_encoder
 from fairask.study.state import State
 
@@ -41,18 +43,18 @@ class StudyRows(Protocol):
         """The cells of a row."""
         ...
 
-    def keep(self, rows: Sequence[int]) -> dict[str, Any]:
-        """What the log must hold of rows that were drawn."""
+    def cells_of(self, rows: Sequence[int]) -> tuple[list[str], list[list[Cell]]] | None:
+        """Return columns and cells that the log must keep of drawn rows; None if the study has the rows."""
         ...
 
-    def know(self, state: State) -> None:
-        """Take note of what the log holds of drawn rows."""
+    def cache_drawn_rows(self, state: State) -> None:
+        """Load drawn rows from the log into the pool's cache."""
         ...
 
 
-def rows_of(table: Any, state: State) -> StudyRows:
-    """The rows of a study, given its table or the reference to it."""
-    return ReferencedRows(table, state) if isinstance(table, PoolReference) else CopiedRows(table, state)
+def rows_of(table: Any, config: Config) -> StudyRows:
+    """Return the rows of a study, given its table or the reference to it."""
+    return ReferencedRows(table, config) if isinstance(table, PoolReference) else CopiedRows(table, config)
 
 
 def with_sample(table: Any, learner: FairActiveLearner) -> Any:
@@ -72,11 +74,11 @@ def placed(table: Any, pool: str | None, progress: ProgressCallback | None) -> A
 class CopiedRows:
     """Rows of a table that the study holds."""
 
-    def __init__(self, table: Any, state: State) -> None:
+    def __init__(self, table: Any, config: Config) -> None:
         self._table = table
         self.sample: tuple[Any, Any] | None = None
-        X, self.encoder = encode(table, state.config)
-        groups = group_values(table, state.config.protected)
+        X, self.encoder = encode(table, config)
+        groups = group_values(table, config.protected)
         self.given: tuple[Any, ...] = (X, groups)
         names, self.codes = encode_groups(groups)
         self.sizes = np.bincount(self.codes, minlength=len(names)).tolist()
@@ -85,21 +87,20 @@ class CopiedRows:
         """See :class:`StudyRows`."""
         return row_values(self._table, index)
 
-    def keep(self, rows: Sequence[int]) -> dict[str, Any]:
-        """See :class:`StudyRows`: nothing, since the study has all rows."""
-        return {}
+    def cells_of(self, rows: Sequence[int]) -> None:
+        """See :class:`StudyRows`."""
 
-    def know(self, state: State) -> None:
+    def cache_drawn_rows(self, state: State) -> None:
         """See :class:`StudyRows`."""
 
 
 class ReferencedRows:
     """Rows that stay where they are. The files are looked at when a pass or a row needs them, not before."""
 
-    def __init__(self, reference: PoolReference, state: State) -> None:
+    def __init__(self, reference: PoolReference, config: Config) -> None:
         assert reference.facts is not None
         self.reference, self.sample = reference, reference.facts.sample
-        protected = GroupColumns((state.config.protected,), tuple(v for v, _ in reference.facts.groups))
+        protected = GroupColumns((config.protected,), tuple(v for v, _ in reference.facts.groups))
         self.sizes = [rows for _, rows in reference.facts.groups]
         self.pool = StreamedPool(
             _Late(reference),
@@ -111,7 +112,7 @@ class ReferencedRows:
             n_rows=reference.num_rows,
         )
         self.given: tuple[Any, ...] = (self.pool,)
-        self.encoder = standard_encoder(feature_columns(state.config), reference.facts.encoder)
+        self.encoder = standard_encoder(feature_columns(config), reference.facts.encoder)
         self.codes = _Codes(self.pool)
         self._seen = 0
 
@@ -124,13 +125,13 @@ class ReferencedRows:
             else {k: _shown(v) for k, v in kept.items()}
         )
 
-    def keep(self, rows: Sequence[int]) -> dict[str, Any]:
+    def cells_of(self, rows: Sequence[int]) -> tuple[list[str], list[list[Cell]]]:
         """See :class:`StudyRows`."""
         table = self.pool.table(rows)
         cells = [[_plain(value) for value in row.values()] for row in table.to_pylist()]
-        return {"columns": table.column_names, "cells": cells}
+        return table.column_names, cells
 
-    def know(self, state: State) -> None:
+    def cache_drawn_rows(self, state: State) -> None:
         """See :class:`StudyRows`."""
         new = list(state.cells)[self._seen :]
         if new:
@@ -173,8 +174,8 @@ class _Codes:
         return int(self._pool.groups_of([row])[0])
 
 
-def _plain(value: Any) -> Any:
-    """A cell as JSON holds it; what a model reads (numbers, texts, booleans) comes back as it was."""
+def _plain(value: object) -> Cell:
+    """Return a cell as JSON holds it; what a model reads (numbers, texts, booleans) comes back as it was."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

@@ -6,11 +6,14 @@ import secrets
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from fairask.errors import suggest
 from fairask.metrics import Metric, check_metric
 from fairask.oracle.empirical import check_tolerance
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
+from fairask.study.events import SKIP, Document
 
 __all__ = ["ColumnInfo", "Config", "check_config", "check_person", "check_stop", "new_seed"]
 
@@ -62,18 +65,34 @@ class Config:
     rows: int = 0
     pool_sha256: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """Plain values for JSON."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Config:
+    def from_dict(cls, data: Document) -> Config:
         """Rebuild from :meth:`to_dict`."""
         columns = tuple(ColumnInfo(**column) for column in data["columns"])
         # Studies made before there were profiles had the paper's.
         return cls(**{"profile": "paper", **data, "columns": columns, "classes": tuple(data["classes"])})
 
-    def reworded(self, question: str | None, titles: dict[str, dict[str, Any]] | None) -> Config:
+    def check_row(self, row: int) -> int:
+        """Return a row number if the pool has that row."""
+        if isinstance(row, bool) or not isinstance(row, (int, np.integer)) or not 0 <= row < self.rows:
+            raise StudyError(f"no row {row!r}; the pool has rows 0 to {self.rows - 1}")
+        return int(row)
+
+    def class_code(self, label: str, row: int) -> int:
+        """Return the position of a label among the classes."""
+        if label not in self.classes:
+            raise StudyError(f"label {label!r} of row {row} is not one of the classes {list(self.classes)}")
+        return self.classes.index(label)
+
+    def class_name(self, code: int) -> str:
+        """Return the name of an answer's code: a class, or "skipped"."""
+        return "skipped" if code == SKIP else self.classes[code]
+
+    def reworded(self, question: str | None, titles: dict[str, Document] | None) -> Config:
         """With another question, or other words for columns: what may change while people label."""
         known = {column.name for column in self.columns}
         for name in titles or {}:
@@ -85,7 +104,7 @@ class Config:
         return changed
 
 
-def _reworded(column: ColumnInfo, words: dict[str, Any]) -> ColumnInfo:
+def _reworded(column: ColumnInfo, words: Document) -> ColumnInfo:
     for key in words:
         if key not in ("title", "unit", "values"):
             raise StudyError(f"{key!r} of column {column.name!r} is unknown; known: title, unit, values")

@@ -68,7 +68,7 @@ def label_table(study: Study) -> list[dict[str, Any]]:
             strict=True,
         )
     )
-    with study._lock:
+    with study.lock:
         state = study.state()
         answers = {row: dict(given) for row, given in state.answers.items()}
         decided_by = dict(state.decided_by)
@@ -79,7 +79,7 @@ def label_table(study: Study) -> list[dict[str, Any]]:
         risk, fairness = weights.get(entry.index, (None, None))
         values: tuple[Any, ...] = (
             entry.index,
-            str(study.groups[study.group_codes[entry.index]]),
+            str(study.groups[study.rows.codes[entry.index]]),
             None if entry.label is None else study.config.classes[entry.label],
             entry.state,
             entry.batch,
@@ -91,7 +91,7 @@ def label_table(study: Study) -> list[dict[str, Any]]:
             ", ".join([*given, *([f"{who} (decided)"] if who else [])]),
             max((answer.at for answer in given.values()), default=None),
             "; ".join(answer.note for answer in given.values() if answer.note),
-            {name: study._name(answer.code) for name, answer in given.items()},
+            {name: study.config.class_name(answer.code) for name, answer in given.items()},
         )
         table.append(dict(zip(_COLUMNS, values, strict=True)))
     return table
@@ -132,7 +132,7 @@ def export(study: Study, folder: str | Path, *, only: str | None = None) -> list
         "labels.parquet": lambda: _parquet({name: [row[name] for row in flat] for name in _COLUMNS}),
         "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
         "events.jsonl": lambda: "".join(
-            json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.events()
+            json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.store.events()
         ),
         "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
         "report.html": lambda: report_html(study),
@@ -192,7 +192,7 @@ def model_bytes(study: Study) -> bytes:
             model.calibration_, model=model.calibration_.model.bare(), out_of_fold=np.zeros(0)
         )
         model.__dict__.pop("_pool_sample_", None)
-    encoder = copy.copy(study.encoder)
+    encoder = copy.copy(study.rows.encoder)
     pipeline = Pipeline([("encode", encoder), ("model", model)])
     pipeline.columns_ = [column.name for column in feature_columns(study.config)]
     return bytes(_skops().dumps(pipeline))

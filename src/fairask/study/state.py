@@ -1,30 +1,46 @@
-"""The state of a study, replayed from its events.
+"""The state of a study, replayed from its events: no database, and no model, is needed for it.
 
-Nothing is derived again: the rows of a batch, their propensities and components are in its ``proposed``
-event, so a replay gives the same draws on any machine and with any later version of the strategies.
+Nothing is computed again: the rows of a batch, their propensities and components are in its event, so a
+replay gives the same draws on any machine and with any later version of the strategies.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Self
 
 import numpy as np
 
 from fairask.learner.log import ASKED, LABELLED, SKIPPED, DrawLog
 from fairask.sampling import Draws
 from fairask.stopping import Plateau, make_rule
-from fairask.study._events import Event
+from fairask.study._errors import StudyError
 from fairask.study.config import Config
+from fairask.study.events import (
+    SKIP,
+    AnswerWithdrawn,
+    AuditChanged,
+    Cell,
+    CertificateIssued,
+    Document,
+    Event,
+    ModelFitted,
+    PoolMoved,
+    RowCorrected,
+    RowLabelled,
+    RowsDrawn,
+    RowSkipped,
+    StopRuleChanged,
+    StudyCreated,
+    StudyReworded,
+)
 
-__all__ = ["AUDIT", "SKIP", "Answer", "Audit", "State", "verdict"]
+__all__ = ["AUDIT", "Answer", "OpenAudit", "State", "verdict"]
 
 #: Component of rows drawn to judge a model: uniform within groups, never trained on while the audit lasts.
 AUDIT = "audit"
-
-#: Code of the answer "cannot be labelled".
-SKIP = -1
 
 
 @dataclass(frozen=True)
@@ -37,7 +53,7 @@ class Answer:
 
 
 @dataclass
-class Audit:
+class OpenAudit:
     """An audit under way."""
 
     size: int
@@ -47,10 +63,10 @@ class Audit:
 
 
 def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str, int | None]:
-    """State and label of a row from its answers, oldest first.
+    """Return state and label of a row from its answers, oldest first.
 
-    A decision stands above answers. Otherwise the most frequent label counts, the earliest of those
-    at a tie; a row is skipped when everyone who was to answer it skipped it.
+    A decision overrides answers. Otherwise the most frequent label counts, and of labels that are equally
+    frequent the earliest. A row is skipped when everyone who was to answer it skipped it.
 
     Examples
     --------
@@ -76,81 +92,90 @@ class State:
     batches: int = 0
     answered: int = 0  #: drawn rows that are labelled or skipped
     skipped: int = 0
-    audit: Audit | None = None
+    audit: OpenAudit | None = None
     audited: int = 0  #: rows drawn for audits and not skipped; they are not part of the budget
     answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
-    by: Counter[str] = field(default_factory=Counter)  #: answers of each person
+    by: Counter[str] = field(default_factory=Counter)  #: number of answers of each person
     seen: dict[str, str] = field(default_factory=dict)  #: when each person answered last
-    recent: dict[str, dict[int, None]] = field(default_factory=dict)  #: their rows, latest last
+    recent: dict[str, dict[int, None]] = field(default_factory=dict)  #: rows of each person, latest last
     decided: dict[int, int] = field(default_factory=dict)
     decided_by: dict[int, str] = field(default_factory=dict)
-    history: list[dict[str, Any]] = field(default_factory=list)
-    certificates: list[dict[str, Any]] = field(default_factory=list)
-    pool: dict[str, Any] | None = None  #: the reference to a pool that was not copied
-    cells: dict[int, dict[str, Any]] = field(default_factory=dict)  #: drawn rows of such a pool
+    history: list[Document] = field(default_factory=list)
+    certificates: list[Document] = field(default_factory=list)
+    pool: Document | None = None  #: the reference to a pool that was not copied
+    cells: dict[int, dict[str, Cell]] = field(default_factory=dict)  #: drawn rows of such a pool
 
     @classmethod
-    def begin(cls, event: Event) -> State:
-        """The state after the first event."""
-        config = Config.from_dict(event.data["config"])
-        pool = event.data.get("pool")
-        return cls(config, DrawLog(config.rows), created=event.at, last=event.id, pool=pool)
+    def replay(cls, events: Iterable[Event]) -> Self:
+        """Return the state after these events; the first one must be the creation of the study."""
+        first, *rest = events
+        created = first.happening
+        if not isinstance(created, StudyCreated):
+            raise StudyError(f"the first event is of kind {first.kind!r}; restore the study from a copy")
+        config = Config.from_dict(created.config)
+        state = cls(config, DrawLog(config.rows), created=first.at, last=first.id, pool=created.pool)
+        for event in rest:
+            state.apply(event)
+        return state
 
     def apply(self, event: Event) -> None:
-        """Take one event into account."""
-        data = event.data
-        match event.kind:
-            case "configured":
-                self.config = self.config.reworded(data["question"], data["columns"])
-            case "proposed":
-                self._proposed(data)
-            case "labelled":
-                self._answered(event, Answer(data["label"], event.at, data.get("note", "")))
-            case "skipped":
-                self._answered(event, Answer(SKIP, event.at, data.get("note", "")))
-            case "withdrawn":
-                self.answers[data["row"]].pop(event.who)
-                self.recent[event.who].pop(data["row"])
-                self.by[event.who] -= 1
-                self._settle(data["row"])
-            case "corrected" if data["decides"]:
-                self.decided[data["row"]], self.decided_by[data["row"]] = data["label"], event.who
-                self._settle(data["row"])
-            case "corrected":
-                before = self.answers[data["row"]][event.who]
-                self.answers[data["row"]][event.who] = Answer(data["label"], before.at, before.note)
-                self._settle(data["row"])
-            case "fitted":
-                self.history.append({**data, "event": event.id, "at": event.at})
-            case "audit" if data["size"]:
-                self.audit = Audit(data["size"], self.history[-1]["seen"], self.batches)
-            case "audit":
+        """Take one event into account; StudyError for a kind that this version does not know."""
+        who = event.who
+        match event.happening:
+            case RowLabelled(row=row, label=code, note=note):
+                self._answer(row, who, Answer(code, event.at, note or ""))
+            case RowSkipped(row=row, note=note):
+                self._answer(row, who, Answer(SKIP, event.at, note or ""))
+            case RowsDrawn() as drawn:
+                self._draw(drawn)
+            case AnswerWithdrawn(row=row):
+                self.answers[row].pop(who)
+                self.recent[who].pop(row)
+                self.by[who] -= 1
+                self._settle(row)
+            case RowCorrected(row=row, label=code, decides=True):
+                self.decided[row], self.decided_by[row] = code, who
+                self._settle(row)
+            case RowCorrected(row=row, label=code):
+                before = self.answers[row][who]
+                self.answers[row][who] = Answer(code, before.at, before.note)
+                self._settle(row)
+            case ModelFitted(document=entry):
+                self.history.append({**entry, "event": event.id, "at": event.at})
+            case AuditChanged(size=0):
                 self.audit = None
-            case "relocated" if self.pool is not None:
-                self.pool = {**self.pool, "uri": data["uri"]}
-            case "stopping":
-                self.config = replace(self.config, stop=data["rule"])
-            case "certified":
-                self.certificates.append({**data, "event": event.id, "at": event.at})
-            case kind:
-                raise ValueError(f"event {event.id} is of kind {kind!r}, which this version does not know")
+            case AuditChanged(size=size):
+                self.audit = OpenAudit(size, self.history[-1]["seen"], self.batches)
+            case CertificateIssued(document=certificate):
+                self.certificates.append({**certificate, "event": event.id, "at": event.at})
+            case StudyReworded(question=question, columns=columns):
+                self.config = self.config.reworded(question, columns)
+            case StopRuleChanged(rule=rule):
+                self.config = replace(self.config, stop=rule)
+            case PoolMoved(uri=uri) if self.pool is not None:
+                self.pool = {**self.pool, "uri": uri}
+            case _:
+                raise StudyError(
+                    f"event {event.id} of kind {event.kind!r} cannot happen here; see fairask repair"
+                )
         self.last = event.id
 
-    def _proposed(self, data: dict[str, Any]) -> None:
-        q = np.array([np.nan if p is None else p for p in data["propensities"]])
-        draws = Draws(np.array(data["rows"]), q, list(data["components"]), np.array(data["pool_sizes"]))
-        self.log.add(draws, data["batch"])
-        self.batches = data["batch"] + 1
-        for row, cells in zip(data["rows"], data.get("cells", ()), strict=False):
-            self.cells[row] = dict(zip(data["columns"], cells, strict=True))
-        self._count_audit(sum(component == AUDIT for component in data["components"]))
+    def _draw(self, drawn: RowsDrawn) -> None:
+        q = np.array([np.nan if p is None else p for p in drawn.propensities])
+        draws = Draws(np.array(drawn.rows), q, list(drawn.components), np.array(drawn.pool_sizes))
+        self.log.add(draws, drawn.batch)
+        self.batches = drawn.batch + 1
+        if drawn.columns is not None and drawn.cells is not None:
+            for row, cells in zip(drawn.rows, drawn.cells, strict=True):
+                self.cells[row] = dict(zip(drawn.columns, cells, strict=True))
+        self._count_audit(sum(component == AUDIT for component in drawn.components))
 
-    def _answered(self, event: Event, answer: Answer) -> None:
-        self.answers.setdefault(event.data["row"], {})[event.who] = answer
-        self.recent.setdefault(event.who, {})[event.data["row"]] = None
-        self.by[event.who] += 1
-        self.seen[event.who] = event.at
-        self._settle(event.data["row"])
+    def _answer(self, row: int, who: str, answer: Answer) -> None:
+        self.answers.setdefault(row, {})[who] = answer
+        self.recent.setdefault(who, {})[row] = None
+        self.by[who] += 1
+        self.seen[who] = answer.at
+        self._settle(row)
 
     def _settle(self, row: int) -> None:
         entry = self.log.entries[self.log.position[row]]
@@ -172,7 +197,7 @@ class State:
 
     @property
     def undrawn(self) -> int:
-        """Rows that may still be drawn: of the audit while there is one, else of the budget."""
+        """Rows that may still be drawn: for the audit while there is one, else within the budget."""
         drawn = len(self.log.entries)
         left = self.config.budget - (drawn - self.skipped - self.audited)
         if self.audit is not None:
@@ -183,7 +208,7 @@ class State:
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the study's rule ends it before its budget; None while it goes on."""
+        """Why the study's rule ends it before its budget; None while it does not."""
         if not self.config.stop:
             return None
         rule = make_rule(self.config.stop)
@@ -192,10 +217,31 @@ class State:
 
     @property
     def budget(self) -> int:
-        """Labels to be had in all, those of audits included."""
+        """Labels to collect in all, those of audits included."""
         planned = self.audit.size - self.audit.drawn if self.audit is not None else 0
         return self.config.budget + self.audited + planned
 
     def count(self, state: str) -> int:
-        """Drawn rows in a state ("asked", "labelled", "skipped")."""
+        """Count drawn rows in a state ("asked", "labelled", "skipped")."""
         return sum(entry.state == state for entry in self.log.entries)
+
+    def audit_labels(self) -> list[int]:
+        """Return the labelled rows of the audit under way, in draw order."""
+        if self.audit is None:
+            return []
+        first = self.audit.batch
+        return [e.index for e in self.log.labelled() if e.component == AUDIT and e.batch >= first]
+
+    def active_since(self, at: str) -> int:
+        """Count the people who have answered at this time or later."""
+        return sum(last >= at for last in self.seen.values())
+
+    def fit_is_due(self) -> bool:
+        """Whether a batch of rows, or all that are drawn, were answered since the last fit.
+
+        Never during an audit: its labels must not reach the model they judge.
+        """
+        if self.audit is not None or self.answered == self.skipped:
+            return False
+        news = self.answered - (self.history[-1]["answered"] if self.history else 0)
+        return news >= self.config.batch_size or (news > 0 and self.answered == len(self.log.entries))

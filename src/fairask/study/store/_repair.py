@@ -1,28 +1,47 @@
-"""The queue rebuilt from the events, when somebody's hand or a broken disk has damaged it.
+"""Rebuild the queue from the events, after a person or a broken disk damaged it.
 
-Events are the study; the queue follows from them, but for the leases: who holds which row now. Leases
-that still make sense are kept, since somebody may have a file with those rows on the desk.
+The queue follows from the events except for the leases: who holds which row now. Leases that are still
+possible are kept, since somebody may be labelling a file with those rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TypedDict, cast
 
 from sqlalchemy import delete, insert, inspect, select, text
 
-from fairask.study import _events
-from fairask.study._events import Event
-from fairask.study._schema import tasks
-from fairask.study.state import SKIP
-
-if TYPE_CHECKING:
-    from fairask.study.database import Database
+from fairask.study.events import (
+    SKIP,
+    AnswerWithdrawn,
+    Event,
+    RowCorrected,
+    RowLabelled,
+    RowsDrawn,
+    RowSkipped,
+    StudyCreated,
+)
+from fairask.study.store._database import Database
+from fairask.study.store._schema import tasks
+from fairask.study.store.transaction import Transaction
 
 __all__ = ["Repair", "queue_of", "repair"]
 
-Slot = dict[str, Any]
+
+class Slot(TypedDict):
+    """One place of the queue: a row for one person."""
+
+    row: int
+    slot: int
+    position: int
+    batch: int
+    who: str | None
+    until: float | None
+    answer: int | None
+
+
+Queue = dict[tuple[int, int], Slot]
 
 
 @dataclass(frozen=True)
@@ -40,58 +59,64 @@ class Repair:
         return not (self.missing or self.foreign or self.wrong)
 
 
-def queue_of(events: Iterable[Event]) -> dict[tuple[int, int], Slot]:
-    """The queue that follows from the events, by row and slot, with nobody holding anything."""
-    slots: dict[tuple[int, int], Slot] = {}
+def queue_of(events: Iterable[Event]) -> Queue:
+    """Return the queue that follows from the events, by row and slot, without leases."""
+    slots: Queue = {}
     answers: dict[int, dict[str, int]] = {}
     overlap = position = 0
     for event in events:
-        row: int = event.data.get("row", -1)
-        match event.kind:
-            case "created":
-                overlap = event.data["config"]["overlap"]
-            case "proposed":
-                for drawn in event.data["rows"]:
+        match event.happening:
+            case StudyCreated(config=config):
+                overlap = config["overlap"]
+            case RowsDrawn(rows=rows, batch=batch):
+                for row in rows:
                     for slot in range(overlap):
-                        slots[drawn, slot] = {
-                            "row": drawn, "slot": slot, "position": position, "batch": event.data["batch"],
-                            "who": None, "until": None, "answer": None,
-                        }  # fmt: skip
+                        slots[row, slot] = Slot(
+                            row=row,
+                            slot=slot,
+                            position=position,
+                            batch=batch,
+                            who=None,
+                            until=None,
+                            answer=None,
+                        )
                     position += 1
-            case "labelled" | "skipped":
-                answers.setdefault(row, {})[event.who] = event.data.get("label", SKIP)
-            case "withdrawn":
+            case RowLabelled(row=row, label=label):
+                answers.setdefault(row, {})[event.who] = label
+            case RowSkipped(row=row):
+                answers.setdefault(row, {})[event.who] = SKIP
+            case AnswerWithdrawn(row=row):
                 answers[row].pop(event.who)
-            case "corrected" if not event.data["decides"]:
-                answers[row][event.who] = event.data["label"]
+            case RowCorrected(row=row, label=label, decides=False):
+                answers[row][event.who] = label
     for row, given in answers.items():
         for slot, (who, code) in enumerate(given.items()):
-            slots[row, slot] |= {"who": who, "answer": code}
+            slots[row, slot]["who"], slots[row, slot]["answer"] = who, code
     return slots
 
 
 def repair(database: Database, now: float, *, change: bool = True) -> Repair:
-    """Compare the queue with the events and, with ``change``, put it right."""
+    """Compare the queue with the events and, with ``change``, rebuild it."""
     with database.write() as connection:
         found: list[Slot] = []
         if inspect(connection).has_table(tasks.name):
             if not database.sqlite:
                 connection.execute(text("LOCK TABLE tasks"))  # leases take turns of their own
-            found = [dict(row._mapping) for row in connection.execute(select(tasks))]
+            found = [cast(Slot, dict(row)) for row in connection.execute(select(tasks)).mappings()]
         elif change:
             tasks.create(connection)
-        right = queue_of(_events.read_after(connection, 0))
+        right = queue_of(Transaction(connection).events())
         result = _compare(found, right)
         leases = _keep_leases(found, right, now)
         if change and not result.sound:
             connection.execute(delete(tasks))
             if right:
-                connection.execute(insert(tasks), list(right.values()))
+                connection.execute(insert(tasks), [dict(slot) for slot in right.values()])
         return Repair(result.missing, result.foreign, result.wrong, leases)
 
 
-def _compare(found: list[Slot], right: dict[tuple[int, int], Slot]) -> Repair:
-    """Which of two people answered in which slot says nothing, so answers are compared by row."""
+def _compare(found: list[Slot], right: Queue) -> Repair:
+    """Compare answers by row: which of two people answered in which slot does not matter."""
     there = {(slot["row"], slot["slot"]): slot for slot in found}
     missing = set(right) - set(there)
     gaps = {row for row, _ in missing}
@@ -101,7 +126,7 @@ def _compare(found: list[Slot], right: dict[tuple[int, int], Slot]) -> Repair:
         if place in right
     )
 
-    def answers(slots: dict[tuple[int, int], Slot]) -> set[tuple[Any, ...]]:
+    def answers(slots: Queue) -> set[tuple[int, str | None, int | None]]:
         return {
             (slot["row"], slot["who"], slot["answer"])
             for place, slot in slots.items()
@@ -112,8 +137,8 @@ def _compare(found: list[Slot], right: dict[tuple[int, int], Slot]) -> Repair:
     return Repair(len(missing), len(set(there) - set(right)), misplaced + len(wrong), 0)
 
 
-def _keep_leases(found: list[Slot], right: dict[tuple[int, int], Slot], now: float) -> int:
-    """Give rows back to who held them, where a slot is free and they have not answered."""
+def _keep_leases(found: list[Slot], right: Queue, now: float) -> int:
+    """Lease rows again to who held them, where a slot is free and they have not answered."""
     rows: dict[int, list[Slot]] = {}
     for slot in right.values():
         rows.setdefault(slot["row"], []).append(slot)
@@ -124,6 +149,6 @@ def _keep_leases(found: list[Slot], right: dict[tuple[int, int], Slot], now: flo
         slots = rows.get(lease["row"], [])
         free = [slot for slot in slots if slot["who"] is None]
         if free and lease["who"] not in {slot["who"] for slot in slots}:
-            free[0] |= {"who": lease["who"], "until": lease["until"]}
+            free[0]["who"], free[0]["until"] = lease["who"], lease["until"]
             kept += 1
     return kept

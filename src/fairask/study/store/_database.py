@@ -1,10 +1,9 @@
-"""Connections to a study's database: three kinds of transaction, and the schema's version.
+"""Connections to a study's database: three kinds of transaction, and the version of the schema.
 
-``read`` sees a snapshot. ``write`` is durable when it returns: SQLite syncs its log, PostgreSQL its own.
-``relax`` is for leases, which may be lost with the machine and cost a sync a row otherwise. Writers take
-turns (a lock in the process, then SQLite's own or an advisory lock), so events are numbered in the
-order in which they become visible: a reader that has seen event 7 never misses a 6. On PostgreSQL leases
-take turns of their own, beside the answers.
+A read sees a snapshot. A write is durable when it returns. A write that need not be durable is for leases:
+otherwise every lease needs an fsync. Writers take turns (a lock in the process, then SQLite's own lock or an
+advisory lock), so events are numbered in the order in which they become visible. On PostgreSQL writes that
+need not be durable take turns of their own, beside the durable ones.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from sqlite3 import Connection as SQLiteConnection
 
 from alembic import command
 from alembic.config import Config
@@ -25,7 +24,7 @@ from fairask.study._errors import StudyError
 
 __all__ = ["Database", "is_url"]
 
-#: Any fixed numbers: the advisory locks that writers of one PostgreSQL database take in turn.
+#: Keys of the advisory locks that writers of one PostgreSQL database take in turn; any fixed numbers.
 _ANSWERS, _LEASES = 0x66616972, 0x66616973
 _TURN = text("SELECT set_config('synchronous_commit', :sync, true), pg_advisory_xact_lock(:key)")
 
@@ -50,7 +49,9 @@ class Database:
         if is_url(target):
             self.sqlite = False
             self._write = self._relax = _postgres(target)
-            self._read = self._write.execution_options(isolation_level="AUTOCOMMIT")  # one trip a query
+            self._read = self._write.execution_options(
+                isolation_level="AUTOCOMMIT"
+            )  # one round trip per query
             self._lease_turn = threading.Lock()
         else:
             self.sqlite = True
@@ -61,13 +62,13 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A consistent snapshot."""
+        """Begin to read from a consistent snapshot."""
         with self._read.begin() as connection:
             yield connection
 
     @contextmanager
     def write(self, durable: bool = True) -> Iterator[Connection]:
-        """A turn to write; what was written survives any kill once this returns."""
+        """Wait for a turn, then write; a durable write survives any kill once this returns."""
         engine, turn = (self._write, self._turn) if durable else (self._relax, self._lease_turn)
         with turn, engine.begin() as connection:
             if not self.sqlite:
@@ -76,7 +77,7 @@ class Database:
             yield connection
 
     def migrate(self, to: str = "head") -> None:
-        """Bring the schema up to date; refuse one that a newer fairask has made."""
+        """Bring the schema up to date; refuse one that a newer fairask made."""
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         with self.write() as connection:
@@ -94,14 +95,14 @@ class Database:
             command.upgrade(config, to)
 
     def revision(self, connection: Connection) -> str | None:
-        """Revision of the schema, None for an empty database."""
+        """Return the revision of the schema, None for an empty database."""
         if not inspect(connection).has_table("alembic_version"):
             return None
         row = connection.execute(text("SELECT version_num FROM alembic_version")).first()
         return None if row is None else str(row[0])
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         for engine in (self._read, self._write, self._relax):
             engine.dispose()
 
@@ -110,8 +111,8 @@ def _sqlite(path: Path, begin: str, synchronous: str) -> Engine:
     engine = create_engine(f"sqlite:///{path}", pool_size=8, max_overflow=40)
 
     @event.listens_for(engine, "connect")
-    def _configure(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # we say BEGIN ourselves, so that DDL is transactional too
+    def _configure(connection: SQLiteConnection, _: object) -> None:
+        connection.isolation_level = None  # BEGIN is sent below, so that DDL is transactional too
         for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "busy_timeout=30000"):
             connection.execute(f"PRAGMA {pragma}")
 
@@ -134,7 +135,7 @@ def _postgres(target: str) -> Engine:
             url.set(drivername="postgresql+psycopg"),
             pool_size=8,
             max_overflow=32,
-            # A server that was restarted has dropped them all: ask before use, and connect again.
+            # A restarted server has dropped all connections: test each before use, and connect again.
             pool_pre_ping=True,
         )
         engine.connect().close()

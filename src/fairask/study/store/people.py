@@ -1,4 +1,4 @@
-"""People who may label or own a study: tokens and sessions, both kept as hashes only."""
+"""People who may label or own a study. Tokens and sessions are stored as hashes only."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
-from fairask.study._events import now
-from fairask.study._schema import people, sessions
 from fairask.study.config import check_person
-
-if TYPE_CHECKING:
-    from fairask.study.database import Database
+from fairask.study.events import now
+from fairask.study.store._database import Database
+from fairask.study.store._schema import people, sessions
 
 __all__ = ["ROLES", "People", "Person", "Session"]
 
 #: An annotator labels; an owner sees and does everything.
 ROLES = ("annotator", "owner")
 SESSION_SECONDS = 12 * 3600.0
+#: How long a process may rely on what it read before.
 MEMORY_SECONDS = 5.0
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who is known to the study."""
+    """A person who may sign in."""
 
     name: str
     role: str
@@ -46,34 +46,34 @@ class Session:
 
 
 def _hash(secret: str) -> str:
-    # Tokens are 192 random bits: nothing to guess, so a plain hash is as good as a slow one.
+    # Tokens are 192 random bits, so a plain hash is as safe as a slow one.
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class People:
-    """Who is who in a study.
+    """The people of a study and their sessions.
 
-    Every request asks, so answers are remembered for some seconds. What this process changes counts at
-    once; a person removed by another process is out after ``MEMORY_SECONDS``.
+    Every request looks a person up, so results are cached. What this process changes has effect at once;
+    a person removed by another process is refused after ``MEMORY_SECONDS``.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
-        self._known: dict[tuple[str, str], tuple[float, Any]] = {}
+        self._known: dict[tuple[str, str], tuple[float, object]] = {}
 
-    def _remembered(self, kind: str, key: str, find: Callable[[], Any]) -> Any:
-        until, value = self._known.get((kind, key), (0.0, None))
-        if until > time.monotonic():
-            return value
+    def _cached(self, type_: type[_T], kind: str, key: str, find: Callable[[], _T | None]) -> _T | None:
+        until, known = self._known.get((kind, key), (0.0, None))
+        if until > time.monotonic() and isinstance(known, type_):
+            return known
         value = find()
-        if len(self._known) > 5000:  # guesses must not fill the memory
+        if len(self._known) > 5000:  # guessed tokens must not fill the memory
             self._known.clear()
         if value is not None:
             self._known[kind, key] = (time.monotonic() + MEMORY_SECONDS, value)
         return value
 
     def add(self, name: str, role: str = "annotator") -> str:
-        """Add a person, or give one a new token and role; return the token, which is not kept."""
+        """Add a person, or give one a new token and role; return the token, which is not stored."""
         check_person(name)
         if role not in ROLES:
             raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
@@ -101,29 +101,25 @@ class People:
         self._known.clear()
 
     def all(self) -> list[Person]:
-        """Everybody, by name."""
+        """Return everybody, by name."""
         query = select(people.c.name, people.c.role, people.c.since).order_by(people.c.name)
         with self._db.read() as connection:
             return [Person(*row) for row in connection.execute(query)]
 
     def by_token(self, token: str) -> Person | None:
-        """Whose token this is."""
-        found: Person | None = self._remembered(
-            "token", _hash(token), lambda: self._find(people.c.token == _hash(token))
-        )
-        return found
+        """Return the person with this token."""
+        key = _hash(token)
+        return self._cached(Person, "token", key, lambda: self._find(people.c.token == key))
 
     def by_name(self, name: str) -> Person | None:
-        """The person of a name."""
-        found: Person | None = self._remembered("name", name, lambda: self._find(people.c.name == name))
-        return found
+        """Return the person with this name."""
+        return self._cached(Person, "name", name, lambda: self._find(people.c.name == name))
 
     def any(self) -> bool:
-        """Whether anybody is known, so that everybody must sign in."""
-        known: bool | None = self._remembered("any", "", lambda: True if self.all() else None)
-        return bool(known)
+        """Whether the study has people, so that everybody must sign in."""
+        return bool(self._cached(bool, "any", "", lambda: True if self.all() else None))
 
-    def _find(self, where: Any) -> Person | None:
+    def _find(self, where: ColumnElement[bool]) -> Person | None:
         with self._db.read() as connection:
             row = connection.execute(
                 select(people.c.name, people.c.role, people.c.since).where(where)
@@ -133,7 +129,7 @@ class People:
     # -- sessions -------------------------------------------------------------------------------
 
     def sign_in(self, name: str) -> str:
-        """Begin a session; return what goes into the cookie."""
+        """Begin a session; return the value of its cookie."""
         cookie, csrf = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         row = {"id": _hash(cookie), "name": name, "csrf": csrf, "until": time.time() + SESSION_SECONDS}
         with self._db.write() as connection:
@@ -142,9 +138,8 @@ class People:
         return cookie
 
     def session(self, cookie: str) -> Session | None:
-        """The session of a cookie, while it lasts."""
-        found: Session | None = self._remembered("session", _hash(cookie), lambda: self._session(cookie))
-        return found
+        """Return the session of a cookie, None when it has ended."""
+        return self._cached(Session, "session", _hash(cookie), lambda: self._session(cookie))
 
     def _session(self, cookie: str) -> Session | None:
         query = select(sessions.c.name, sessions.c.csrf).where(

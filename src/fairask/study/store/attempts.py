@@ -1,26 +1,23 @@
-"""Failed sign-ins by address, counted in the database: one limit whatever the number of processes."""
+"""Failed sign-ins by address, counted in the database: one limit for all processes."""
 
 from __future__ import annotations
 
 import ipaddress
 import time
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, delete, insert, select
 
-from fairask.study._schema import attempts
-
-if TYPE_CHECKING:
-    from fairask.study.database import Database
+from fairask.study.store._database import Database
+from fairask.study.store._schema import attempts
 
 __all__ = ["Attempts", "place_of"]
 
-#: Attempts that are kept, whatever the number of addresses they come from.
+#: Attempts that are kept, over all addresses.
 MOST_KEPT = 10_000
 
 
 def place_of(address: str) -> str:
-    """What an address counts as: one IPv4 address, or the IPv6 network that one customer gets.
+    """Return what an address counts as: one IPv4 address, or the IPv6 network of one customer.
 
     Examples
     --------
@@ -37,10 +34,10 @@ def place_of(address: str) -> str:
 
 
 class Attempts:
-    """A few wrong tokens a minute from one address, then wait.
+    """A limit on wrong tokens per minute and address.
 
-    An attempt is counted before its token is looked at and forgiven when that is right, so guesses made
-    at the same moment, by several processes, cannot slip past the limit together.
+    An attempt is counted before its token is checked, and taken back if the token is right, so parallel
+    guesses at several processes cannot exceed the limit together.
     """
 
     def __init__(self, database: Database, most: int = 8, seconds: float = 60.0) -> None:
@@ -49,7 +46,7 @@ class Attempts:
     def begin(self, address: str) -> tuple[int, float]:
         """Count an attempt; return its number, and 0 or the seconds to wait until one is allowed."""
         place, now = place_of(address), time.time()
-        with self._db.read() as connection:  # who is over the limit costs no write
+        with self._db.read() as connection:  # an address over the limit costs no write
             wait = self._wait(connection, place, now)
         if wait > 0:
             return 0, wait

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from fairask.study._schema import metadata
+from fairask.study.store._schema import metadata
 
 if hasattr(context, "config"):  # else this file is merely imported
     context.configure(

@@ -1,0 +1,217 @@
+"""The events of a study: one small class per kind, and how each is stored as JSON.
+
+Events are the only truth of a study; :class:`fairask.study.State` follows from them by replay. A field that
+is None is not written, so a new optional field leaves the JSON of older events as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Self
+
+from fairask.study._errors import StudyError
+
+__all__ = [
+    "SKIP",
+    "AnswerWithdrawn",
+    "AuditChanged",
+    "CertificateIssued",
+    "Document",
+    "Event",
+    "Happening",
+    "ModelFitted",
+    "PoolMoved",
+    "RowCorrected",
+    "RowLabelled",
+    "RowSkipped",
+    "RowsDrawn",
+    "StopRuleChanged",
+    "StudyCreated",
+    "StudyReworded",
+    "now",
+]
+
+#: Code of the answer "cannot be labelled"; other codes are positions of classes.
+SKIP = -1
+#: A JSON object.
+Document = dict[str, Any]
+#: A cell of the pool as JSON holds it.
+Cell = str | int | float | bool | None
+
+
+class Happening:
+    """What happened, as a frozen dataclass whose fields are plain values."""
+
+    kind: ClassVar[str]
+
+    def to_data(self) -> Document:
+        """Return the fields as a JSON object."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    @classmethod
+    def from_data(cls, data: Document) -> Self:
+        """Rebuild from :meth:`to_data`; fields of later versions are left out."""
+        known = cls.__annotations__
+        return cls(**{name: value for name, value in data.items() if name in known})
+
+
+@dataclass(frozen=True)
+class StudyCreated(Happening):
+    """The study was made: its settings, and the reference to a pool that was not copied."""
+
+    kind = "created"
+    config: Document
+    pool: Document | None = None
+
+
+@dataclass(frozen=True)
+class StudyReworded(Happening):
+    """The question or the words for columns changed."""
+
+    kind = "configured"
+    question: str | None = None
+    columns: dict[str, Document] | None = None
+
+
+@dataclass(frozen=True)
+class RowsDrawn(Happening):
+    """A batch was drawn. Rows of a pool that was not copied come with their cells."""
+
+    kind = "proposed"
+    batch: int
+    rows: list[int]
+    propensities: list[float | None]
+    components: list[str]
+    pool_sizes: list[int]
+    warnings: list[str]
+    columns: list[str] | None = None
+    cells: list[list[Cell]] | None = None
+
+
+@dataclass(frozen=True)
+class RowLabelled(Happening):
+    """A person gave a row a label, by the position of its class."""
+
+    kind = "labelled"
+    row: int
+    label: int
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class RowSkipped(Happening):
+    """A person could not label a row."""
+
+    kind = "skipped"
+    row: int
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class AnswerWithdrawn(Happening):
+    """A person took back the answer to a row."""
+
+    kind = "withdrawn"
+    row: int
+
+
+@dataclass(frozen=True)
+class RowCorrected(Happening):
+    """A label was replaced: for everybody if it ``decides``, else this person's own answer."""
+
+    kind = "corrected"
+    row: int
+    label: int
+    decides: bool
+
+
+@dataclass(frozen=True)
+class StopRuleChanged(Happening):
+    """The rule that ends the study before its budget was replaced; an empty one is none."""
+
+    kind = "stopping"
+    rule: str
+
+
+@dataclass(frozen=True)
+class PoolMoved(Happening):
+    """The pool, which was not copied, is at another place."""
+
+    kind = "relocated"
+    uri: str
+
+
+@dataclass(frozen=True)
+class AuditChanged(Happening):
+    """An audit of ``size`` labels began; size 0 ends the audit under way."""
+
+    kind = "audit"
+    size: int
+
+
+@dataclass(frozen=True)
+class _WholeDocument(Happening):
+    document: Document
+
+    def to_data(self) -> Document:
+        return self.document
+
+    @classmethod
+    def from_data(cls, data: Document) -> Self:
+        return cls(data)
+
+
+class ModelFitted(_WholeDocument):
+    """A model was fitted on the labels so far: its history entry, estimates and digest."""
+
+    kind = "fitted"
+
+
+class CertificateIssued(_WholeDocument):
+    """A certificate was made, as ``Certificate.to_dict()`` gives it."""
+
+    kind = "certified"
+
+
+_KINDS: dict[str, type[Happening]] = {
+    happening.kind: happening
+    for happening in (
+        StudyCreated, StudyReworded, RowsDrawn, RowLabelled, RowSkipped, AnswerWithdrawn, RowCorrected,
+        StopRuleChanged, PoolMoved, AuditChanged, ModelFitted, CertificateIssued,
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Event:
+    """One entry of the log, as it is stored."""
+
+    id: int
+    at: str
+    who: str
+    kind: str
+    data: Document
+
+    @property
+    def happening(self) -> Happening:
+        """What happened; StudyError for a kind that only a later version knows."""
+        known = _KINDS.get(self.kind)
+        if known is None:
+            raise StudyError(
+                f"event {self.id} is of kind {self.kind!r}, which this version does not know; a newer "
+                "version wrote it: upgrade with pip install -U fairask"
+            )
+        return known.from_data(self.data)
+
+
+def now(shift: float = 0.0) -> str:
+    """Return the time in UTC, as the log writes it, ``shift`` seconds from now.
+
+    Examples
+    --------
+    >>> now().endswith("Z")
+    True
+    """
+    moment = datetime.now(UTC) + timedelta(seconds=shift)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,211 @@
+"""Store: everything a study keeps in its database."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import delete, insert, select
+
+from fairask.study._errors import StudyError
+from fairask.study.events import Event, Happening, StudyCreated
+from fairask.study.store._database import Database, is_url
+from fairask.study.store._repair import Repair, repair
+from fairask.study.store._schema import training
+from fairask.study.store.attempts import Attempts
+from fairask.study.store.people import People
+from fairask.study.store.transaction import Transaction, Waiting
+
+__all__ = ["Store", "Training"]
+
+_NO_STUDY = "this database holds no study; make one with: fairask new POOL --to URL"
+_TRAINER = "trainer"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What the trainer is doing now, and the error that stopped it, if one did."""
+
+    busy: str | None = None
+    error: str | None = None
+
+
+class Store:
+    """The database of a study: its events, queue, people and the state of its trainer.
+
+    A folder with an SQLite file, or a PostgreSQL database. Nothing here interprets an event; the state
+    that follows from events is :class:`fairask.study.State`.
+
+    **Atomic.** Each method is one transaction, and so is each ``with store.write()`` block: all of it is
+    written or, when the block raises or the process dies, nothing. Events and the queue change together.
+
+    **Durable.** What a durable transaction wrote survives a kill of any process and a loss of power once
+    the call or block has returned: :meth:`append`, :meth:`write`, people and sessions. Leases, sign-in
+    attempts and the trainer's state (``write(durable=False)``) survive a kill, but not a loss of power.
+
+    **Order.** Durable writers take turns, over all threads and processes. Event numbers grow in the order
+    in which events become visible: a reader that has seen event 7 never misses event 6.
+
+    **Threads and processes.** Every method may be called from any thread, and any number of processes may
+    open the same study. A :class:`Transaction` belongs to the thread that began it.
+
+    Parameters
+    ----------
+    target : folder or PostgreSQL URL
+        The database as it is; :meth:`open` also brings its schema up to date.
+    """
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self.database = Database(target)
+        self.people = People(self.database)
+        self.attempts = Attempts(self.database)
+        self._waiting = (float("-inf"), Waiting(0, 0, 0))
+
+    @classmethod
+    def create(cls, target: str, pool: bytes | None, created: StudyCreated, who: str) -> None:
+        """Write the pool, if it is copied, and the first event. A study appears whole or not at all."""
+        if is_url(target):
+            store = cls(target)
+            try:
+                store._begin(created, who, pool)
+            finally:
+                store.close()
+            return
+        folder = Path(target)
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            what = "holds a study" if (folder / "study.db").exists() else "exists and is not an empty folder"
+            raise StudyError(f"{target!r} {what}; choose another name")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # Built beside its place and moved there: a kill in between leaves no partial study.
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            if pool is not None:
+                (scratch / "pool.parquet").write_bytes(pool)
+            store = cls(str(scratch))
+            store._begin(created, who, None)
+            store.close()
+            if folder.exists():
+                folder.rmdir()
+            scratch.chmod(0o755)
+            scratch.rename(folder)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+
+    def _begin(self, created: StudyCreated, who: str, pool: bytes | None) -> None:
+        self.database.migrate()
+        with self.write() as turn:
+            if turn.events():
+                raise StudyError("this database holds a study already; choose another database")
+            if pool is not None:
+                turn.put_pool(pool)
+            turn.append(who, created)
+
+    @classmethod
+    def open(cls, target: str) -> Store:
+        """Open the store of an existing study and migrate its schema; refuse one of a newer version."""
+        if not is_url(target) and not (Path(target) / "study.db").is_file():
+            raise StudyError(f"no study in {target!r}; make one with: fairask new POOL --protected COLUMN")
+        store = cls(target)
+        try:
+            with store.database.read() as connection:
+                if is_url(target) and store.database.revision(connection) is None:
+                    raise StudyError(_NO_STUDY)
+            store.database.migrate()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.database.close()
+
+    # -- events ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        """Read from a consistent snapshot."""
+        with self.database.read() as connection:
+            yield Transaction(connection)
+
+    @contextmanager
+    def write(self, durable: bool = True) -> Iterator[Transaction]:
+        """Wait for a turn, then write: all that the block does, or nothing if it raises."""
+        with self.database.write(durable) as connection:
+            yield Transaction(connection)
+
+    def events(self, after: int = 0) -> list[Event]:
+        """Return the events after number ``after``, in order."""
+        with self.read() as turn:
+            return turn.events(after)
+
+    def append(self, who: str, *happened: Happening) -> None:
+        """Add events of ``who``."""
+        with self.write() as turn:
+            turn.append(who, *happened)
+
+    def read_pool(self) -> bytes:
+        """Return the file of the pool that was copied into the study."""
+        if is_url(self.target):
+            with self.read() as turn:
+                return turn.get_pool()
+        file = Path(self.target) / "pool.parquet"
+        if not file.is_file():
+            raise StudyError(f"{self.target!r} has lost its pool.parquet; restore it from a copy")
+        return file.read_bytes()
+
+    # -- the queue ------------------------------------------------------------------------------
+
+    def lease(self, who: str, count: int, seconds: float) -> list[int]:
+        """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
+        with self.write(durable=False) as turn:
+            return turn.lease(who, count, time.time(), seconds)
+
+    def release(self, who: str) -> None:
+        """Give back the rows a person holds."""
+        with self.write(durable=False) as turn:
+            turn.release(who)
+
+    def pending(self, who: str) -> list[int]:
+        """Return the rows this person holds and has not answered."""
+        with self.read() as turn:
+            return turn.held(who, time.time())
+
+    def waiting(self, max_age: float = 0.0) -> Waiting:
+        """Count free and held slots, and people who hold any; the count may be ``max_age`` seconds old."""
+        counted, waiting = self._waiting
+        if time.monotonic() - counted > max_age:
+            with self.read() as turn:
+                waiting = turn.waiting(time.time())
+            self._waiting = (time.monotonic(), waiting)
+        return waiting
+
+    def repair(self, *, change: bool = True) -> Repair:
+        """Rebuild the queue from the events, and return what was wrong with it.
+
+        Leases that are still possible are kept. With ``change=False`` nothing is written.
+        """
+        return repair(self.database, time.time(), change=change)
+
+    # -- the trainer ----------------------------------------------------------------------------
+
+    def training(self) -> Training:
+        """Return what the trainer is doing, whatever process it runs in."""
+        query = select(training.c.busy, training.c.error).where(training.c.name == _TRAINER)
+        with self.database.read() as connection:
+            row = connection.execute(query).first()
+        return Training() if row is None else Training(*row)
+
+    def set_training(self, now: Training) -> None:
+        """Tell all processes what the trainer is doing."""
+        error = None if now.error is None else now.error[:2000]
+        with self.database.write(durable=False) as connection:
+            connection.execute(delete(training).where(training.c.name == _TRAINER))
+            connection.execute(insert(training), [{"name": _TRAINER, "busy": now.busy, "error": error}])

@@ -1,0 +1,217 @@
+"""What can be read and changed in one transaction: the log and the queue of drawn rows.
+
+A row handed out is already drawn, with its propensity in the log. Leases change who answers, never what was
+drawn, so no lease, expiry or crash can change a weight.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Float,
+    Integer,
+    String,
+    and_,
+    bindparam,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.sql.elements import ColumnElement
+
+from fairask.study._errors import NotYoursError
+from fairask.study.events import Event, Happening, RowsDrawn, now
+from fairask.study.store._schema import events, pool, tasks
+
+__all__ = ["Transaction", "Waiting"]
+
+#: Bytes per stored part of a pool file.
+_PART = 1 << 24
+_TAKEN = "row {} has been given to somebody else: the time to answer it ran out"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Counts of the queue."""
+
+    free: int  #: slots nobody holds
+    held: int
+    people: int  #: people who hold a row now
+
+
+def _free(at: float | BindParameter[float]) -> ColumnElement[bool]:
+    return or_(tasks.c.who.is_(None), tasks.c.until <= at)
+
+
+# Built once: these run for every row that anybody is given.
+_WHO, _NOW, _COUNT = (
+    bindparam("me", type_=String),
+    bindparam("now", type_=Float),
+    bindparam("count", type_=Integer),
+)
+_HELD = (
+    select(tasks.c.row, tasks.c.until)
+    .where(tasks.c.answer.is_(None), tasks.c.who == _WHO, tasks.c.until > _NOW)
+    .order_by(tasks.c.position)
+)
+_OTHER = tasks.alias("other")
+_SEEN = exists().where(_OTHER.c.row == tasks.c.row, _OTHER.c.who == _WHO)
+_NEXT = (
+    select(tasks.c.row, func.min(tasks.c.slot).label("slot"))
+    # An expired lease of the same person counts as seen too: take that slot, not a second one.
+    .where(tasks.c.answer.is_(None), _free(_NOW), or_(~_SEEN, tasks.c.who == _WHO))
+    .group_by(tasks.c.row, tasks.c.position)
+    .order_by(tasks.c.position)
+    .limit(_COUNT)
+)
+# A lease and an answer can both want a slot whose lease has expired: the second finds it taken.
+_MINE_OR_FREE = and_(tasks.c.answer.is_(None), or_(_free(_NOW), tasks.c.who == _WHO))
+_SLOT = and_(tasks.c.row == bindparam("the_row"), tasks.c.slot == bindparam("the_slot"))
+_CLAIM = update(tasks).where(_SLOT, _MINE_OR_FREE).values(who=_WHO, until=bindparam("new_until"))
+_BOOK = update(tasks).where(_SLOT, _MINE_OR_FREE).values(who=_WHO, until=None, answer=bindparam("new_answer"))
+
+
+class Transaction:
+    """The log and the queue inside one transaction of :class:`Store`; valid until that ends.
+
+    Times are seconds since 1970. Answers are codes: -1 for a skip, else the position of the class.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    # -- the log --------------------------------------------------------------------------------
+
+    def append(self, who: str, *happened: Happening) -> None:
+        """Add events of ``who``, in order."""
+        at = now()
+        rows = [{"at": at, "who": who, "kind": what.kind, "data": _json(what.to_data())} for what in happened]
+        if rows:
+            self.connection.execute(insert(events), rows)
+
+    def events(self, after: int = 0) -> list[Event]:
+        """Return the events after number ``after``, in order."""
+        rows = self.connection.execute(select(events).where(events.c.id > after).order_by(events.c.id))
+        return [Event(r.id, r.at, r.who, r.kind, json.loads(r.data)) for r in rows]
+
+    def put_pool(self, data: bytes) -> None:
+        """Store the file of the pool."""
+        parts = [data[i : i + _PART] for i in range(0, len(data), _PART)]
+        self.connection.execute(insert(pool), [{"part": i, "bytes": part} for i, part in enumerate(parts)])
+
+    def get_pool(self) -> bytes:
+        """Return the stored file of the pool."""
+        return b"".join(self.connection.execute(select(pool.c.bytes).order_by(pool.c.part)).scalars())
+
+    # -- the queue ------------------------------------------------------------------------------
+
+    def book_batch(self, drawn: RowsDrawn, start: int, overlap: int) -> bool:
+        """Write a batch to the log and queue its rows, each for ``overlap`` people.
+
+        ``start`` is the number of rows drawn before. Returns False, and writes nothing, if another process
+        has drawn a batch meanwhile: it took rows that this one counted on.
+        """
+        newest = self.connection.scalar(select(func.max(tasks.c.batch)))
+        if newest is not None and newest >= drawn.batch:
+            return False
+        slots = [
+            {"row": row, "slot": slot, "position": start + i, "batch": drawn.batch}
+            for i, row in enumerate(drawn.rows)
+            for slot in range(overlap)
+        ]
+        self.connection.execute(insert(tasks), slots)
+        self.append("fairask", drawn)
+        return True
+
+    def held(self, who: str, at: float) -> list[int]:
+        """Return the rows this person holds and has not answered, in draw order."""
+        return [row.row for row in self.connection.execute(_HELD, {"me": who, "now": at})]
+
+    def lease(self, who: str, count: int, at: float, seconds: float) -> list[int]:
+        """Hold up to ``count`` rows for a person: those already held (renewed), then the next free ones."""
+        mine = self.connection.execute(_HELD, {"me": who, "now": at}).all()[:count]
+        rows = [row.row for row in mine]
+        if any(row.until < at + 0.9 * seconds for row in mine):
+            self.connection.execute(
+                update(tasks)
+                .where(tasks.c.who == who, tasks.c.answer.is_(None), tasks.c.row.in_(rows))
+                .values(until=at + seconds)
+            )
+        if len(rows) < count:
+            wanted = {"me": who, "now": at, "count": count - len(rows)}
+            for row, slot in self.connection.execute(_NEXT, wanted).all():
+                claim = {"the_row": row, "the_slot": slot, "me": who, "now": at, "new_until": at + seconds}
+                if self.connection.execute(_CLAIM, claim).rowcount:
+                    rows.append(row)
+        return rows
+
+    def release(self, who: str, rows: Iterable[int] | None = None) -> None:
+        """Give back the rows this person holds: these, or all of them."""
+        mine = and_(tasks.c.answer.is_(None), tasks.c.who == who)
+        if rows is not None:
+            mine = and_(mine, tasks.c.row.in_(list(rows)))
+        self.connection.execute(update(tasks).where(mine).values(who=None, until=None))
+
+    def waiting(self, at: float) -> Waiting:
+        """Count free and held slots, and the people who hold any."""
+        unanswered = tasks.c.answer.is_(None)
+        free = self.connection.scalar(select(func.count()).where(unanswered, _free(at))) or 0
+        row = self.connection.execute(
+            select(func.count(), func.count(func.distinct(tasks.c.who))).where(unanswered, tasks.c.until > at)
+        ).one()
+        return Waiting(free, row[0], row[1])
+
+    def answers_of(self, who: str, rows: Sequence[int]) -> dict[int, int]:
+        """Return this person's answers to these rows, where there are any."""
+        query = select(tasks.c.row, tasks.c.answer).where(tasks.c.who == who, tasks.c.answer.is_not(None))
+        if len(rows) <= 500:  # databases limit the values of one statement
+            query = query.where(tasks.c.row.in_(rows))
+        found = {int(r.row): int(r.answer) for r in self.connection.execute(query)}
+        return {row: found[row] for row in rows if row in found}
+
+    def is_labelled(self, row: int) -> bool:
+        """Whether anybody has labelled the row."""
+        return bool(self.connection.scalar(select(exists().where(tasks.c.row == row, tasks.c.answer >= 0))))
+
+    def answer(self, row: int, who: str, code: int, at: float) -> None:
+        """Book an answer on the slot this person holds, or on a free one of the row; else NotYoursError."""
+        slots = self.connection.execute(
+            select(tasks.c.slot, tasks.c.who, tasks.c.until, tasks.c.answer)
+            .where(tasks.c.row == row)
+            .order_by(tasks.c.slot)
+        ).all()
+        if not slots:
+            raise NotYoursError(f"row {row} was never asked for")
+        unanswered = [s for s in slots if s.answer is None]
+        mine = [s for s in unanswered if s.who == who]
+        free = [s for s in unanswered if s.who is None or s.until <= at]
+        if not mine and not free:
+            raise NotYoursError(_TAKEN.format(row) if unanswered else f"row {row} is answered already")
+        slot = (mine or free)[0].slot
+        booking = {"the_row": row, "the_slot": slot, "me": who, "now": at, "new_answer": code}
+        if not self.connection.execute(_BOOK, booking).rowcount:
+            raise NotYoursError(_TAKEN.format(row))
+
+    def change_answer(self, row: int, who: str, code: int) -> None:
+        """Replace this person's answer to a row."""
+        self.connection.execute(
+            update(tasks).where(tasks.c.row == row, tasks.c.who == who).values(answer=code)
+        )
+
+    def reopen(self, row: int, who: str, until: float) -> None:
+        """Take this person's answer back; they hold the row again."""
+        self.connection.execute(
+            update(tasks).where(tasks.c.row == row, tasks.c.who == who).values(answer=None, until=until)
+        )
+
+
+def _json(data: dict[str, object]) -> str:
+    return json.dumps(data, allow_nan=False, ensure_ascii=False)
