@@ -89,7 +89,7 @@ def final_model(learner, options):
     oracle = EmpiricalFairOracle(
         model, metric=learner.metric, tolerance=fair if options.get("fair") else 1.0, shift_threshold=False
     )
-    groups = learner._pool.groups[rows]
+    groups = learner.pool.groups[rows]
     return oracle.fit(
         learner.X[rows], learner.labels_, sensitive_features=np.asarray(learner.groups_)[groups]
     )

@@ -105,17 +105,17 @@ def labelled_learner(pool: Any) -> FairActiveLearner:
 
 def ask_again(learner: FairActiveLearner) -> None:
     """The same batch as before, with its features: a round's cost must not drift with the labels."""
-    state = learner._batches, list(learner._log.entries), dict(learner._log.position)
+    state = learner.state.batches, list(learner.state.log.entries), dict(learner.state.log.position)
     query = learner.ask()
-    learner._pool.take(query.indices)
-    learner._batches, learner._log.entries, learner._log.position = state
+    learner.pool.take(query.indices)
+    learner.state.batches, learner.state.log.entries, learner.state.log.position = state
     for row in query.indices.tolist():
-        getattr(learner._pool, "_known", {}).pop(row, None)
+        getattr(learner.pool, "_known", {}).pop(row, None)
 
 
 def rules_of(learner: FairActiveLearner) -> list[LinearRule]:
     rng = np.random.default_rng(0)
-    y = learner._labelled().y
+    y = learner.labelled().y
     solutions = Fit(learner)(np.where(rng.random((K, len(y))) < 0.1, 1.0 - y, y))
     return [solution.sample(rng) for solution in solutions]
 

@@ -26,7 +26,9 @@ def made(**settings):
 
 
 def snapshot(learner):
-    return json.dumps([learner._log.to_list(), learner._batches, learner._history], default=str)
+    return json.dumps(
+        [learner.state.log.to_list(), learner.state.batches, learner.state.history], default=str
+    )
 
 
 @pytest.mark.parametrize("strategy", ["passive", "group_balanced", "uncertainty", "fare"])
@@ -34,7 +36,7 @@ def snapshot(learner):
 @pytest.mark.parametrize("profile", ["calibrated", "paper"])
 def test_ask_and_tell_end_in_a_fair_model(strategy, metric, profile):
     learner, y = made(strategy=strategy, metric=metric, profile=profile)
-    history = simulate(learner, y, 120, test=(learner.X, y, np.array(learner.groups_)[learner._codes]))
+    history = simulate(learner, y, 120, test=(learner.X, y, np.array(learner.groups_)[learner.pool.groups]))
     assert history["labels"].tolist() == [20, 40, 60, 80, 100, 120]
     assert history["test_accuracy"][-1] > 0.65
     if profile == "paper":
@@ -74,7 +76,7 @@ def test_the_same_seed_gives_the_same_run_on_any_number_of_workers():
         return (
             learner.labelled_indices_.tolist(),
             learner.propensities_.tolist(),
-            learner._history[-1]["error"],
+            learner.state.history[-1]["error"],
         )
 
     one = Parallel(n_jobs=1)(delayed(run)(s) for s in range(4))
@@ -147,7 +149,7 @@ def test_labels_of_one_class_do_not_stop_the_learner():
         for _ in range(3):
             query = learner.ask()
             learner.tell(query.indices, np.zeros(5, int))
-        groups = np.array(learner.groups_)[learner._codes]
+        groups = np.array(learner.groups_)[learner.pool.groups]
         assert not learner.model_.predict(learner.X, sensitive_features=groups).any()
 
 

@@ -24,7 +24,7 @@ def made(**settings):
 
 def test_the_default_is_what_the_benchmark_calls_calibrated():
     learner, method = made(), get_method("calibrated")
-    assert learner._template.get_params()["level"] == method.calibrated["level"]
+    assert learner.template.get_params()["level"] == method.calibrated["level"]
     assert learner.strategy == Fare(**method.strategy_params)
     assert (learner.margin, learner.risk_weights) == ("evidence", method.risk_weights)
     assert learner.effective_tolerance_ == learner.tolerance
@@ -32,7 +32,7 @@ def test_the_default_is_what_the_benchmark_calls_calibrated():
 
 def test_the_paper_s_profile_is_what_the_benchmark_calls_fare():
     learner, method = made(profile="paper"), get_method("fare")
-    assert learner._template.get_params() == method.oracle().set_params(metric="tprp").get_params()
+    assert learner.template.get_params() == method.oracle().set_params(metric="tprp").get_params()
     assert learner.strategy == Fare(**method.strategy_params)
     assert (learner.margin, learner.risk_weights, learner.fairness_weights) == ("sqrt_n", "ips", "ips")
 
@@ -41,10 +41,10 @@ def test_what_is_given_wins_over_the_profile():
     learner = made(strategy_params={"diff_share": 0.25}, margin=0.02, risk_weights="lure", level=0.9)
     assert learner.strategy.diff_share == 0.25
     assert learner.strategy.perturbation == "bootstrap"
-    assert learner._template.level == 0.5  # another margin replaces the oracle's own
+    assert learner.template.level == 0.5  # another margin replaces the oracle's own
     assert learner.effective_tolerance_ == 0.1
     own = made(oracle=CalibratedFairOracle(level=0.7), margin=None)
-    assert own._template.level == 0.7
+    assert own.template.level == 0.7
     paper = made(oracle=EmpiricalFairOracle())
     assert (paper.margin, paper.risk_weights, paper.strategy.diff_share) == ("sqrt_n", "ips", 0.5)
 

@@ -38,7 +38,7 @@ def test_every_pool_draws_the_same_rows(
         assert learner.labelled_indices_.tolist() == first.labelled_indices_.tolist(), name
         assert learner.propensities_.tolist() == pytest.approx(first.propensities_.tolist(), nan_ok=True)
         assert learner.components_ == first.components_
-        np.testing.assert_array_equal(learner._labelled().X, first._labelled().X)
+        np.testing.assert_array_equal(learner.labelled().X, first.labelled().X)
         rule, same = learner.model_.members_[0], first.model_.members_[0]
         if profile == "paper":
             assert rule.beta.tolist() == same.beta.tolist()

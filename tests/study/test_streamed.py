@@ -170,7 +170,7 @@ def test_a_streamed_study_draws_what_a_learner_on_the_pool_draws(local: Path, tm
 
         assert model_digest(again.learner(at=last["seen"])) == last["digest"]
         rows = learner.labelled_indices_
-        np.testing.assert_array_equal(again.learner()._labelled().X, pool.take(rows))
+        np.testing.assert_array_equal(again.learner().labelled().X, pool.take(rows))
 
 
 def test_the_exported_model_predicts_rows_as_the_study_does(local: Path, tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ def test_rows_that_an_oracle_looks_at_are_kept_too(
     with Study.create(tmp_path / "s", refer(local), **SETTINGS) as study:
         rows = study.ask(who="ada")
     pool = open_pool(local, "sex", ["income", "debt", "owner", "job"])
-    expected = FairActiveLearner(pool, blind=True, random_state=3)._background()
+    expected = FairActiveLearner(pool, blind=True, random_state=3).background()
     assert expected is not None
     local.rename(tmp_path / "gone")
     with Study.open(tmp_path / "s") as study:

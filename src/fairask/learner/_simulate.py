@@ -69,7 +69,7 @@ def simulate(
     ([100, 200], True)
     """
     truth = np.asarray(labels)
-    n_rows = learner._pool.n_rows
+    n_rows = learner.pool.n_rows
     if truth.shape != (n_rows,):
         raise ValueError(f"labels has shape {truth.shape}, expected ({n_rows},): one label a row of the pool")
     if not 1 <= budget <= n_rows:
@@ -80,7 +80,7 @@ def simulate(
         query = learner.ask(min(learner.batch_size, budget - keep - spent))
         learner.tell(query.indices, truth[query.indices])
         if test is not None:
-            scores[len(learner._history) - 1] = evaluate(learner.current_model(), *test, learner.metric)
+            scores[len(learner.state.history) - 1] = evaluate(learner.current_model(), *test, learner.metric)
         if callback is not None:
             callback(learner)
     if keep:
@@ -92,6 +92,6 @@ def simulate(
     if test is not None:
         for column, name in enumerate(("test_accuracy", "test_violation")):
             history[name] = np.array(
-                [scores.get(i, (np.nan, np.nan))[column] for i in range(len(learner._history))]
+                [scores.get(i, (np.nan, np.nan))[column] for i in range(len(learner.state.history))]
             )
     return history

@@ -37,10 +37,10 @@ class ModelAudit:
     """
 
     def __init__(self, learner: FairActiveLearner, budget: int, delta: float, looks: int) -> None:
-        taken = np.array([entry.index for entry in learner._log.entries], dtype=np.int64)
-        self.classes, self.version = learner.classes, learner._log.version
+        taken = np.array([entry.index for entry in learner.state.log.entries], dtype=np.int64)
+        self.classes, self.version = learner.classes, learner.state.log.version
         self.audit = Audit.of_pool(
-            learner._pool,
+            learner.pool,
             learner.current_model(),
             metric=learner.metric,
             alpha=learner.tolerance,

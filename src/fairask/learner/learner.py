@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections import Counter
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array
 
 from fairask.certify import Certificate
+from fairask.checks import check_count
 from fairask.errors import FairaskWarning
-from fairask.learner._arguments import as_pool, check_count, check_weights
-from fairask.learner._profiles import assemble
-from fairask.learner._record import LearnerRecord
 from fairask.learner.audit import ModelAudit
-from fairask.learner.fit import Fit
-from fairask.learner.log import LABELLED, SKIPPED, DrawLog
-from fairask.metrics import Float, Int, Metric, check_metric
-from fairask.oracle.empirical import check_tolerance
+from fairask.learner.config import LearnerConfig, LearnerSettings
+from fairask.learner.fit import SAMPLE_STREAM, Fit, fit_oracle
+from fairask.learner.state import DrawLog, HistoryRow, LearnerState
+from fairask.metrics import Float, Int, Matrix, encode_groups
 from fairask.oracle.learners import fast_ridge
 from fairask.pools import MemoryPool, Pool
 from fairask.sampling import draw
-from fairask.stopping import AnyOf, Budget, StoppingRule, make_rule
-from fairask.strategies import Labelled, Strategy, uniform_proposal
+from fairask.stopping import AnyOf, Budget, StoppingRule
+from fairask.strategies import Labelled, uniform_proposal
 
 __all__ = ["FairActiveLearner", "Query"]
 
@@ -45,7 +44,7 @@ class Query:
         return len(self.indices)
 
 
-class FairActiveLearner(LearnerRecord):
+class FairActiveLearner:
     """Fair active learning by ask and tell.
 
     Parameters
@@ -54,50 +53,24 @@ class FairActiveLearner(LearnerRecord):
         The pool of unlabelled rows; :func:`fairask.pools.open_pool` makes one that need not fit in memory.
     sensitive_features : array-like of shape (rows,)
         Protected attribute of each row, two or more groups. A pool knows its own.
-    strategy : str or Strategy
-        A name of ``fairask.strategies.STRATEGIES`` (``"fare"``, ``"passive"``, ``"group_balanced"``,
-        ``"uncertainty"``, ``"fal"``, ...), or an object with ``propose``.
-    strategy_params : dict, optional
-        Settings for a strategy given by name, e.g. ``{"k": 10, "diff_share": 1.0}``.
-    profile : {"calibrated", "paper"}
-        What the learner is made of where nothing else is said. "calibrated": thresholds on calibrated
-        probabilities, a margin from evidence, unweighted risk, and FARE with bootstrap perturbations and
-        shares that adapt. "paper": the empirical fair oracle of the paper, its 1/sqrt(n) margin,
-        importance weights, and FARE as in its Algorithm 1.
-    metric : {"tprp", "fprp", "eo", "dp"}
-    tolerance : float in [0, 1]
-        The violation to stay within on the population (the paper's alpha).
-    margin : "auto", "evidence", "sqrt_n", float or None
-        What is subtracted from the tolerance when fitting on n labels: what the standard error of the
-        estimated gap asks for at ``level``, 1/sqrt(n) as in the paper, a number, or nothing. "auto" is
-        "evidence" for the calibrated oracle and "sqrt_n" for the paper's.
-    level : float in [0.5, 1), optional
-        One-sided level of the margin from evidence; default that of :class:`CalibratedFairOracle`.
-    blind : bool
-        Whether the model must decide without the protected attribute (``profile="calibrated"``); leave
-        its column out of ``X`` as well.
+    config : LearnerConfig, optional
+        All settings in one object.
     estimator : classifier, optional
         Base learner of the oracle, with ``predict_proba`` for the calibrated one; None is logistic
         regression, with a ridge chosen out of fold or, in the paper's profile, without penalty.
-    oracle : estimator, optional
+    oracle : FairOracle, optional
         A fair oracle to use as a template instead of the profile's.
-    risk_weights : {"ips", "lure", "none"}, optional
-        Importance weights of the labelled rows in the error; default "none" with the calibrated oracle,
-        "ips" with the paper's.
-    fairness_weights : {"ips", "lure", "none"}
-        The same in the rates.
-    batch_size : int
-        Rows a batch when ``ask`` is not told.
-    classes : pair
-        The two labels; the second is the positive one.
-    budget : int, optional
-        Labels in all; ``stop_reason_`` says when they are spent.
-    audit_share : float in [0, 1)
-        Share of the budget kept to audit the final model.
-    stopping : StoppingRule or str, optional
-        A rule of :mod:`fairask.stopping`, or its name (``"plateau:5"``); ``stop_reason_`` reports it.
-    random_state : int, optional
-        The same seed gives the same answers.
+    **settings
+        Fields of :class:`fairask.learner.LearnerConfig` by keyword: ``strategy``, ``metric``, ``tolerance``,
+        ``profile``, ``batch_size``, ``random_state`` and the others. They replace those of ``config``.
+
+    Attributes
+    ----------
+    state : LearnerState
+        What was asked and answered so far; see :meth:`with_state`.
+    pool : Pool
+    template : FairOracle
+        The oracle with its settings, not fitted.
 
     Examples
     --------
@@ -115,81 +88,61 @@ class FairActiveLearner(LearnerRecord):
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix | Pool,
         sensitive_features: ArrayLike | None = None,
+        config: LearnerConfig | None = None,
         *,
-        strategy: str | Strategy = "fare",
-        strategy_params: dict[str, Any] | None = None,
-        metric: Metric = "tprp",
-        tolerance: float = 0.1,
-        profile: str = "calibrated",
-        margin: str | float | None = "auto",
-        level: float | None = None,
-        blind: bool = False,
         estimator: Any = None,
         oracle: Any = None,
-        risk_weights: str | None = None,
-        fairness_weights: str = "ips",
-        batch_size: int = 25,
-        classes: tuple[Any, Any] = (0, 1),
-        budget: int | None = None,
-        audit_share: float = 0.0,
-        stopping: StoppingRule | str | None = None,
-        random_state: int | None = None,
+        **settings: Unpack[LearnerSettings],
     ) -> None:
-        check_metric(metric)
-        parts = assemble(
-            profile,
-            oracle=oracle,
-            estimator=estimator,
-            strategy=strategy,
-            strategy_params=strategy_params,
-            margin=margin,
-            level=level,
-            blind=blind,
-            risk_weights=risk_weights,
-        )
+        self.config = config = (config or LearnerConfig()).changed(settings)
+        parts = config.parts(oracle=oracle, estimator=estimator)
+        self.estimator, self.oracle, self.template = estimator, oracle, parts.oracle
         self.strategy, self.margin, self.risk_weights = parts.strategy, parts.margin, parts.risk_weights
-        self.profile, self.level, self.blind = profile, level, bool(blind)
-        self.metric = metric
-        self.tolerance = check_tolerance(tolerance)
-        self.fairness_weights = check_weights(fairness_weights, "fairness_weights")
-        self.batch_size = check_count(batch_size, "batch_size")
-        self.budget = None if budget is None else check_count(budget, "budget")
-        if not 0 <= audit_share < 1:
-            raise ValueError(f"audit_share={audit_share!r} must be in [0, 1)")
-        self.audit_share = float(audit_share)
-        self.stopping = make_rule(stopping) if isinstance(stopping, str) else stopping
-        if len(classes) != 2 or classes[0] == classes[1]:
-            raise ValueError(f"classes={classes!r} must be two different labels, the positive one second")
-        self.classes = (classes[0], classes[1])
-        if random_state is not None and (not isinstance(random_state, (int, np.integer)) or random_state < 0):
-            raise ValueError(f"random_state={random_state!r} must be None or a whole number, 0 or more")
-        self.random_state = (
-            int(np.random.SeedSequence().generate_state(1)[0]) if random_state is None else random_state
-        )
-        self.estimator, self.oracle = estimator, oracle
-        self._template = parts.oracle.set_params(metric=metric)
-        fast = fast_ridge(self._template.get_params().get("estimator"), 1) is not None
-        self._pool, self._pool_given = as_pool(X, sensitive_features, fast), isinstance(X, Pool)
-        if getattr(self.strategy, "in_memory", False) and not isinstance(self._pool, MemoryPool):
+        self.profile, self.level, self.blind = config.profile, config.level, config.blind
+        self.metric, self.tolerance = config.metric, float(config.tolerance)
+        self.fairness_weights, self.batch_size = config.fairness_weights, config.batch_size
+        self.budget, self.audit_share = config.budget, float(config.audit_share)
+        self.stopping = config.stopping_rule()
+        self.classes = (config.classes[0], config.classes[1])
+        given = config.random_state
+        self.random_state = int(np.random.SeedSequence().generate_state(1)[0]) if given is None else given
+        fast = fast_ridge(self.template.get_params().get("estimator"), 1) is not None
+        self.pool, self.pool_given = as_pool(X, sensitive_features, fast), isinstance(X, Pool)
+        if getattr(self.strategy, "in_memory", False) and not isinstance(self.pool, MemoryPool):
             raise TypeError(
                 f"strategy {self.strategy.name!r} must see all rows at once, and the pool is streamed: take "
                 "another strategy, or pool.in_memory() if it fits (fairask new --copy)"
             )
-        self.X = self._pool.X if isinstance(self._pool, MemoryPool) else self._pool
-        self.groups_ = self._pool.group_values
+        self.X = self.pool.X if isinstance(self.pool, MemoryPool) else self.pool
+        self.groups_ = self.pool.group_values
         if len(self.groups_) < 2:
             raise ValueError(
                 f"sensitive_features has one group only ({self.groups_[0]!r}); two or more are needed"
             )
-        self._log = DrawLog(len(self._pool))
-        self._batches = 0
-        self._history: list[dict[str, Any]] = []
+        self._sample: tuple[Matrix, NDArray[Any]] | None = None
+        self._begin(LearnerState(DrawLog(len(self.pool))))
+
+    def _begin(self, state: LearnerState) -> None:
+        self.state = state
         self._fitted: tuple[int, Any] | None = None
         self._caught: list[warnings.WarningMessage] = []
         self._audit: ModelAudit | None = None
-        self._sample: tuple[Any, NDArray[Any]] | None = None
+
+    def with_state(
+        self, state: LearnerState, *, background: tuple[Matrix, NDArray[Any]] | None = None
+    ) -> FairActiveLearner:
+        """Return a learner with the same settings and pool that goes on from ``state``.
+
+        Neither learner changes the other. ``background`` are rows of the pool and their group codes for an
+        oracle that looks at the pool, where they are known already; see :meth:`background`.
+        """
+        other = copy.copy(self)
+        other._begin(state.copy())
+        if background is not None:
+            other._sample = background
+        return other
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -199,18 +152,19 @@ class FairActiveLearner(LearnerRecord):
         Rows asked for and not answered yet are not asked again; the strategy sees the labels so far.
         """
         n = self.batch_size if n is None else check_count(n, "n")
-        pool = self._pool.excluding(np.array(list(self._log.position), dtype=np.int64))
+        pool = self.pool.excluding(self.state.log.rows())
         if n > len(pool):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
-        # One stream a batch: no generator state to keep, and any batch can be replayed.
-        rng = np.random.default_rng([self.random_state, self._batches])
-        if self._log.labelled():
-            proposal = self.strategy.propose(self._labelled(), pool, Fit(self), rng)
+        batch = self.state.batches
+        # One stream per batch: no generator state to keep, and any batch can be replayed.
+        rng = np.random.default_rng([self.random_state, batch])
+        if self.state.log.labelled():
+            proposal = self.strategy.propose(self.labelled(), pool, Fit(self), rng)
         else:
             proposal = uniform_proposal(pool)
         draws = draw(proposal, n, rng)
-        batch, self._batches = self._batches, self._batches + 1
-        self._log.add(draws, batch)
+        self.state.batches += 1
+        self.state.log.add(draws, batch)
         return Query(batch, draws.indices, draws.propensities, draws.components)
 
     # -- telling --------------------------------------------------------------------------------
@@ -222,52 +176,25 @@ class FairActiveLearner(LearnerRecord):
         of ``classes``.
         """
         rows, codes = self._checked(indices, labels)
-        for row in rows:
-            self._require(row, "asked")
-        batches: dict[int, None] = {}
-        for row, code in zip(rows, codes, strict=True):
-            entry = self._log.entries[self._log.position[row]]
-            entry.state, entry.label = LABELLED, code
-            batches[entry.batch] = None
-        self._log.version += 1
-        self._close(batches)
+        self._close(self.state.log.label(rows, codes))
 
-    def correct(self, index: int, label: Any) -> None:
+    def correct(self, index: int, label: object) -> None:
         """Replace the label of a labelled row."""
         (row,), (code,) = self._checked([index], [label])
-        self._require(row, LABELLED)
-        self._log.entries[self._log.position[row]].label = code
-        self._log.version += 1
+        self.state.log.correct(row, code)
 
     def skip(self, indices: ArrayLike) -> None:
         """Set aside rows that were asked for and cannot be labelled; they are not asked again."""
-        rows = self._rows(indices)
-        for row in rows:
-            self._require(row, "asked")
-        batches: dict[int, None] = {}
-        for row in rows:
-            entry = self._log.entries[self._log.position[row]]
-            entry.state = SKIPPED
-            batches[entry.batch] = None
-        self._close(batches)
+        self._close(self.state.log.skip(_row_numbers(indices)))
 
-    def _close(self, batches: dict[int, None]) -> None:
-        """Fit and record when a batch is answered in full."""
-        if any(not self._log.open_rows(batch) for batch in batches) and self._log.labelled():
-            self._record()
+    def _close(self, batches: set[int]) -> None:
+        """Record a round when a batch is answered in full."""
+        log = self.state.log
+        if any(not log.open_rows(batch) for batch in batches) and log.labelled():
+            self.record_round()
 
-    def _rows(self, indices: ArrayLike) -> list[int]:
-        array = np.atleast_1d(np.asarray(indices))
-        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-            raise ValueError(f"indices must be whole numbers, got {indices!r}")
-        rows: list[int] = array.tolist()
-        repeated = [row for row, times in Counter(rows).items() if times > 1]
-        if repeated:
-            raise ValueError(f"indices name row {repeated[0]} more than once")
-        return rows
-
-    def _checked(self, indices: ArrayLike, labels: ArrayLike) -> tuple[list[int], list[int]]:
-        rows = self._rows(indices)
+    def _checked(self, indices: ArrayLike, labels: Any) -> tuple[list[int], list[int]]:
+        rows = _row_numbers(indices)
         values = np.atleast_1d(np.asarray(labels)).tolist()
         if len(values) != len(rows):
             raise ValueError(f"lengths disagree: {len(rows)} indices, {len(values)} labels")
@@ -277,77 +204,53 @@ class FairActiveLearner(LearnerRecord):
                 raise ValueError(f"label {value!r} of row {row} is not one of the classes {self.classes!r}")
         return rows, [index[value] for value in values]
 
-    def _require(self, row: int, state: str) -> None:
-        entry = self._log.entry(row)
-        if entry is None:
-            raise ValueError(
-                f"row {row} was never asked for" if 0 <= row < self._pool.n_rows else f"no row {row}"
-            )
-        if entry.state != state:
-            hint = "; use correct() to change its label" if entry.state == LABELLED else ""
-            raise ValueError(f"row {row} is {entry.state}, not {state}{hint}")
-
     # -- fitting --------------------------------------------------------------------------------
 
     @property
     def effective_tolerance_(self) -> float:
         """Tolerance at which the oracle is fitted now: the target less the margin, at least 0."""
-        n = len(self._log.labelled())
-        if self.margin in (None, "evidence") or n == 0:
+        n = len(self.state.log.labelled())
+        if self.margin is None or self.margin == "evidence" or n == 0:
             return self.tolerance  # the margin from evidence is the oracle's own
         margin = n**-0.5 if self.margin == "sqrt_n" else float(self.margin)
         return max(self.tolerance - margin, 0.0)
 
-    @property
-    def _codes(self) -> NDArray[Any]:
-        if not isinstance(self._pool, MemoryPool):
-            raise TypeError("the pool is streamed: its groups are not in memory")
-        return self._pool.groups
-
-    def _labelled(self) -> Labelled:
-        indices, labels, _, _ = self._log.arrays()
+    def labelled(self) -> Labelled:
+        """The labelled rows, in draw order."""
+        log = self.state.log
+        indices, labels, _, _ = log.arrays()
         return Labelled(
-            X=self._pool.take(indices),
+            X=self.pool.take(indices),
             y=labels,
-            groups=self._pool.groups_of(indices),
-            risk_weights=self._log.weights(self.risk_weights),
-            fairness_weights=self._log.weights(self.fairness_weights),
+            groups=self.pool.groups_of(indices),
+            risk_weights=log.weights(self.risk_weights),
+            fairness_weights=log.weights(self.fairness_weights),
             indices=indices,
         )
 
-    def _background(self) -> tuple[Any, NDArray[Any]] | None:
+    def background(self) -> tuple[Matrix, NDArray[Any]] | None:
         """Rows of the pool for an oracle that looks at it: all, or a sample that is drawn once."""
-        most = getattr(self._template, "pool_rows", 0)
+        most = getattr(self.template, "pool_rows", 0)
         if most and self._sample is None:
-            n = self._pool.n_rows
-            rng = np.random.default_rng([self.random_state, 2**32 - 2])
+            n = self.pool.n_rows
+            rng = np.random.default_rng([self.random_state, SAMPLE_STREAM])
             rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-            self._sample = (self._pool.take(rows), self._pool.groups_of(rows))
+            self._sample = (self.pool.take(rows), self.pool.groups_of(rows))
         return self._sample
 
-    def _oracle(self) -> Any:
-        seed = int(np.random.default_rng([self.random_state, 2**32 - 1]).integers(2**31))
-        return clone(self._template).set_params(tolerance=self.effective_tolerance_, random_state=seed)
+    def fit_on(self, rows: Labelled) -> Any:
+        """Fit a new oracle on these labelled rows; the learner does not change."""
+        return fit_oracle(self, rows)
 
     def current_model(self) -> Any:
         """The fair model fitted on all labels so far, without its warnings (the history has the facts)."""
-        if not self._log.labelled():
+        version = self.state.log.version
+        if not self.state.log.labelled():
             raise NotFittedError("no labels yet: ask() for rows and tell() their labels first")
-        if self._fitted is None or self._fitted[0] != self._log.version:
-            rows, oracle = self._labelled(), self._oracle()
-            oracle.classes_ = np.array(self.classes)
+        if self._fitted is None or self._fitted[0] != version:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", FairaskWarning)
-                oracle.fit_codes(
-                    rows.X,
-                    rows.y,
-                    rows.groups,
-                    self.groups_,
-                    rows.risk_weights,
-                    rows.fairness_weights,
-                    pool=self._background(),
-                )
-            self._fitted = (self._log.version, oracle)
+                self._fitted = (version, self.fit_on(self.labelled()))
             self._caught = list(caught)
         return self._fitted[1]
 
@@ -412,7 +315,7 @@ class FairActiveLearner(LearnerRecord):
         return certificate
 
     def _certificate(self, target: str | None = None) -> Certificate | None:
-        if self._audit is None or self._audit.version != self._log.version or not self._audit.n_labels:
+        if self._audit is None or self._audit.version != self.state.log.version or not self._audit.n_labels:
             return None
         return self._audit.certificate(target)
 
@@ -436,10 +339,11 @@ class FairActiveLearner(LearnerRecord):
 
     # -- what happened --------------------------------------------------------------------------
 
-    def _record(self) -> None:
-        model, rows = self.current_model(), self._labelled()
-        entry = {
-            "round": len(self._history),
+    def record_round(self) -> HistoryRow:
+        """Fit the model and add its facts to the history."""
+        model, rows = self.current_model(), self.labelled()
+        entry: HistoryRow = {
+            "round": len(self.state.history),
             "labels": len(rows),
             "tolerance": self.effective_tolerance_ - getattr(model, "margin_", 0.0),
             "error": model.error_,
@@ -450,12 +354,54 @@ class FairActiveLearner(LearnerRecord):
         }
         for code, group in enumerate(self.groups_):
             entry[f"labels[{group}]"] = int((rows.groups == code).sum())
-        self._history.append(entry)
+        self.state.history.append(entry)
+        return entry
+
+    @property
+    def history_(self) -> dict[str, NDArray[Any]]:
+        """One entry for each answered batch, by column; any data-frame library reads it."""
+        history = self.state.history
+        return {name: np.array([row[name] for row in history]) for name in (history[0] if history else ())}
+
+    @property
+    def labelled_indices_(self) -> Int:
+        """Labelled rows in draw order; the arrays below are aligned with it."""
+        return self.state.log.arrays()[0]
+
+    @property
+    def labels_(self) -> NDArray[Any]:
+        """Labels, as values of ``classes``."""
+        return np.asarray(np.array(self.classes)[self.state.log.arrays()[1].astype(int)])
+
+    @property
+    def propensities_(self) -> Float:
+        """Probability of each labelled row when it was drawn."""
+        return self.state.log.arrays()[2]
+
+    @property
+    def components_(self) -> list[str]:
+        """Component that drew each labelled row."""
+        return [entry.component for entry in self.state.log.labelled()]
+
+    @property
+    def risk_weights_(self) -> Float:
+        """Importance weights in the error."""
+        return self.state.log.weights(self.risk_weights)
+
+    @property
+    def fairness_weights_(self) -> Float:
+        """Importance weights in the rates."""
+        return self.state.log.weights(self.fairness_weights)
+
+    @property
+    def pending_indices_(self) -> Int:
+        """Rows asked for and not answered yet."""
+        return np.array(self.state.log.open_rows(), dtype=np.int64)
 
     def __repr__(self) -> str:
         return (
             f"<FairActiveLearner {self.strategy.name}, {self.metric} <= {self.tolerance}: "
-            f"{len(self._log.labelled())} labels of {len(self._pool)} rows>"
+            f"{len(self.state.log.labelled())} labels of {len(self.pool)} rows>"
         )
 
     # -- keeping --------------------------------------------------------------------------------
@@ -472,3 +418,29 @@ class FairActiveLearner(LearnerRecord):
         from fairask.learner.storage import load
 
         return load(path, **given)
+
+
+def _row_numbers(indices: ArrayLike) -> list[int]:
+    array = np.atleast_1d(np.asarray(indices))
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"indices must be whole numbers, got {indices!r}")
+    rows: list[int] = array.tolist()
+    repeated = [row for row, times in Counter(rows).items() if times > 1]
+    if repeated:
+        raise ValueError(f"indices name row {repeated[0]} more than once")
+    return rows
+
+
+def as_pool(X: Matrix | Pool, sensitive_features: ArrayLike | None, fast: bool) -> Pool:
+    """The pool as the learner reads it: a pool as it is, a table with its groups as one in memory."""
+    if isinstance(X, Pool):
+        if sensitive_features is not None:
+            raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
+        return X
+    if sensitive_features is None:
+        raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
+    rows = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
+    groups, codes = encode_groups(sensitive_features, "sensitive_features")
+    if len(codes) != len(rows):
+        raise ValueError(f"lengths disagree: X has {len(rows)} rows, sensitive_features {len(codes)}")
+    return MemoryPool(rows, codes, len(groups), group_values=groups)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairask.learner.log import DrawLog
+from fairask.learner.state import DrawLog, LearnerState
 from fairask.pools import Pool
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
 
     by_name = type(learner.strategy) is STRATEGIES.get(learner.strategy.name)
     has_array = (
-        not learner._pool_given and isinstance(learner.X, np.ndarray) and learner.X.dtype.kind in "biuf"
+        not learner.pool_given and isinstance(learner.X, np.ndarray) and learner.X.dtype.kind in "biuf"
     )
     state = {
         "format": FORMAT,
@@ -53,18 +53,18 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
         "estimator": None if learner.estimator is None else repr(learner.estimator),
         "oracle": None if learner.oracle is None else repr(learner.oracle),
         "groups": [_plain(g) for g in learner.groups_],
-        "batches": learner._batches,
-        "log": learner._log.to_list(),
-        "history": [{k: _plain(v) for k, v in row.items()} for row in learner._history],
+        "batches": learner.state.batches,
+        "log": learner.state.log.to_list(),
+        "history": [{k: _plain(v) for k, v in row.items()} for row in learner.state.history],
         "X": "stored" if has_array else "given",
-        "digest": learner._pool.fingerprint() if learner._pool_given else _digest(learner.X),
+        "digest": learner.pool.fingerprint() if learner.pool_given else _digest(learner.X),
     }
     target = Path(path)
     scratch = target.with_name(target.name + ".part")
     with zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("state.json", json.dumps(state))
-        if not learner._pool_given:
-            archive.writestr("groups.npy", _npy(learner._codes))
+        if not learner.pool_given:
+            archive.writestr("groups.npy", _npy(learner.pool.groups_of(np.arange(learner.pool.n_rows))))
         if has_array:
             archive.writestr("X.npy", _npy(learner.X))
     scratch.replace(target)
@@ -134,9 +134,8 @@ def load(
         **{"profile": "paper", **state["settings"]},
         **given,
     )
-    learner._log = DrawLog.from_list(len(learner._pool), state["log"])
-    learner._batches, learner._history = state["batches"], state["history"]
-    return learner
+    log = DrawLog.from_list(len(learner.pool), state["log"])
+    return learner.with_state(LearnerState(log, state["batches"], state["history"]))
 
 
 def _plain(value: Any) -> Any:

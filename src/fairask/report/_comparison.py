@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.certify import Certificate
+from fairask.learner import Profile
 
 __all__ = ["BASELINE", "Comparison", "Method", "Run", "Snapshot"]
 
@@ -29,7 +30,7 @@ class Method:
     strategy: str
     params: Mapping[str, Any] = field(default_factory=dict)
     weights: str | None = None  #: importance weights, where they are not the profile's
-    profile: str = "calibrated"
+    profile: Profile = "calibrated"
 
     def settings(self) -> str:
         """Return the settings in words."""

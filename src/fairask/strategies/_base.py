@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairask.metrics import Float, Int
+from fairask.metrics import Bool, Float, Int
 from fairask.oracle import Solution
 from fairask.pools import Pool
+from fairask.rules import take_rows
 from fairask.sampling import Proposal
 
 __all__ = ["FairFit", "Labelled", "Strategy"]
@@ -38,6 +39,17 @@ class Labelled:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def where(self, mask: Bool) -> Labelled:
+        """The labelled rows for which ``mask`` is true."""
+        return Labelled(
+            take_rows(self.X, mask),
+            self.y[mask],
+            self.groups[mask],
+            self.risk_weights[mask],
+            self.fairness_weights[mask],
+            self.indices[mask],
+        )
 
 
 class FairFit(Protocol):

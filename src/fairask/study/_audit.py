@@ -26,15 +26,15 @@ def check_audit(state: State, labels: int) -> None:
 
 def audit_sample(audit: OpenAudit, trained: FairActiveLearner, now: FairActiveLearner) -> dict[str, Any]:
     """The audit's labels, with the predictions of the model as it was ``trained`` before them."""
-    entries = [e for e in now._log.labelled() if e.component == AUDIT and e.batch >= audit.batch]
+    entries = [e for e in now.state.log.labelled() if e.component == AUDIT and e.batch >= audit.batch]
     rows = np.array([entry.index for entry in entries], dtype=np.int64)
     predicted = np.zeros(0)
     if len(rows):
-        predicted = trained.current_model().predict_proba(trained._pool.take(rows))[:, 1]
+        predicted = trained.current_model().predict_proba(trained.pool.take(rows))[:, 1]
     return {
         "y": np.array([entry.label for entry in entries], dtype=np.int64),
         "pred": predicted,
-        "groups": [now.groups_[code] for code in now._pool.groups_of(rows)],
+        "groups": [now.groups_[code] for code in now.pool.groups_of(rows)],
         "indices": rows,
         "trained_on": trained.labelled_indices_,
     }

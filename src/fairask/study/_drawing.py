@@ -32,7 +32,7 @@ def propose(
         rows=drawn,
         propensities=[None if np.isnan(q) else float(q) for q in query.propensities],
         components=[AUDIT] * len(query) if auditing else list(query.components),
-        pool_sizes=[entry.pool_size for entry in learner._log.entries[-len(query) :]],
+        pool_sizes=[entry.pool_size for entry in learner.state.log.entries[-len(query) :]],
         warnings=[str(warning.message) for warning in caught],
         columns=columns,
         cells=cells,

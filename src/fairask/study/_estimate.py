@@ -45,7 +45,7 @@ def wilson(rate: float, n: float) -> tuple[float, float]:
 
 def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
     """Cross-fitted accuracy, violation and group rates with 95 % intervals; None with too few labels."""
-    rows = learner._labelled()
+    rows = learner.labelled()
     if len(rows) < FEWEST or len(np.unique(rows.y)) < 2:
         return None
     # Draw order is random already, so every fifth row is a random fifth.
@@ -53,24 +53,14 @@ def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
     positive = np.empty(len(rows))
     for part in range(FOLDS):
         inside, outside = fold != part, fold == part
-        oracle = learner._oracle()
-        oracle.classes_ = np.array(learner.classes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FairaskWarning)  # the whole fit has said it
-            oracle.fit_codes(
-                rows.X[inside],
-                rows.y[inside],
-                rows.groups[inside],
-                learner.groups_,
-                rows.risk_weights[inside],
-                rows.fairness_weights[inside],
-                pool=learner._background(),
-            )
+            oracle = learner.fit_on(rows.where(inside))
         votes = decide(oracle.members_, rows.X[outside], rows.groups[outside]).astype(np.float64)
         positive[outside] = np.clip(np.asarray(oracle.weights_) @ votes, 0.0, 1.0)
     right = np.where(rows.y == 1.0, positive, 1.0 - positive)
     # How rows were drawn is undone in both, also where the fit itself leaves its risk unweighted.
-    weights = learner._log.weights("ips")
+    weights = learner.state.log.weights("ips")
     rates = _group_rates(rows.y, positive, rows.groups, weights, learner)
     return {"accuracy": _mean(right, weights), "rates": rates, "violation": _worst(rates)}
 
@@ -122,7 +112,7 @@ def model_digest(learner: FairActiveLearner) -> str:
 
     Of a pool that is streamed, on the rows drawn so far: a model is not worth a pass to be recognised.
     """
-    pool, drawn = learner._pool, np.array(list(learner._log.position), dtype=np.int64)
+    pool, drawn = learner.pool, np.array(list(learner.state.log.position), dtype=np.int64)
     if isinstance(pool, MemoryPool):
         rows, codes = learner.X, pool.groups
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairask.learner import FairActiveLearner
-from fairask.learner.log import ASKED
+from fairask.learner.state import ASKED
 from fairask.study._estimate import estimate, model_digest
 from fairask.study.events import Document
 
@@ -14,12 +14,10 @@ __all__ = ["fit_entry"]
 
 def fit_entry(learner: FairActiveLearner) -> Document:
     """Fit on all labels of ``learner`` and describe the model in plain values."""
-    number = len(learner._history)
-    learner._record()
+    entry = learner.record_round()
     rates = learner.current_model().rates_
-    return {name: _plain(value) for name, value in learner._history[-1].items()} | {
-        "round": number,
-        "answered": sum(entry.state != ASKED for entry in learner._log.entries),
+    return {name: _plain(value) for name, value in entry.items()} | {
+        "answered": sum(drawn.state != ASKED for drawn in learner.state.log.entries),
         "digest": model_digest(learner),
         "rates": [
             {"condition": condition, "group": str(group), "rate": _plain(rate)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import make_url
 
-from fairask.learner.log import LABELLED
+from fairask.learner.state import LABELLED
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
 from fairask.study.store import is_url
@@ -79,14 +79,14 @@ def _drawn(study: Study) -> Any:
 
     learner = study.learner()
     by: dict[str, list[int]] = {}
-    for entry in learner._log.entries:
+    for entry in learner.state.log.entries:
         by.setdefault(entry.component, []).append(entry.index)
     if not by:
         return None
-    take = learner._pool.take
+    take = learner.pool.take
     # A pool that is not copied need not be there to report on a study: the log has a sample of it.
-    sample = None if learner._sample is None else np.asarray(learner._sample[0])
-    rows = learner._pool.n_rows if sample is None else len(sample)
+    sample = None if study.rows.sample is None else np.asarray(study.rows.sample[0])
+    rows = learner.pool.n_rows if sample is None else len(sample)
     some = np.unique(np.linspace(0, rows - 1, min(_MOST_POINTS, rows)).astype(np.int64))
     return DrawnRowsDisplay.from_rows(
         take(some) if sample is None else sample[some],

@@ -59,7 +59,7 @@ def rows_of(table: Any, config: Config) -> StudyRows:
 
 def with_sample(table: Any, learner: FairActiveLearner) -> Any:
     """The table; a reference gets the rows that its learner's oracle will look at, so as to keep them."""
-    return table.sampled(learner._background()) if isinstance(table, PoolReference) else table
+    return table.sampled(learner.background()) if isinstance(table, PoolReference) else table
 
 
 def placed(table: Any, pool: str | None, progress: ProgressCallback | None) -> Any:

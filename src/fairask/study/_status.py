@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from itertools import pairwise
 
-from fairask.learner.log import LABELLED
+from fairask.learner.state import LABELLED
 from fairask.study._agreement import agreement
 from fairask.study._rows import StudyRows
 from fairask.study.events import SKIP, Document

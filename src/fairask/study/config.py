@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from fairask.checks import check_number
 from fairask.errors import suggest
+from fairask.learner import Profile
 from fairask.metrics import Metric, check_metric
-from fairask.oracle.empirical import check_tolerance
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
 from fairask.study.events import SKIP, Document
@@ -51,7 +52,7 @@ class Config:
     batch_size: int = 25
     strategy: str = "fare"
     strategy_params: dict[str, Any] = field(default_factory=dict)
-    profile: str = "calibrated"  #: what the learner is made of: "calibrated" or "paper"
+    profile: Profile = "calibrated"  #: what the learner is made of: "calibrated" or "paper"
     margin: str | float | None = "auto"
     risk_weights: str | None = None
     fairness_weights: str = "ips"
@@ -114,7 +115,7 @@ def _reworded(column: ColumnInfo, words: Document) -> ColumnInfo:
 def check_config(config: Config) -> None:
     """Raise StudyError or ValueError for settings that make no sense."""
     check_metric(config.metric)
-    check_tolerance(config.tolerance)
+    check_number(config.tolerance, "tolerance", 0, 1)
     negative, positive = config.classes
     if negative == positive or not negative or not positive:
         raise StudyError(f"classes={config.classes!r} must be two different names, the positive one second")

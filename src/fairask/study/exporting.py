@@ -73,7 +73,7 @@ def label_table(study: Study) -> list[dict[str, Any]]:
         answers = {row: dict(given) for row, given in state.answers.items()}
         decided_by = dict(state.decided_by)
     table = []
-    for entry in learner._log.entries:
+    for entry in learner.state.log.entries:
         given = answers.get(entry.index, {})
         who = decided_by.get(entry.index)
         risk, fairness = weights.get(entry.index, (None, None))

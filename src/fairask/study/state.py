@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from fairask.learner.log import ASKED, LABELLED, SKIPPED, DrawLog
+from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog
 from fairask.sampling import Draws
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairask.learner import FairActiveLearner, Query
-from fairask.learner.log import LABELLED
+from fairask.learner import FairActiveLearner, LearnerState, Query
+from fairask.learner.state import LABELLED
 from fairask.pools.runners import ProgressCallback
 from fairask.study import _answering
 from fairask.study._answering import Receipt
@@ -230,7 +229,8 @@ class Study:
             self.rows.cache_drawn_rows(state)
             if at is not None:
                 state = State.replay(event for event in self.store.events() if event.id <= at)
-            return _with_state(self._learner, state, self.rows)
+            now = LearnerState(state.log, state.batches, state.history)
+            return self._learner.with_state(now, background=self.rows.sample)
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class Study:
         n = min(n or self.config.batch_size, left)
         query, drawn = propose(learner, n, self.rows, auditing=auditing)
         with self.store.write() as turn:
-            booked = turn.book_batch(drawn, len(learner._log.entries) - n, self.config.overlap)
+            booked = turn.book_batch(drawn, len(learner.state.log.entries) - n, self.config.overlap)
         return query if booked else None
 
     def lease(self, who: str, count: int = 1, seconds: float | None = None) -> list[int]:
@@ -408,14 +408,3 @@ def make_learner(rows: StudyRows, config: Config) -> FairActiveLearner:
         classes=config.classes,
         random_state=config.random_state,
     )
-
-
-def _with_state(template: FairActiveLearner, state: State, rows: StudyRows) -> FairActiveLearner:
-    log = copy.copy(state.log)
-    log.entries = [copy.copy(entry) for entry in log.entries]
-    log.position = dict(log.position)
-    learner = copy.copy(template)
-    learner._log, learner._batches, learner._history = log, state.batches, list(state.history)
-    learner._fitted, learner._audit, learner._caught = None, None, []
-    learner._sample = rows.sample
-    return learner

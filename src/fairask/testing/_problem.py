@@ -82,8 +82,8 @@ def make_problem(
     learner.tell(query.indices, truth[query.indices])
     left = np.ones(n, dtype=bool)
     left[query.indices] = False
-    pool = MemoryPool(learner.X, learner._codes, len(learner.groups_), left)
-    return Problem(learner, learner._labelled(), pool, truth)
+    pool = MemoryPool(learner.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
+    return Problem(learner, learner.labelled(), pool, truth)
 
 
 def row_probabilities(proposal: Proposal) -> Float:
