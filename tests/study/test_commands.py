@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from fairask.cli.study import study_commands
+from fairask.cli._app import app
 from tests.study.conftest import people_table, truth
 from tests.study.test_files import filled
 
@@ -29,7 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     runner = CliRunner()
 
     def call(*words: str, fails: bool = False) -> Result:
-        result = runner.invoke(study_commands, words)
+        result = runner.invoke(app, words)
         assert (result.exit_code != 0) is fails, result.output + repr(result.exception)
         return result
 
@@ -78,5 +78,5 @@ def test_people_are_added_listed_and_removed(run: Run) -> None:
 
 def test_a_misspelt_column_is_named(run: Run) -> None:
     result = run("new", "loans.csv", "--protected", "sx", fails=True)
-    assert "did you mean 'sex'?" in str(result.exception)
+    assert "did you mean 'sex'?" in result.output
     assert not Path("loans").exists()

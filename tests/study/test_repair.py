@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select, text
 from typer.testing import CliRunner
 
-from fairask.cli.study import study_commands
+from fairask.cli._app import app
 from fairask.study import Study
 from fairask.study.store._schema import tasks
 
@@ -112,13 +112,13 @@ def test_a_lease_does_not_come_back_to_who_has_answered_or_is_late(make: Make) -
 def test_the_command_looks_and_repairs(make: Make, tmp_path: Path) -> None:
     study = lived_in(make, str(tmp_path / "s"))
     run = CliRunner().invoke
-    sound = run(study_commands, ["repair", study.target])
+    sound = run(app, ["repair", study.target])
     assert (sound.exit_code, sound.output) == (0, "The queue is what the events say\n")
     damage(study, "DELETE FROM tasks")
-    looked = run(study_commands, ["repair", study.target, "--check"])
+    looked = run(app, ["repair", study.target, "--check"])
     assert looked.exit_code == 1
     assert "20 places missing" in looked.output
     assert "Nothing was changed" in looked.output
-    done = json.loads(run(study_commands, ["repair", study.target, "--json"]).output)
+    done = json.loads(run(app, ["repair", study.target, "--json"]).output)
     assert (done["missing"], done["changed"]) == (20, True)
-    assert run(study_commands, ["repair", study.target, "--check"]).exit_code == 0
+    assert run(app, ["repair", study.target, "--check"]).exit_code == 0

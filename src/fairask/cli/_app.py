@@ -16,7 +16,10 @@ __all__ = ["COMMANDS", "app"]
 
 #: Modules of this package with a ``register(app)``, in the order of ``fairask --help``. They import what is
 #: heavy or optional inside their functions.
-COMMANDS = ("demo", "simulate", "study", "studio", "audit", "datasets", "bench")
+COMMANDS = (
+    "demo", "simulate", "new", "ask", "tell", "correct", "skip", "stop", "status", "export", "repair",
+    "people", "studio", "audit", "datasets", "bench",
+)  # fmt: skip
 
 
 class _Guarded(TyperGroup):

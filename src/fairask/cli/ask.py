@@ -1,0 +1,58 @@
+"""``fairask ask``: rows to label next, in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, Who, me, say
+
+__all__ = ["ask", "register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("ask")(ask)
+
+
+def ask(
+    study: StudyPlace,
+    n: Annotated[int | None, typer.Option("-n", help="Rows; default a batch.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="CSV, Parquet or JSON file to label.")
+    ] = None,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="Write again the rows you hold; draw no new ones.")
+    ] = False,
+    pool: Annotated[
+        str | None, typer.Option(help="Where the pool is now, if it was not copied and has moved.")
+    ] = None,
+    who: Who = None,
+    as_json: Json = False,
+) -> None:
+    """Choose the rows to label next and write them to a file with an empty label column."""
+    from fairask.cli._passes import passes
+    from fairask.study import Study
+    from fairask.study.files import write_rows
+
+    name = me(who)
+    with (
+        passes(quiet=as_json) as progress,
+        Study.open(study, pool=pool, moved_by=name, progress=progress) as opened,
+    ):
+        rows = opened.store.pending(name) if pending else opened.ask(n, name)
+        path = out or Path(f"batch-{opened.state().batches}.csv")
+        if rows:
+            write_rows(path, [(row, opened.row(row)) for row in rows], opened.config)
+            classes = " or ".join(opened.config.classes)
+            words = (
+                f"{len(rows)} rows in {path}\nFill in label ({classes}), then: fairask tell {study} {path}"
+            )
+        elif (reason := opened.state().stop_reason) is not None:
+            words = f"Nothing to label: {reason}. To go on: fairask stop {study} none"
+        else:
+            words = "Nothing to label: the budget is spent, or others hold the rest (see fairask status)"
+        say(as_json, {"rows": rows, "file": str(path) if rows else None}, words)

@@ -1,0 +1,29 @@
+"""``fairask correct``: another label for a row."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairask.cli._study import StudyPlace, Who, me, open_study
+
+__all__ = ["correct", "register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("correct")(correct)
+
+
+def correct(
+    study: StudyPlace,
+    row: Annotated[int, typer.Argument(help="Row number.")],
+    label: Annotated[str, typer.Argument(help="The right label.")],
+    who: Who = None,
+) -> None:
+    """Replace the label of a row."""
+    with open_study(study) as opened:
+        opened.correct(row, label, me(who))
+        opened.refit(force=True)
+    typer.echo(f"Row {row} is {label}")

@@ -1,0 +1,31 @@
+"""``fairask export``: everything a study holds, as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, open_study, say
+
+__all__ = ["export", "register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("export")(export)
+
+
+def export(
+    study: StudyPlace,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the files.")] = Path("export"),
+    as_json: Json = False,
+) -> None:
+    """Write labels with propensities, the event log, the settings, the report and the model (skops)."""
+    from fairask.study import export as write
+
+    with open_study(study) as opened:
+        files = [str(path) for path in write(opened, out)]
+    say(as_json, {"files": files}, "\n".join(files))

@@ -1,0 +1,138 @@
+"""``fairask new``: make a study of a table of unlabelled rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairask.cli._options import Json, Profile
+from fairask.cli._study import me, say
+
+if TYPE_CHECKING:
+    from fairask.study import PoolReference, Study
+
+__all__ = ["new", "register"]
+
+Pool = Annotated[
+    str,
+    typer.Argument(
+        help="The unlabelled rows: CSV, TSV, Parquet or Label Studio's JSON; a folder of Parquet files, "
+        "or a URL of Parquet (s3://...)."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("new")(new)
+
+
+def new(
+    pool: Pool,
+    protected: Annotated[str, typer.Option(help="Column of the protected attribute.")],
+    classes: Annotated[str, typer.Option(help="The two answers, the positive one last: bad,good")] = "0,1",
+    question: Annotated[str, typer.Option(help="What annotators are asked.")] = "Which class is this?",
+    tolerance: Annotated[float, typer.Option(help="Largest difference between groups to stay within.")] = 0.1,
+    budget: Annotated[int | None, typer.Option(help="Labels to spend; default 250, or the pool.")] = None,
+    metric: Annotated[str, typer.Option(help="tprp, fprp, eo or dp.")] = "tprp",
+    strategy: Annotated[str, typer.Option(help="How rows are chosen.")] = "fare",
+    profile: Profile = "calibrated",
+    stop: Annotated[
+        str, typer.Option(help="Also stop by this rule: plateau, plateau:ROUNDS, plateau:ROUNDS:BY.")
+    ] = "",
+    batch: Annotated[int, typer.Option(help="Rows per batch.")] = 25,
+    overlap: Annotated[int, typer.Option(help="People who answer each row.")] = 1,
+    lease: Annotated[
+        float, typer.Option(help="Seconds after which an unanswered row goes to another person.")
+    ] = 300.0,
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", "--hide", help="Column neither shown nor learned from.")
+    ] = None,
+    words: Annotated[
+        Path | None, typer.Option(help="Column dictionary, JSON: titles, units, values.")
+    ] = None,
+    show_protected: Annotated[
+        bool, typer.Option("--show-protected", help="Annotators see the protected attribute.")
+    ] = False,
+    use_protected: Annotated[
+        bool, typer.Option("--use-protected", help="The model may use the protected attribute.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same first rows.")] = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--copy",
+            help="Leave the pool where it is, or copy it; default copy, but a URL or a large one stays.",
+        ),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(help="Folder or postgresql:// URL; default the pool's name.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a study of a table of unlabelled rows."""
+    from fairask.cli._passes import passes
+    from fairask.pools.places import name_of
+    from fairask.study import PoolReference, Study, choose_pool
+
+    target = to or name_of(pool)
+    dictionary = None if words is None else _read_words(words)
+    settings: dict[str, object] = {} if budget is None else {"budget": budget}
+    with passes(quiet=as_json) as progress:
+        table = choose_pool(pool, stream, progress=progress)
+        study = Study.create(
+            target,
+            table,
+            protected=protected,
+            who=me(None),
+            classes=tuple(name.strip() for name in classes.split(",")),
+            question=question,
+            tolerance=tolerance,
+            metric=metric,
+            strategy=strategy,
+            profile=profile,
+            stop=stop,
+            batch_size=batch,
+            overlap=overlap,
+            lease_seconds=lease,
+            show_protected=show_protected,
+            use_protected=use_protected,
+            hide=drop or [],
+            words=dictionary,
+            random_state=seed,
+            **settings,
+        )
+    with study:
+        reference = table if isinstance(table, PoolReference) else None
+        data = {"study": target, "streamed": reference is not None, "config": study.config.to_dict()}
+        say(as_json, data, _describe(study, target, reference))
+
+
+def _read_words(file: Path) -> dict[str, dict[str, object]]:
+    from fairask.study import StudyError
+
+    try:
+        words: dict[str, dict[str, object]] = json.loads(file.read_text("utf-8"))
+    except ValueError as error:
+        raise StudyError(f"{file.name} is no JSON ({error}); see docs/study.md") from error
+    return words
+
+
+def _describe(study: Study, target: str, reference: PoolReference | None) -> str:
+    config = study.config
+    only_shown = [column.name for column in config.columns if column.role == "shown"]
+    sizes = ", ".join(f"{g['group']} {g['pool']:,}" for g in study.status()["groups"])
+    lines = [f"Study {target}: {config.rows:,} rows, groups by {config.protected}: {sizes}"]
+    if only_shown:
+        reason = "Shown but not learned from (identifiers, or too many different values): "
+        lines.append(reason + ", ".join(only_shown[:10]))
+    if reference is None:
+        lines.append("The pool was copied into the study")
+    else:
+        files = f"{len(reference.files):,} file{'s' if len(reference.files) > 1 else ''}"
+        size = sum(file.bytes for file in reference.files)
+        lines.append(f"The pool stays at {reference.uri} ({files}, {size:,} bytes): keep it there, unchanged")
+    return "\n".join([*lines, f"Next: fairask ask {target}    or    fairask studio {target}"])

@@ -1,0 +1,52 @@
+"""``fairask status``: where a study stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, open_study, say
+
+if TYPE_CHECKING:
+    from fairask.study.events import Document
+
+__all__ = ["register", "status"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("status")(status)
+
+
+def status(study: StudyPlace, as_json: Json = False) -> None:
+    """Say where a study stands."""
+    with open_study(study) as opened:
+        now = opened.status()
+    lines = [
+        f"{now['labels']} of {now['budget']} labels, {now['open']} open, {now['skipped']} skipped, "
+        f"{now['batches']} batches",
+    ]
+    for group in now["groups"]:
+        drawn = ", ".join(f"{name} {n}" for name, n in group["components"].items()) or "none yet"
+        lines.append(f"  {group['group']}: {group['labels']} labels of {group['pool']:,} rows ({drawn})")
+    if now["stop_reason"]:
+        lines.append(f"Stopped: {now['stop_reason']}")
+    if now["history"]:
+        lines.append(_model_line(now["history"][-1], now["tolerance"]))
+    else:
+        lines.append("No model yet: the first batch is uniform, so that nothing is assumed")
+    say(as_json, now, "\n".join(lines))
+
+
+def _model_line(fitted: Document, tolerance: float) -> str:
+    model = f"Model of round {fitted['round']} on {fitted['labels']} labels"
+    guess = fitted["estimate"]
+    if guess is None or guess["violation"] is None:
+        return f"{model}: too few to estimate its accuracy"
+    accuracy, gap = guess["accuracy"], guess["violation"]
+    return (
+        f"{model}: accuracy {accuracy['value']:.3f} ({accuracy['low']:.3f} to {accuracy['high']:.3f}), "
+        f"violation {gap['value']:.3f} ({gap['low']:.3f} to {gap['high']:.3f}), tolerance {tolerance}"
+    )

@@ -1,0 +1,28 @@
+"""``fairask stop``: the rule that ends a study."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairask.cli._study import StudyPlace, Who, me, open_study
+
+__all__ = ["register", "stop"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("stop")(stop)
+
+
+def stop(
+    study: StudyPlace,
+    rule: Annotated[str, typer.Argument(help="plateau, plateau:ROUNDS, plateau:ROUNDS:BY, or none.")],
+    who: Who = None,
+) -> None:
+    """Change the rule that ends a study before its budget is spent."""
+    with open_study(study) as opened:
+        opened.change(stop="" if rule == "none" else rule, who=me(who))
+        reason = opened.state().stop_reason
+    typer.echo(f"The study stops now: {reason}" if reason else "The study goes on")

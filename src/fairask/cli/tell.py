@@ -1,0 +1,42 @@
+"""``fairask tell``: labels from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, Who, me, open_study, say
+
+__all__ = ["register", "tell"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("tell")(tell)
+
+
+def tell(
+    study: StudyPlace,
+    file: Annotated[
+        Path, typer.Argument(help="The labelled file: rows in any order, all or some, also told before.")
+    ],
+    correct: Annotated[
+        bool, typer.Option("--correct", help="Other labels than before replace them.")
+    ] = False,
+    who: Who = None,
+    as_json: Json = False,
+) -> None:
+    """Read labels back; telling the same twice changes nothing."""
+    from fairask.study.files import read_labels
+
+    with open_study(study) as opened:
+        told = read_labels(file)
+        receipt = opened.tell(told.rows, told.labels, me(who), notes=told.notes, correct=correct)
+        fitted = opened.refit(force=receipt.corrected > 0)
+        words = f"{receipt.new} new labels, {receipt.known} known already, {receipt.corrected} corrected"
+        if fitted is not None:
+            words += f"\nModel of round {fitted['round']} fitted on {fitted['labels']} labels"
+        say(as_json, {**vars(receipt), "fitted": fitted}, words)
