@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from fairask.pools._cells import BlockCounts, CellIndex
-from fairask.pools._dask import OnDask
+from fairask.pools.cells import BlockCounts, CellIndex
+from fairask.pools.sources.dask import OnDask
 from scale import BATCH, FEATURES, K, machine
 
 ROWS, WORKERS, GROUPS = 10**9, 100, 2
@@ -54,9 +54,9 @@ def seconds_a_task(tasks: int = 2000) -> float:
         Client(cluster) as client,
     ):
         runner = OnDask(client)
-        list(runner.run(nothing, None, [(0,)]))
+        list(runner.run(nothing, None, {0: (0,)}))
         start = time.process_time()
-        list(runner.run(nothing, None, [(i,) for i in range(tasks)]))
+        list(runner.run(nothing, None, {i: (i,) for i in range(tasks)}))
         return (time.process_time() - start) / tasks
 
 

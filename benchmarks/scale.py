@@ -110,7 +110,7 @@ def ask_again(learner: FairActiveLearner) -> None:
     learner.pool.take(query.indices)
     learner.state.batches, learner.state.log.entries, learner.state.log.position = state
     for row in query.indices.tolist():
-        getattr(learner.pool, "_known", {}).pop(row, None)
+        getattr(learner.pool, "_cached", {}).pop(row, None)
 
 
 def rules_of(learner: FairActiveLearner) -> list[LinearRule]:

@@ -53,10 +53,10 @@ def stored(tmp_path_factory: pytest.TempPathFactory, rows: Any) -> Path:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks so small that a test's pool has many, of other sizes in every kind of pool."""
-    monkeypatch.setattr("fairask.pools.memory._BLOCK", 640)
-    monkeypatch.setattr("fairask.pools.parquet._BLOCK", 900)
-    monkeypatch.setattr("fairask.pools.parquet._BATCH", 210)
-    monkeypatch.setattr("fairask.pools.streamed._BATCH", 330)
+    monkeypatch.setattr("fairask.pools.sources.array._BLOCK", 640)
+    monkeypatch.setattr("fairask.pools.sources.parquet._BLOCK", 900)
+    monkeypatch.setattr("fairask.pools.sources.parquet._BATCH", 210)
+    monkeypatch.setattr("fairask.pools.sources.dask._BATCH", 330)
     monkeypatch.setattr("fairask.pools.codes._SLICE", 128)
 
 

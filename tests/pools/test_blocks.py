@@ -148,7 +148,7 @@ def test_ties_do_not_favour_the_top_of_the_table() -> None:
     assert found.tolist() != pool.lowest(_first_column, 400, seed=2).tolist()
 
 
-def _first_column(X: Any) -> Any:
+def _first_column(X: Any, groups: Any) -> Any:
     return np.abs(X[:, 0]).astype(np.float64)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fairask.pools import MemoryPool, open_pool
-from fairask.pools._tasks import Group
+from fairask.pools.coders import Group
 from fairask.rules import LinearRule
 from tests.pools.conftest import NAMES, as_table
 from tests.pools.test_same_draws import campaign
@@ -73,14 +73,14 @@ def test_what_leaves_a_worker_does_not_grow_with_the_rows(client: Any, rows: Any
             dd.from_pandas(frame, npartitions=3), "group", NAMES, preprocess="none", client=client
         )
         sizes: list[int] = []
-        run = pool._runner.run
+        run = pool._source.runner.run
 
         def weigh(function: Any, shared: Any, calls: Any, *, threads: bool = True, run: Any = run) -> Any:
             for position, (result, size) in run(Weighed(function), shared, calls):
                 sizes.append(size)  # noqa: B023
                 yield position, result
 
-        pool._runner.run = weigh
+        pool._source.runner.run = weigh
         cells = pool.by_prediction(rules)
         cells.locate(np.zeros(5, dtype=np.int64), np.arange(5))
         assert cells.counts.sum() == times * len(X)
@@ -107,7 +107,7 @@ def test_a_killed_worker_changes_nothing_but_the_time(
     client: Any, stored: Path, rows: Any, tmp_path: Path
 ) -> None:
     pool = open_pool(stored / "many", "group", NAMES, preprocess="none", client=client)
-    cells = pool._cells(DiesOnce(str(tmp_path / "died")), 1)
+    cells = pool._cells(DiesOnce(str(tmp_path / "died")))
     assert (tmp_path / "died").exists()
     assert cells.counts.tolist() == np.bincount(rows[1]).tolist()
     rows_of_group_2 = np.flatnonzero(rows[1] == 2)

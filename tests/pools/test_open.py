@@ -148,7 +148,7 @@ def test_a_table_in_memory_s_filesystem_is_read_by_url(people: Path) -> None:
 def test_only_needed_columns_and_chosen_blocks_are_read(
     keep: bool, stored: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairask.pools.parquet import ParquetBlock
+    from fairask.pools.sources.parquet import ParquetBlock
 
     monkeypatch.setattr("fairask.pools.base.MOST_KEPT", 10**6 if keep else 0)
 
@@ -323,7 +323,7 @@ def test_the_columns_of_a_dask_frame_that_are_not_needed_are_not_computed(rows: 
     import dask.dataframe as dd
 
     frame = dd.from_pandas(as_table(*rows).to_pandas(), npartitions=3)
-    table = open_pool(frame, "group", ["x0"], preprocess="none")._table
+    table = open_pool(frame, "group", ["x0"], preprocess="none")._encoded.table
     assert set(table._selected) == {("group",)}
 
 

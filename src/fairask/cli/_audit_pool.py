@@ -203,7 +203,7 @@ class _Parquet:
     """Parquet on disk: columns are read when they are needed, rows block by block."""
 
     def __init__(self, path: str | Path) -> None:
-        from fairask.pools.parquet import open_parquet
+        from fairask.pools.sources.parquet import open_parquet
 
         try:
             self._files = open_parquet(path)

@@ -16,8 +16,8 @@ from fairask.cli import _audit_files as files
 from fairask.cli._audit_pool import AuditPool, digest_of, open_audit_pool, shown_name
 from fairask.cli._audit_stream import footers_digest, stream_audit_pool
 from fairask.cli._errors import WrongUse
-from fairask.pools.parquet import open_parquet
 from fairask.pools.places import local_path, name_of
+from fairask.pools.sources.parquet import open_parquet
 from fairask.tables.read import PARQUET_SUFFIXES
 
 __all__ = ["step"]

@@ -14,7 +14,7 @@ from fairask.certify import Audit
 from fairask.cli._audit_pool import AuditPool, check_wanted, key
 from fairask.cli._parquet import opened_parquet
 from fairask.metrics import Float
-from fairask.pools import Encoder, StreamedPool
+from fairask.pools import Encoder, SoftModel, StreamedPool
 from fairask.pools.encode import Levels, Number
 from fairask.pools.groups import GroupColumns
 from fairask.pools.open import Look
@@ -30,7 +30,7 @@ _MOST_CLASSES = 100
 
 
 @dataclass(frozen=True)
-class SaysOne:
+class SaysOne(SoftModel):
     """A model whose prediction is a column: its probability of 1, or whether it is one class."""
 
     value: float | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairask.pools.parquet import open_parquet
+from fairask.pools.sources.parquet import open_parquet
 from fairask.tables import TableProblem
 
 __all__ = ["opened_parquet"]

@@ -12,8 +12,8 @@ from fairask.cli._passes import passes
 from fairask.cli._play import Output, show, versions
 from fairask.cli._stream_simulate import StreamedTable, check_methods, open_labelled, run_streamed
 from fairask.metrics import Metric
-from fairask.pools.parquet import open_parquet
 from fairask.pools.places import local_path
+from fairask.pools.sources.parquet import open_parquet
 from fairask.report import Comparison, Method
 from fairask.stopping import StoppingRule
 from fairask.tables import Prepared, TableProblem, prepare, read_labelled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,8 +20,8 @@ Column: TypeAlias = Arrow | Sequence[object] | npt.NDArray[np.generic]
 Out: TypeAlias = npt.NDArray[np.floating]
 
 
-def optional(module: str, extra: str) -> Any:
-    """Import a module, or say which extra brings it.
+def optional(module: str, extra: str) -> ModuleType:
+    """Import a module, or raise an error that names the extra that installs it.
 
     Examples
     --------

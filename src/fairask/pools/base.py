@@ -1,35 +1,41 @@
-"""The abstract pool: what every pool can do, given blocks on which tasks can be run."""
+"""The abstract pool: counting, finding and ranking rows, given a source of blocks."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from functools import partial
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairask.metrics import Float, Int
-from fairask.pools._cells import CellIndex, Cells, patterns_of
-from fairask.pools._tasks import (
-    Chance,
+from fairask.metrics import Int, Matrix
+from fairask.pools.cells import CellIndex, Cells, patterns_of
+from fairask.pools.coders import Coder, Group, Model, Predictions, decision_coder
+from fairask.pools.codes import code_dtype
+from fairask.pools.rows import nth_left, row_set, within
+from fairask.pools.runners import ProgressCallback, collect
+from fairask.pools.sources.base import BlockSource
+from fairask.pools.tasks import (
+    CellRanks,
     CountCells,
-    Decision,
-    DrawnDecision,
+    Counted,
     FindRows,
-    Group,
+    Found,
     Lowest,
-    Predictions,
+    Score,
+    Task,
     find_kept,
     lowest,
 )
-from fairask.pools.codes import code_dtype
-from fairask.pools.rows import nth_left, row_set, within
-from fairask.rules import Rule, RuleMixture, as_rule
+from fairask.rules import Rule
 
 __all__ = ["Pool"]
 
+J = TypeVar("J")
+R = TypeVar("R")
 
 #: Bytes that the keys of a pool's rows may take between counting and finding.
 MOST_KEPT = 1 << 28
@@ -46,9 +52,16 @@ class Pool(ABC):
     how rows are cut into blocks, on the order in which blocks finish, or on the number of workers. So the
     same rows give the same draws as an array, a memory map, Parquet files or a Dask frame.
 
-    Rows are read in blocks of consecutive rows. A subclass implements ``n_blocks``, ``_span`` and ``_run``
-    (run a task on some blocks), and ``take``, ``groups_of`` and ``fingerprint``. Counting, finding and
-    ranking are written once, here.
+    Counting, finding and ranking are written once, here, as tasks that the pool's source of blocks runs. A
+    subclass implements :meth:`take`, :meth:`groups_of` and :meth:`fingerprint`.
+
+    Parameters
+    ----------
+    source : BlockSource
+    n_rows : int
+    group_values : list
+    progress : callable, optional
+        Called with a :class:`PassProgress` after every block of a pass.
 
     Attributes
     ----------
@@ -59,26 +72,20 @@ class Pool(ABC):
         Rows that may not be asked for, sorted: eight bytes per excluded row.
     """
 
-    n_rows: int
-    n_groups: int
-    group_values: list[Any]
-    excluded: Int
+    def __init__(
+        self,
+        source: BlockSource,
+        n_rows: int,
+        group_values: Sequence[object],
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        self._source, self.n_rows, self.progress = source, n_rows, progress
+        self.group_values = list(group_values)
+        self.n_groups = len(self.group_values)
+        self.excluded: Int = np.zeros(0, dtype=np.int64)
 
     @abstractmethod
-    def _run(self, task: Any, jobs: Mapping[int, Any], stage: str) -> dict[int, Any]:
-        """Run a task on the blocks that have a job; results in the order of the blocks."""
-
-    @abstractmethod
-    def _span(self, block: int) -> tuple[int, int]:
-        """First row of a block, and the first one after it."""
-
-    @property
-    @abstractmethod
-    def n_blocks(self) -> int:
-        """Blocks the pool is made of."""
-
-    @abstractmethod
-    def take(self, rows: Int) -> Any:
+    def take(self, rows: Int) -> Matrix:
         """Features of these rows, in this order."""
 
     @abstractmethod
@@ -94,8 +101,13 @@ class Pool(ABC):
         return self.n_rows - len(self.excluded)
 
     @property
+    def n_blocks(self) -> int:
+        """Blocks of consecutive rows in which the pool is read."""
+        return len(self._source.starts) - 1
+
+    @property
     def rows(self) -> Int:
-        """Numbers of the available rows: eight bytes for each, made when asked for."""
+        """Numbers of the available rows: eight bytes per row, made when asked for."""
         left = np.ones(self.n_rows, dtype=bool)
         left[self.excluded] = False
         return np.flatnonzero(left)
@@ -122,14 +134,13 @@ class Pool(ABC):
         >>> MemoryPool(np.zeros((4, 1)), np.zeros(4, int), 1).everything().counts.tolist()
         [4]
         """
-        one = np.zeros(1, dtype=np.int64)
-        excluded = self.excluded
+        excluded, zero = self.excluded, np.zeros(1, dtype=np.int64)
         return Cells(
-            np.array([len(self)]), one, np.zeros((0, 1), bool), lambda _, ranks: nth_left(excluded, ranks)
+            np.array([len(self)]), zero, np.zeros((0, 1), bool), lambda _, ranks: nth_left(excluded, ranks)
         )
 
     def by_group(self) -> Cells:
-        """One cell a group; only groups are read.
+        """One cell per group; only groups are read.
 
         Examples
         --------
@@ -137,10 +148,10 @@ class Pool(ABC):
         >>> MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group().counts.tolist()
         [2, 1]
         """
-        return self._cells(Group(), 1)
+        return self._cells(Group())
 
     def by_prediction(self, rules: Sequence[Rule]) -> Cells:
-        """One cell for each group and pattern of the rules' predictions, up to complement.
+        """One cell per group and pattern of the rules' predictions, up to complement.
 
         Examples
         --------
@@ -153,19 +164,17 @@ class Pool(ABC):
         ([1, 1, 1], [[False, False, False], [False, True, False]])
         """
         code_dtype(len(rules))  # refuses too few and too many
-        return self._cells(Predictions(rules), len(rules))
+        return self._cells(Predictions(rules))
 
-    def by_decision(self, model: Any, seed: int = 0) -> Cells:
-        """One cell for each group and decision of one model: what an audit draws from.
+    def by_decision(self, model: Model, seed: int = 0) -> Cells:
+        """One cell per group and decision of one model: what an audit draws from.
 
         Parameters
         ----------
-        model : fair oracle, or object with ``decide``, ``predict`` or ``chance``
-            Its decisions must depend on a row's features alone; ``predict`` gives 1 for a positive one,
-            ``chance`` the probability of one.
+        model : Rule, fair oracle, SoftModel or classifier of 0 and 1
+            Its decision must depend on the features (and the group) of the row alone.
         seed : int
-            A fair oracle that mixes several rules is randomised: its decisions are drawn once, by this seed
-            and the row's number.
+            The decisions of a randomised model are drawn once, by this seed and the row's number.
 
         Examples
         --------
@@ -176,89 +185,102 @@ class Pool(ABC):
         >>> cells.groups.tolist(), cells.patterns.tolist(), cells.counts.tolist()
         ([0, 0, 1], [[False, True, True]], [1, 1, 1])
         """
-        cells = self._cells(_decision(model, seed), 2)
+        cells = self._cells(decision_coder(model, seed))
         return Cells(cells.counts, cells.groups, cells.patterns[1:], cells.finder)
 
-    def lowest(self, score: Callable[..., Float], n: int, seed: int) -> Int:
+    def lowest(self, score: Score, n: int, seed: int, *, threads: bool = True) -> Int:
         """The n available rows with the lowest score, lowest first; ties broken by row number and seed.
 
-        ``score`` maps features (and group codes, if it has a true attribute ``aware``) to one number a row;
-        it must be importable where blocks are worked on.
+        Parameters
+        ----------
+        score : callable
+            ``score(X, groups)`` returns one number per row. It must be importable where blocks are.
+        n, seed : int
+        threads : bool
+            Whether several threads may call ``score`` at once.
 
         Examples
         --------
         >>> from fairask.pools import MemoryPool
         >>> pool = MemoryPool(np.array([[3.0], [1.0], [2.0]]), np.zeros(3, int), 1)
-        >>> pool.lowest(lambda X: X[:, 0], 2, seed=0).tolist()
+        >>> pool.lowest(lambda X, groups: X[:, 0], 2, seed=0).tolist()
         [1, 2]
         """
         if not 1 <= n <= len(self):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(self)} left")
-        parts = self._run(
-            Lowest(score, n, seed, threads=getattr(score, "threads", True)),
-            dict.fromkeys(range(self.n_blocks)),
-            "ranking",
+        parts = self._run(Lowest(score, n, seed, threads), dict.fromkeys(range(self.n_blocks)), "ranking")
+        return lowest(list(parts.values()), n).row
+
+    def _run(self, task: Task[J, R], jobs: Mapping[int, J], stage: str) -> dict[int, R]:
+        """Run a task on the blocks that have a job; results in the order of the blocks."""
+        results = self._source.run(task, jobs, self.excluded)
+        return collect(results, self._sizes(jobs), stage, self.progress)
+
+    def _sizes(self, blocks: Iterable[int]) -> dict[int, int]:
+        """Rows of each of these blocks."""
+        return {block: stop - start for block in blocks for start, stop in [self._span(block)]}
+
+    def _span(self, block: int) -> tuple[int, int]:
+        """First row of a block, and the first one after it."""
+        start, stop = self._source.starts[block : block + 2].tolist()
+        return start, stop
+
+    def _cells(self, coder: Coder) -> Cells:
+        """Count the available rows of each cell."""
+        width = np.min_scalar_type((self.n_groups << (coder.k - 1)) - 1).itemsize
+        # Keys are kept from counting to finding, or else computed again in the blocks that are drawn from.
+        keep = self._source.local and self.n_rows * width <= MOST_KEPT
+        task = CountCells(coder, self.n_groups, keep, features=keep and self._keeps_features())
+        counted = self._run(task, dict.fromkeys(range(self.n_blocks)), "counting")
+        if not counted:
+            raise ValueError("the pool has no rows")
+        index = CellIndex([part.counts for part in counted.values()])
+        patterns = patterns_of(index.total.codes, coder.k)
+        return Cells(
+            index.total.counts, index.total.groups, patterns, partial(self._locate, coder, index, counted)
         )
-        rows: Int = lowest(list(parts.values()), n)[2]
+
+    def _locate(
+        self, coder: Coder, index: CellIndex, counted: Mapping[int, Counted], cells: Int, ranks: Int
+    ) -> Int:
+        """Find the ``ranks``-th rows of ``cells``."""
+        rows = np.empty(len(cells), dtype=np.int64)
+        where, within_block = np.empty((2, len(cells)), dtype=np.int64)
+        for cell in np.unique(cells):
+            at = cells == cell
+            where[at], within_block[at] = index.block_of(int(cell), ranks[at])
+        jobs: dict[int, CellRanks] = {}
+        for block in np.unique(where).tolist():
+            at = where == block
+            job = CellRanks(index.total.groups[cells[at]], index.total.codes[cells[at]], within_block[at])
+            if counted[block].keys is None:
+                jobs[block] = job
+            else:
+                rows[at] = self._find_kept(block, counted[block], job, coder.k)
+        for block, found in self._run(FindRows(coder), jobs, "drawing").items():
+            rows[where == block] = found.rows
+            self._cache_drawn_rows(found)
         return rows
 
-    def _cells(self, coder: Any, k: int) -> Cells:
-        note = self._noting()
-        found = self._run(
-            CountCells(coder, self.n_groups, keep=self._keeps(k), features=note is not None),
-            dict.fromkeys(range(self.n_blocks)),
-            "counting",
+    def _find_kept(self, block: int, counted: Counted, job: CellRanks, k: int) -> Int:
+        """Find rows of a block by the keys that were kept; the block is not read again."""
+        assert counted.keys is not None
+        start, stop = self._span(block)
+        wanted = (job.groups.astype(np.uint64) << np.uint64(k - 1)) + job.codes
+        inside = find_kept(
+            counted.keys, within(self.excluded, start, stop), wanted.astype(counted.keys.dtype), job.ranks
         )
-        if not found:
-            raise ValueError("the pool has no rows")
-        index = CellIndex([part.counts for part in found.values()])
-        kept = {block: (part.keys, part.features) for block, part in found.items()}
-        total = index.total
+        if counted.features:
+            ends = np.cumsum([len(part) for part in counted.features])
+            parts = np.searchsorted(ends, inside, side="right")
+            X = [counted.features[p][at - ends[p]] for p, at in zip(parts, inside, strict=True)]
+            self._cache_drawn_rows(Found(start + inside, np.array(X), job.groups))
+        return start + inside
 
-        def finder(cells: Int, ranks: Int) -> Int:
-            rows = np.empty(len(cells), dtype=np.int64)
-            where, within_block = np.empty((2, len(cells)), dtype=np.int64)
-            for cell in np.unique(cells):
-                at = cells == cell
-                where[at], within_block[at] = index.block_of(int(cell), ranks[at])
-            jobs = {}
-            for block in np.unique(where).tolist():
-                at = where == block
-                groups, codes, rank = total.groups[cells[at]], total.codes[cells[at]], within_block[at]
-                keys, features = kept[block]
-                if keys is None:
-                    jobs[block] = (groups, codes, rank)
-                    continue
-                start, stop = self._span(block)
-                wanted = groups.astype(np.uint64) * np.uint64(1 << (k - 1)) + codes
-                out = within(self.excluded, start, stop)
-                inside = find_kept(keys, out, wanted.astype(keys.dtype), rank)
-                rows[at] = start + inside
-                if features and note is not None:
-                    note(start, inside, groups, features)
-            for block, found_rows in self._find(coder, jobs).items():
-                rows[where == block] = found_rows
-            return rows
+    def _keeps_features(self) -> bool:
+        """Whether features are kept from counting to finding, so that drawn rows need not be read again."""
+        return False
 
-        return Cells(total.counts, total.groups, patterns_of(total.codes, k), finder)
-
-    def _keeps(self, k: int) -> bool:
-        """Whether keys are kept from counting to finding, or computed again for blocks drawn from."""
-        return bool(self.n_rows * np.min_scalar_type((self.n_groups << (k - 1)) - 1).itemsize <= MOST_KEPT)
-
-    def _noting(self) -> Callable[[int, Int, Int, list[Any]], None] | None:
-        """What takes features of drawn rows of a block, by their places in it; None to read them again."""
-        return None
-
-    def _find(self, coder: Any, jobs: Mapping[int, Any]) -> dict[int, Int]:
-        return {b: f.rows for b, f in self._run(FindRows(coder), jobs, "drawing").items()}
-
-
-def _decision(model: Any, seed: int) -> Chance | Decision | DrawnDecision:
-    """What sorts rows by the decision of a model."""
-    if hasattr(model, "chance"):
-        return Chance(model, seed)
-    if isinstance(model, RuleMixture):
-        rules, weights = model.used_members()
-        return Decision(rules[0]) if len(rules) == 1 else DrawnDecision(rules, weights, seed)
-    return Decision(as_rule(model))
+    def _cache_drawn_rows(self, found: Found) -> None:
+        """Called with drawn rows whose features were read on the way; by default they are not kept."""
+        return

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairask.metrics import Float, Int
-from fairask.rules import GroupLinearRule, LinearRule, Rule, decide
+from fairask.metrics import Bool, Float, Int, Matrix
+from fairask.pools.cells import Codes
+from fairask.rules import GroupLinearRule, LinearRule, Rule, decide, take_rows
 
 __all__ = [
     "MOST_RULES",
@@ -19,8 +18,6 @@ __all__ = [
     "pattern_codes",
 ]
 
-Bool = NDArray[np.bool_]
-
 #: A code has one bit for each rule but the first.
 MOST_RULES = 64
 
@@ -28,7 +25,7 @@ MOST_RULES = 64
 _SLICE = 1 << 14
 
 
-def linear_scores(beta: Float, X: Any) -> Float:
+def linear_scores(beta: Float, X: Matrix) -> Float:
     """``X @ beta[:-1] + beta[-1]`` in double precision, summed in the order of the features.
 
     A matrix product may round the same row differently in a block of another shape; a sum feature by
@@ -47,7 +44,7 @@ def linear_scores(beta: Float, X: Any) -> Float:
     return total
 
 
-def decisions(rules: Sequence[Rule], X: Any, groups: Int | None = None) -> Bool:
+def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
     """Whether each rule predicts 1 on each row, (rules, rows), whatever block the row comes in.
 
     Rules that are aware of the group need its codes.
@@ -102,7 +99,7 @@ def _cuts(rules: Sequence[Rule], groups: Int | None) -> tuple[Float, Int | None]
     return np.array([rule.cuts if isinstance(rule, GroupLinearRule) else zeros for rule in rules]), groups
 
 
-def code_dtype(k: int) -> Any:
+def code_dtype(k: int) -> np.dtype[np.unsignedinteger]:
     """Smallest unsigned type that holds the codes of k rules.
 
     Examples
@@ -116,7 +113,7 @@ def code_dtype(k: int) -> Any:
     return np.dtype(f"u{bits // 8}")
 
 
-def pattern_codes(rules: Sequence[Rule], X: Any, groups: Int | None = None) -> NDArray[Any]:
+def pattern_codes(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Codes:
     """One code a row: bit i - 1 says whether rule i differs from rule 0, so complements share a code.
 
     Examples
@@ -128,7 +125,7 @@ def pattern_codes(rules: Sequence[Rule], X: Any, groups: Int | None = None) -> N
     dtype = code_dtype(len(rules))
     codes = np.zeros(len(X), dtype=dtype)
     for start in range(0, len(X), _SLICE):
-        part = X.iloc[start : start + _SLICE] if hasattr(X, "iloc") else X[start : start + _SLICE]
+        part = take_rows(X, slice(start, start + _SLICE))
         predicted = decisions(rules, part, None if groups is None else groups[start : start + _SLICE])
         out = codes[start : start + _SLICE]
         bit = np.empty_like(out)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairask.metrics import Int
-from fairask.pools._tasks import Chunk
+from fairask.metrics import Bool, Int, Matrix
 from fairask.pools.base import Pool
-from fairask.pools.runners import ProgressCallback, Threads, tracked
+from fairask.pools.runners import ProgressCallback, Threads
+from fairask.pools.sources.array import ArraySource
+from fairask.rules import take_rows
 
 __all__ = ["MemoryPool"]
 
-#: Rows a thread works on at a time.
-_BLOCK = 1 << 18
+#: Rows hashed at a time.
+_HASHED = 1 << 18
 
 
 class MemoryPool(Pool):
@@ -35,44 +34,36 @@ class MemoryPool(Pool):
     group_values : list, optional
         What each code stands for; the codes themselves by default.
     workers : int, optional
-        Threads; one a core by default.
+        Threads; one per core by default.
     progress : callable, optional
         Called with a :class:`PassProgress` after every block of a pass.
     """
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         groups: Int,
         n_groups: int,
-        available: NDArray[np.bool_] | None = None,
+        available: Bool | None = None,
         *,
-        group_values: list[Any] | None = None,
+        group_values: Sequence[object] | None = None,
         workers: int | None = None,
         progress: ProgressCallback | None = None,
     ) -> None:
-        self.X, self.groups, self.n_groups = X, groups, n_groups
-        self.n_rows = len(groups)
-        self.group_values = list(range(n_groups)) if group_values is None else list(group_values)
-        self.excluded = (
-            np.zeros(0, dtype=np.int64) if available is None else np.flatnonzero(~np.asarray(available))
+        source = ArraySource(X, groups, Threads(workers))
+        super().__init__(
+            source, len(groups), range(n_groups) if group_values is None else group_values, progress
         )
-        self.progress = progress
-        self._runner = Threads(workers)
-        self._block_rows = _BLOCK
-        self._sizes = [min(_BLOCK, self.n_rows - start) for start in range(0, self.n_rows, _BLOCK)]
+        self.X, self.groups = X, groups
+        if available is not None:
+            self.excluded = np.flatnonzero(~np.asarray(available))
 
-    @property
-    def n_blocks(self) -> int:
-        """Blocks the pool is made of."""
-        return len(self._sizes)
-
-    def take(self, rows: Int) -> Any:
-        """Features of these rows."""
-        return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+    def take(self, rows: Int) -> Matrix:
+        """See :class:`Pool`."""
+        return take_rows(self.X, rows)
 
     def groups_of(self, rows: Int) -> Int:
-        """Group codes of these rows."""
+        """See :class:`Pool`."""
         return np.asarray(self.groups[rows], dtype=np.int64)
 
     def fingerprint(self) -> str:
@@ -86,30 +77,10 @@ class MemoryPool(Pool):
         """
         array = np.asarray(self.X)
         digest = hashlib.sha256(repr((array.shape, self.n_groups)).encode())
-        for start in range(0, self.n_rows, _BLOCK):
-            part = array[start : start + _BLOCK]
+        for start in range(0, self.n_rows, _HASHED):
+            part = array[start : start + _HASHED]
             digest.update(
                 repr(part.tolist()).encode() if part.dtype == object else np.ascontiguousarray(part).data
             )
-            digest.update(np.ascontiguousarray(self.groups[start : start + _BLOCK]).data)
+            digest.update(np.ascontiguousarray(self.groups[start : start + _HASHED]).data)
         return digest.hexdigest()
-
-    def _run(self, task: Any, jobs: Mapping[int, Any], stage: str) -> dict[int, Any]:
-        blocks = list(jobs)
-        results = self._runner.run(self._one, task, [(b, jobs[b]) for b in blocks], threads=task.threads)
-        found = tracked(results, [self._sizes[b] for b in blocks], stage, self.progress)
-        return {blocks[position]: result for position, result in found.items()}
-
-    def _one(self, task: Any, block: int, job: Any) -> Any:
-        start, stop = self._span(block)
-        table = self.X.iloc if hasattr(self.X, "iloc") else self.X
-        first, last = np.searchsorted(self.excluded, [start, stop])
-        chunk = Chunk(
-            start,
-            self.groups[start:stop],
-            lambda rows: table[start:stop] if rows is None else table[start + rows],
-        )
-        return task([chunk], self.excluded[first:last], job)
-
-    def _span(self, block: int) -> tuple[int, int]:
-        return block * self._block_rows, block * self._block_rows + self._sizes[block]

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from fairask.checks import check_choice, check_count
 from fairask.errors import suggest
-from fairask.metrics import encode_groups
-from fairask.pools._dask import DaskFrame, OnDask
 from fairask.pools.base import Pool
 from fairask.pools.encode import Encoder, plain_encoder
 from fairask.pools.groups import GroupColumns
 from fairask.pools.memory import MemoryPool
-from fairask.pools.parquet import open_parquet
-from fairask.pools.runners import ProgressCallback, Threads, tracked
-from fairask.pools.streamed import StreamedPool, as_block
+from fairask.pools.runners import ProgressCallback, Runner, Threads, collect
+from fairask.pools.sources.base import AnyTable
+from fairask.pools.sources.dask import DaskFrame, OnDask, is_dask_frame
+from fairask.pools.sources.npy import open_npy
+from fairask.pools.sources.parquet import open_parquet
+from fairask.pools.streamed import StreamedPool
 from fairask.pools.survey import Survey, is_number, is_text, survey
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import pyarrow as pa
+    from distributed import Client
+    from pyarrow.fs import FileSystem
 
 __all__ = ["PREPROCESS", "Look", "open_pool"]
 
@@ -28,19 +37,18 @@ PREPROCESS = ("standardize", "none")
 
 
 def open_pool(
-    source: Any,
-    protected: Any,
+    source: str | os.PathLike[str] | dd.DataFrame,
+    protected: str | os.PathLike[str] | Sequence[str] | ArrayLike,
     columns: Sequence[str] | None = None,
     *,
     drop: Sequence[str] = (),
     preprocess: str = "standardize",
     fit_rows: int | None = None,
     encoder: Encoder | None = None,
-    group_values: Sequence[Any] | None = None,
-    client: Any = None,
+    group_values: Sequence[object] | None = None,
+    client: Client | None = None,
     workers: int | None = None,
-    filesystem: Any = None,
-    storage_options: dict[str, Any] | None = None,
+    filesystem: FileSystem | Mapping[str, object] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Pool:
     """Open a pool that may be larger than memory.
@@ -52,7 +60,7 @@ def open_pool(
         ``.npy`` file, which is memory-mapped; or a Dask DataFrame.
     protected : str or list of str
         Protected column, or columns whose combinations are the groups. For an ``.npy`` file: the
-        protected attribute of each row, as an array or another ``.npy`` file.
+        protected attribute per row, as an array or another ``.npy`` file.
     columns : list of str, optional
         Columns to make features of; by default all but ``protected`` and ``drop``.
     drop : list of str
@@ -60,8 +68,8 @@ def open_pool(
     preprocess : {"standardize", "none"}
         Standardise and fill numbers and one-hot encode texts, or take numbers as they are.
     fit_rows : int, optional
-        Fit the preprocessing on about this many rows from blocks spread evenly; by default on all, in
-        a first pass. ``pool.encoder.fitted_on`` says which it was.
+        Fit the preprocessing on about this many rows, from blocks spread evenly; by default on all rows, in
+        a first pass. ``pool.encoder.fitted_on`` says on which.
     encoder : Encoder, optional
         The encoder of another pool, to use instead of fitting one.
     group_values : list, optional
@@ -69,10 +77,9 @@ def open_pool(
     client : distributed.Client, optional
         Work on this client's cluster, which must reach ``source``.
     workers : int, optional
-        Threads, when no cluster is used; one a core by default.
-    filesystem : pyarrow or fsspec filesystem, optional
-    storage_options : dict, optional
-        For fsspec.
+        Threads, when no cluster is used; one per core by default.
+    filesystem : pyarrow or fsspec filesystem, or dict, optional
+        A dict holds the storage options with which fsspec opens a URL.
     progress : callable, optional
         Called with a :class:`PassProgress` after every block of a pass.
 
@@ -88,20 +95,22 @@ def open_pool(
     >>> pool
     <StreamedPool 4 rows in 1 blocks, 2 features; preprocessing fitted on all 4 rows>
     """
-    if preprocess not in PREPROCESS:
-        raise ValueError(f"preprocess={preprocess!r} is unknown; {suggest(preprocess, PREPROCESS)}")
-    if fit_rows is not None and (isinstance(fit_rows, bool) or not isinstance(fit_rows, int) or fit_rows < 1):
-        raise ValueError(f"fit_rows={fit_rows!r} must be None or a whole number, 1 or more")
+    check_choice(preprocess, "preprocess", PREPROCESS)
+    if fit_rows is not None:
+        check_count(fit_rows, "fit_rows")
     if isinstance(source, str | os.PathLike) and Path(os.fspath(source)).suffix == ".npy":
-        return _open_npy(os.fspath(source), protected, workers, progress)
-    names = [protected] if isinstance(protected, str) else list(protected)
-    table: Any
-    runner: Any
-    if hasattr(source, "to_delayed") and hasattr(source, "npartitions"):
+        X, codes, values = open_npy(os.fspath(source), protected)
+        return MemoryPool(X, codes, len(values), group_values=values, workers=workers, progress=progress)
+    names = [protected] if isinstance(protected, str) else [str(name) for name in np.asarray(protected)]
+    table: AnyTable
+    runner: Runner
+    if is_dask_frame(source):
         table, runner = DaskFrame(source), OnDask(client)
     elif isinstance(source, str | os.PathLike):
-        table = open_parquet(source, filesystem, storage_options)
-        runner = Threads(workers) if client is None else OnDask(client)
+        table, runner = (
+            open_parquet(source, filesystem),
+            Threads(workers) if client is None else OnDask(client),
+        )
     else:
         raise TypeError(
             f"source must be a path, a URL or a Dask DataFrame, got {type(source).__name__}; "
@@ -126,24 +135,8 @@ def open_pool(
     return StreamedPool(table, sizes, runner, encoder, groups, progress)
 
 
-def _open_npy(
-    path: str, protected: Any, workers: int | None, progress: ProgressCallback | None
-) -> MemoryPool:
-    X = np.load(path, mmap_mode="r")
-    if isinstance(protected, str | os.PathLike):
-        protected = np.load(os.fspath(protected))
-    values, codes = encode_groups(protected, "protected")
-    if X.ndim != 2 or X.dtype.kind != "f" or len(X) != len(codes):
-        raise ValueError(
-            f"{Path(path).name} has shape {X.shape} and type {X.dtype}, protected {len(codes)} rows; "
-            "expected a matrix of floats and one group a row"
-        )
-    small = codes.astype(np.min_scalar_type(len(values)))
-    return MemoryPool(X, small, len(values), group_values=values, workers=workers, progress=progress)
-
-
 def _features(
-    schema: Any, protected: Sequence[str], columns: Sequence[str] | None, drop: Sequence[str]
+    schema: pa.Schema, protected: Sequence[str], columns: Sequence[str] | None, drop: Sequence[str]
 ) -> list[str]:
     for argument, given in (("protected", protected), ("columns", columns or ()), ("drop", drop)):
         if isinstance(given, str):
@@ -172,8 +165,8 @@ class Look:
 
     def __init__(
         self,
-        runner: Any,
-        table: Any,
+        runner: Runner,
+        table: AnyTable,
         progress: ProgressCallback | None,
         most_levels: int | None = None,
     ) -> None:
@@ -202,15 +195,13 @@ class Look:
     ) -> list[Survey]:
         # A pass that only counts still needs a column to count.
         columns = list(dict.fromkeys([*features, *protected])) or self.table.schema.names[:1]
-        blocks = self.table.select(columns)
+        blocks, known = self.table.select(columns), self.table.sizes
         where = range(len(blocks)) if chosen is None else chosen
-        sizes = [0] * len(blocks) if self.table.sizes is None else self.table.sizes
-        results = self.runner.run(
-            _survey_block, (columns, features, protected, self.most_levels), [(blocks[b],) for b in where]
-        )
-        return list(tracked(results, [sizes[b] for b in where], stage, self.progress).values())
+        read = self.table.read
 
+        def survey_block(most_levels: int | None, block: object) -> Survey:
+            return survey(read(block, columns), features, protected, most_levels)
 
-def _survey_block(shared: tuple[list[str], list[str], list[str], int | None], block: Any) -> Survey:
-    columns, features, protected, most_levels = shared
-    return survey(as_block(block).batches(columns), features, protected, most_levels)
+        results = self.runner.run(survey_block, self.most_levels, {b: (blocks[b],) for b in where})
+        sizes = {b: 0 if known is None else known[b] for b in where}
+        return list(collect(results, sizes, stage, self.progress).values())

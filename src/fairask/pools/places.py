@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from fairask.data.extras import optional
 
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
 __all__ = ["find_filesystem", "local_path", "name_of"]
 
+#: Endings of table files that are no part of a table's name.
 _SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".json")
 
 
 def local_path(source: str | os.PathLike[str]) -> Path | None:
-    """The path of a plain path or a ``file://`` URL; None for other URLs.
+    """Local path of a plain path or a ``file://`` URL; None for other URLs.
 
     Examples
     --------
@@ -30,7 +35,7 @@ def local_path(source: str | os.PathLike[str]) -> Path | None:
 
 
 def name_of(source: str | os.PathLike[str]) -> str:
-    """A short name for what a path or URL points to.
+    """Short name of the file or folder that a path or URL points to.
 
     Examples
     --------
@@ -40,12 +45,12 @@ def name_of(source: str | os.PathLike[str]) -> str:
     text = os.fspath(source)
     path = urlsplit(text).netloc + urlsplit(text).path if "://" in text else text
     last = Path(path).name or Path(path).resolve().name
-    return (
-        Path(last).stem if Path(last).suffix.lower() in (".parquet", ".pq", ".csv", ".tsv", ".json") else last
-    )
+    return Path(last).stem if Path(last).suffix.lower() in _SUFFIXES else last
 
 
-def find_filesystem(source: str, storage_options: dict[str, Any] | None = None) -> tuple[Any, str]:
+def find_filesystem(
+    source: str, storage_options: Mapping[str, object] | None = None
+) -> tuple[FileSystem, str]:
     """The pyarrow filesystem of a path or URL, and the path on it."""
     fs = optional("pyarrow.fs", "parquet")
     if "://" not in source:
@@ -54,7 +59,7 @@ def find_filesystem(source: str, storage_options: dict[str, Any] | None = None) 
         try:
             filesystem, path = fs.FileSystem.from_uri(source)
             return filesystem, path
-        except (ValueError, NotImplementedError):  # a scheme that pyarrow leaves to fsspec
+        except (ValueError, NotImplementedError):  # a scheme that only fsspec knows
             pass
     fsspec = optional("fsspec.core", "parquet")
     try:

@@ -1,18 +1,23 @@
-"""Running a task on many blocks: in this process by threads, with progress and a clean stop."""
+"""Run a function on many blocks, with progress and a clean stop. Here: in threads of this process."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeVar, TypeVarTuple
 
 from fairask._blas import single_blas
+from fairask.checks import check_count
 
-__all__ = ["PassProgress", "ProgressCallback", "Threads", "cores", "tracked"]
+__all__ = ["PassProgress", "ProgressCallback", "Runner", "Threads", "collect", "cores"]
+
+S = TypeVar("S")
+R = TypeVar("R")
+Ts = TypeVarTuple("Ts")
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class PassProgress:
 
     @property
     def rate(self) -> float:
-        """Rows a second."""
+        """Rows per second."""
         return self.rows / max(self.seconds, 1e-9)
 
     def __str__(self) -> str:
@@ -42,75 +47,104 @@ class PassProgress:
 ProgressCallback = Callable[[PassProgress], None]
 
 
+class Runner(Protocol):
+    """Runs one function on many blocks: in threads (:class:`Threads`) or on a cluster (``OnDask``).
+
+    Functions have no side effects, so a runner may run a call again after a failure.
+    """
+
+    @property
+    def local(self) -> bool:
+        """Whether results stay in this process, so that large ones cost nothing."""
+        ...
+
+    def run(
+        self,
+        function: Callable[[S, *Ts], R],
+        shared: S,
+        calls: Mapping[int, tuple[*Ts]],
+        *,
+        threads: bool = True,
+    ) -> Generator[tuple[int, R]]:
+        """Yield (block, ``function(shared, *calls[block])``) as calls finish, in any order.
+
+        ``threads`` says whether calls may run at the same time in one process. Closing the generator stops
+        what is still under way.
+        """
+        ...
+
+
 def cores() -> int:
     """Cores this process may use."""
+    # sched_getaffinity does not exist on macOS and Windows.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def tracked(
-    results: Generator[tuple[int, Any]],
-    sizes: Sequence[int],
+def collect(
+    results: Generator[tuple[int, R]],
+    sizes: Mapping[int, int],
     stage: str,
     progress: ProgressCallback | None,
-) -> dict[int, Any]:
-    """Collect (position, result) pairs in order of position, telling ``progress`` after each."""
-    found: dict[int, Any] = {}
-    started, rows = time.perf_counter(), 0
-    with closing(results):  # an interruption stops what is still under way before it goes on
-        for position, result in results:
-            found[position] = result
-            rows += sizes[position]
+) -> dict[int, R]:
+    """Collect (block, result) pairs in the order of blocks; report progress after each.
+
+    ``sizes`` are the rows of each block.
+    """
+    found: dict[int, R] = {}
+    started, rows, total = time.perf_counter(), 0, sum(sizes.values())
+    with closing(results):  # on an interrupt, stops what is still under way
+        for block, result in results:
+            found[block] = result
+            rows += sizes[block]
             if progress is not None:
-                progress(PassProgress(stage, rows, sum(sizes), time.perf_counter() - started))
-    return {position: found[position] for position in sorted(found)}
+                progress(PassProgress(stage, rows, total, time.perf_counter() - started))
+    return {block: found[block] for block in sorted(found)}
 
 
 class Threads:
-    """Run calls in threads of this process: products, scans and most of NumPy release the lock.
+    """Run calls in threads of this process: matrix products, scans and most of NumPy release the lock.
 
     Parameters
     ----------
     workers : int, optional
-        Threads; by default one a core.
+        Threads; by default one per core.
     """
 
-    #: Whether results stay in this process.
+    #: See :class:`Runner`.
     local = True
 
     def __init__(self, workers: int | None = None) -> None:
-        if workers is not None and (not isinstance(workers, int) or workers < 1):
-            raise ValueError(f"workers={workers!r} must be a whole number, 1 or more")
-        self.workers = workers or cores()
+        self.workers = cores() if workers is None else check_count(workers, "workers")
 
     def run(
         self,
-        function: Callable[..., Any],
-        shared: Any,
-        calls: Sequence[tuple[Any, ...]],
+        function: Callable[[S, *Ts], R],
+        shared: S,
+        calls: Mapping[int, tuple[*Ts]],
         *,
         threads: bool = True,
-    ) -> Generator[tuple[int, Any]]:
-        """Yield (position, ``function(shared, *call)``) as calls finish."""
+    ) -> Generator[tuple[int, R]]:
+        """See :class:`Runner`."""
         workers = min(self.workers, len(calls)) if threads else 1
-        # One thread a block beats all threads on one block: nothing waits within a block. A stranger's
-        # estimator, which is not run in threads, may use all of them.
+        # One thread per block is faster than all threads on one block. Estimators that are not run in
+        # threads may use all of them.
         with single_blas if threads else nullcontext():
             if workers > 1:
                 yield from _in_threads(function, shared, calls, workers)
                 return
-            for position, call in enumerate(calls):
-                yield position, function(shared, *call)
+            for block, call in calls.items():
+                yield block, function(shared, *call)
 
 
 def _in_threads(
-    function: Callable[..., Any], shared: Any, calls: Sequence[tuple[Any, ...]], workers: int
-) -> Generator[tuple[int, Any]]:
+    function: Callable[[S, *Ts], R], shared: S, calls: Mapping[int, tuple[*Ts]], workers: int
+) -> Generator[tuple[int, R]]:
     executor = ThreadPoolExecutor(workers, thread_name_prefix="fairask-pool")
     try:
-        waiting: dict[Future[Any], int] = {}
-        upcoming = iter(enumerate(calls))
+        waiting: dict[Future[R], int] = {}
+        upcoming = iter(calls.items())
         while True:
-            # Few calls are under way at a time, so that stopping never waits for a long queue.
+            # Few calls are submitted at a time, so that stopping never waits for a long queue.
             while len(waiting) < 2 * workers and (nxt := next(upcoming, None)) is not None:
                 waiting[executor.submit(function, shared, *nxt[1])] = nxt[0]
             if not waiting:

@@ -39,11 +39,6 @@ class Margin:
         """Whether it may be called from several threads."""
         return all(rule.thread_safe for rule in self.rules)
 
-    @property
-    def aware(self) -> bool:
-        """Whether it reads the group."""
-        return any(rule.aware for rule in self.rules)
-
     def __call__(self, X: Matrix, groups: Int | None = None) -> Float:
         """One number a row, the same in whatever block the row comes."""
         p = np.zeros(len(X))
@@ -79,4 +74,6 @@ class Uncertainty:
         # Ties are broken at random, not by position in the table.
         rules, weights = solution.members
         margin, seed = Margin([rule.for_blocks() for rule in rules], weights), int(rng.integers(2**63))
-        return Proposal(pool.everything(), ranking=lambda n: pool.lowest(margin, n, seed))
+        return Proposal(
+            pool.everything(), ranking=lambda n: pool.lowest(margin, n, seed, threads=margin.threads)
+        )

@@ -24,9 +24,9 @@ from fairask.pools import Encoder
 from fairask.pools.encode import Levels, Number
 from fairask.pools.groups import GroupColumns
 from fairask.pools.open import Look
-from fairask.pools.parquet import FileRecord, ParquetFiles, open_parquet
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback, Threads
+from fairask.pools.sources.parquet import FileRecord, ParquetFiles, open_parquet
 from fairask.pools.survey import is_number, is_text
 from fairask.study._errors import StudyError
 

@@ -14,6 +14,7 @@ from fairask.metrics import encode_groups
 from fairask.pools import StreamedPool
 from fairask.pools.groups import GroupColumns
 from fairask.pools.runners import ProgressCallback, Threads
+from fairask.pools.sources import LateTable
 from fairask.study._errors import StudyError
 from fairask.study._pool import row_values
 from fairask.study._reference import PoolReference, rows_table
@@ -103,7 +104,7 @@ class ReferencedRows:
         protected = GroupColumns((config.protected,), tuple(v for v, _ in reference.facts.groups))
         self.sizes = [rows for _, rows in reference.facts.groups]
         self.pool = StreamedPool(
-            _Late(reference),
+            LateTable(reference.schema, reference.open),
             None,
             Threads(),
             reference.facts.encoder,
@@ -136,32 +137,10 @@ class ReferencedRows:
         new = list(state.cells)[self._seen :]
         if new:
             columns = list(dict.fromkeys([*self.pool.encoder.columns, *self.pool.protected.columns]))
-            self.pool.remember(new, rows_table(self.reference.schema, columns, [state.cells[r] for r in new]))
+            self.pool.cache_rows(
+                new, rows_table(self.reference.schema, columns, [state.cells[r] for r in new])
+            )
             self._seen += len(new)
-
-
-class _Late:
-    """The table of a pool, opened (and compared with what is known of it) when it is first read."""
-
-    def __init__(self, reference: PoolReference) -> None:
-        self._reference, self.schema = reference, reference.schema
-        self._table: Any = None
-
-    def _open(self) -> Any:
-        if self._table is None:
-            self._table = self._reference.open()
-        return self._table
-
-    @property
-    def sizes(self) -> list[int]:
-        return list(self._open().sizes)
-
-    @property
-    def digest(self) -> str:
-        return str(self._open().digest)
-
-    def select(self, columns: Sequence[str]) -> list[Any]:
-        return list(self._open().select(columns))
 
 
 class _Codes:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from fairask.certify.sample import soft_predictions
 from fairask.metrics import Int, encode_groups
-from fairask.pools import Pool
+from fairask.pools import Model, Pool, is_randomised
 
 __all__ = ["Strata"]
 
@@ -111,7 +111,7 @@ class Strata:
         )
 
     @classmethod
-    def of_pool(cls, pool: Pool, model: Any, left_out: Int, budget: int, seed: int = 0) -> Self:
+    def of_pool(cls, pool: Pool, model: Model, left_out: Int, budget: int, seed: int = 0) -> Self:
         """Strata of a pool of any kind, with at most ``budget`` queued rows each.
 
         An audit never needs more than its budget of any stratum. Two passes: one counts, the other reads only
@@ -147,7 +147,7 @@ class Strata:
             sizes=sizes,
             queues=queues,
             left_out=left_out,
-            drawn=_randomised(model),
+            drawn=is_randomised(model),
             fingerprint=found.hexdigest()[:16],
         )
 
@@ -178,9 +178,3 @@ class Strata:
             drawn=bool(values["drawn"]),
             fingerprint=fingerprint,
         )
-
-
-def _randomised(model: Any) -> bool:
-    if hasattr(model, "chance"):
-        return bool(getattr(model, "randomised", True))
-    return len([w for w in getattr(model, "weights_", ()) if w > 0]) > 1

@@ -125,7 +125,7 @@ class Panda:
         logits = self._logits(policy, numeric(pool.take(pool.rows), self.name), rng)
         chance = np.exp(logits - logits.max())
         # Every row has a score of its own: one cell a row.
-        cells = Cells.one_a_row(pool.rows, pool.groups[pool.rows])
+        cells = Cells.one_per_row(pool.rows, pool.groups[pool.rows])
         info = {
             "panda_loss": policy.loss,
             "panda_uniform_loss": policy.uniform_loss,

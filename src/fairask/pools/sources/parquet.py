@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fairask.data.extras import optional
 from fairask.pools.places import find_filesystem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.dataset import ParquetFileFragment
+    from pyarrow.fs import FileSystem
+    from pyarrow.parquet import FileMetaData
 
 __all__ = ["FileRecord", "ParquetBlock", "ParquetFiles", "open_parquet"]
 
@@ -46,17 +52,22 @@ class ParquetBlock:
     """Some consecutive row groups of one file; it can travel to a worker and be read there."""
 
     def __init__(
-        self, path: str, filesystem: Any, row_groups: Sequence[int], constants: dict[str, Any], metadata: Any
+        self,
+        path: str,
+        filesystem: FileSystem,
+        row_groups: Sequence[int],
+        constants: dict[str, object],
+        metadata: FileMetaData | None,
     ) -> None:
         self.path, self.filesystem, self.row_groups = path, filesystem, list(row_groups)
         self.constants, self._metadata = constants, metadata
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A footer describes every row group of the file; a worker reads it again sooner than it arrives.
+    def __getstate__(self) -> dict[str, object]:
+        # A footer describes every row group of the file: reading it again is faster than sending it.
         return {**self.__dict__, "_metadata": None}
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Record batches with these columns, in row order; only they are read."""
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Record batches with these columns, in row order; no other column is read."""
         pa, pq = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
         stored = [name for name in dict.fromkeys(columns) if name not in self.constants]
         remote = not isinstance(self.filesystem, optional("pyarrow.fs", "parquet").LocalFileSystem)
@@ -82,32 +93,38 @@ class ParquetBlock:
 
 
 class ParquetFiles:
-    """Blocks of a Parquet file or folder, their sizes, the schema, the files and a digest of the footers."""
+    """The blocks of a Parquet file or folder; see :class:`fairask.pools.sources.TableSource`."""
 
     def __init__(
         self,
         blocks: list[ParquetBlock],
         sizes: list[int],
-        schema: Any,
+        schema: pa.Schema,
         digest: str,
         files: list[tuple[str, str, int]],
-        filesystem: Any,
+        filesystem: FileSystem,
     ) -> None:
         self.blocks, self.sizes, self.schema, self.digest = blocks, sizes, schema, digest
         self._files, self._filesystem = files, filesystem
 
+    @staticmethod
+    def read(block: ParquetBlock, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """See :class:`fairask.pools.sources.TableSource`."""
+        return block.batches(columns)
+
     def select(self, columns: Sequence[str]) -> list[ParquetBlock]:
-        """The blocks; each reads only the columns it is asked for."""
+        """See :class:`fairask.pools.sources.TableSource`; a block reads only the columns it is asked for."""
         return self.blocks
 
     def records(self) -> list[FileRecord]:
-        """What tells each file from another one of its name; reads their last bytes."""
+        """Size, rows and footer digest of each file; reads the last bytes of each."""
         with ThreadPoolExecutor(16) as threads:
             return list(threads.map(lambda file: _record(self._filesystem, *file), self._files))
 
 
 def open_parquet(
-    source: str | os.PathLike[str], filesystem: Any = None, storage_options: dict[str, Any] | None = None
+    source: str | os.PathLike[str],
+    filesystem: FileSystem | Mapping[str, object] | None = None,
 ) -> ParquetFiles:
     """List the blocks of a Parquet file or folder (``key=value`` folders are columns); only footers are read.
 
@@ -122,25 +139,26 @@ def open_parquet(
     """
     ds, fs = optional("pyarrow.dataset", "parquet"), optional("pyarrow.fs", "parquet")
     name = os.fspath(source)
-    if filesystem is None:
-        filesystem, path = find_filesystem(name, storage_options)
+    files: FileSystem
+    if filesystem is None or isinstance(filesystem, Mapping):
+        files, path = find_filesystem(name, filesystem)
+    elif isinstance(filesystem, fs.FileSystem):
+        files, path = filesystem, name
     else:
-        path = name
-        if not isinstance(filesystem, fs.FileSystem):
-            filesystem = fs.PyFileSystem(fs.FSSpecHandler(filesystem))
+        files, path = fs.PyFileSystem(fs.FSSpecHandler(filesystem)), name
     try:
-        found = filesystem.get_file_info(path).type
+        found = files.get_file_info(path).type
     except OSError as error:
         raise ValueError(f"{name!r} cannot be reached: {_first_line(error)}") from error
     if found == fs.FileType.NotFound:
         raise FileNotFoundError(f"no file or folder {name!r}")
     try:
-        dataset = ds.dataset(path, filesystem=filesystem, format="parquet", partitioning="hive")
+        dataset = ds.dataset(path, filesystem=files, format="parquet", partitioning="hive")
         fragments = sorted(dataset.get_fragments(), key=lambda fragment: fragment.path)
         if not fragments:
             raise ValueError("it has no Parquet files")
         _check_schemas(fragments)
-        blocks, sizes, files, digest = [], [], [], hashlib.sha256()
+        blocks, sizes, listed, digest = [], [], [], hashlib.sha256()
         for fragment in fragments:
             metadata = fragment.metadata
             constants = ds.get_partition_keys(fragment.partition_expression)
@@ -149,20 +167,20 @@ def open_parquet(
             digest.update(repr((Path(fragment.path).name, rows, bytes_, sorted(constants.items()))).encode())
             # A file by itself is known by its content alone: it may have another name elsewhere.
             inside = fragment.path.removeprefix(path.rstrip("/")).lstrip("/")
-            files.append((fragment.path, inside, sum(rows)))
+            listed.append((fragment.path, inside, sum(rows)))
             for row_groups in _runs(rows):
-                blocks.append(ParquetBlock(fragment.path, filesystem, row_groups, constants, metadata))
+                blocks.append(ParquetBlock(fragment.path, files, row_groups, constants, metadata))
                 sizes.append(sum(rows[i] for i in row_groups))
     except (ValueError, OSError) as error:
         raise ValueError(f"{name!r} cannot be read as Parquet: {_first_line(error)}") from error
-    return ParquetFiles(blocks, sizes, dataset.schema, digest.hexdigest(), files, filesystem)
+    return ParquetFiles(blocks, sizes, dataset.schema, digest.hexdigest(), listed, files)
 
 
 def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def _check_schemas(fragments: Sequence[Any]) -> None:
+def _check_schemas(fragments: Sequence[ParquetFileFragment]) -> None:
     """Refuse files whose columns are not those of the first one: a row must mean the same everywhere."""
     first = _types(fragments[0])
     for fragment in fragments[1:]:
@@ -176,11 +194,11 @@ def _check_schemas(fragments: Sequence[Any]) -> None:
                 raise ValueError(f"its files differ: column {column!r} {has[0]} in {a} and {has[1]} in {b}")
 
 
-def _types(fragment: Any) -> dict[str, str]:
+def _types(fragment: ParquetFileFragment) -> dict[str, str]:
     return {field.name: str(field.type) for field in fragment.physical_schema}
 
 
-def _record(filesystem: Any, path: str, name: str, rows: int) -> FileRecord:
+def _record(filesystem: FileSystem, path: str, name: str, rows: int) -> FileRecord:
     with filesystem.open_input_file(path) as file:
         size = file.size()
         # The last eight bytes of a Parquet file are the footer's length and a mark.

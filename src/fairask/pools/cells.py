@@ -1,19 +1,30 @@
-"""Cells of exchangeable rows: counted block by block, found again block by block."""
+"""Cells: classes of exchangeable rows with the same group and prediction pattern, counted block by block."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from fairask.metrics import Int
+from fairask.metrics import Bool, Int
 
-__all__ = ["BlockCounts", "CellIndex", "Cells", "cell_keys", "count_block", "patterns_of"]
+__all__ = [
+    "BlockCounts",
+    "CellIndex",
+    "Cells",
+    "Codes",
+    "cell_keys",
+    "count_block",
+    "merge_counts",
+    "patterns_of",
+]
 
-#: Cells up to which a block is counted in a table with one entry for each possible cell.
+#: Codes of predictions, or keys of cells, in the smallest type that holds them.
+Codes = NDArray[np.unsignedinteger]
+
+#: Cells up to which a block is counted in a table with one entry per possible cell.
 _LARGEST_TABLE = 1 << 18
 
 
@@ -24,20 +35,20 @@ class Cells:
     Attributes
     ----------
     counts, groups : ndarray of shape (cells,)
-        Rows in each cell, and their group's code.
+        Rows in each cell, and the code of their group.
     patterns : bool ndarray of shape (k, cells)
-        The classifiers' predictions in each cell, up to complement.
+        Predictions of the k classifiers in each cell, up to complement.
     finder : callable
-        ``finder(cells, ranks)`` gives row indices; see :meth:`locate`.
+        ``finder(cells, ranks)`` returns row indices; see :meth:`locate`.
     """
 
     counts: Int
     groups: Int
-    patterns: NDArray[np.bool_]
+    patterns: Bool
     finder: Callable[[Int, Int], Int]
 
-    def locate(self, cells: Int, ranks: Int) -> Int:
-        """Row indices of the ``ranks``-th rows of ``cells``, ranks counted in row order.
+    def locate(self, cells: ArrayLike, ranks: ArrayLike) -> Int:
+        """Row indices of the ``ranks``-th rows of ``cells``; ranks count in row order from 0.
 
         Examples
         --------
@@ -52,7 +63,7 @@ class Cells:
         return self.finder(which, rank)
 
     def unfold(self) -> tuple[Int, Int]:
-        """All rows, ascending, and the cell of each: for pools small enough to look at.
+        """All rows, ascending, and the cell of each; holds every row number in memory.
 
         Examples
         --------
@@ -68,31 +79,29 @@ class Cells:
         return rows[order], cells[order]
 
     @classmethod
-    def one_a_row(cls, rows: Int, groups: Int) -> Cells:
-        """Cells of a single row each, for methods that score every row by itself.
+    def one_per_row(cls, rows: Int, groups: Int) -> Cells:
+        """One cell per row, for methods that score every row by itself.
 
         Examples
         --------
-        >>> Cells.one_a_row(np.array([4, 7]), np.array([0, 1])).locate([1], [0]).tolist()
+        >>> Cells.one_per_row(np.array([4, 7]), np.array([0, 1])).locate([1], [0]).tolist()
         [7]
         """
-        n = len(rows)
-        return cls(
-            np.ones(n, dtype=np.int64), groups, np.zeros((0, n), dtype=bool), lambda cells, _: rows[cells]
-        )
+        one, none = np.ones(len(rows), dtype=np.int64), np.zeros((0, len(rows)), dtype=bool)
+        return cls(one, groups, none, lambda cells, _: rows[cells])
 
 
 @dataclass(frozen=True)
 class BlockCounts:
-    """Available rows of one block in each cell it has any of, sorted by group, then code."""
+    """Available rows of one block by cell, without empty cells, sorted by group, then code."""
 
     groups: Int
     codes: NDArray[np.uint64]
     counts: Int
 
 
-def cell_keys(codes: NDArray[Any], groups: NDArray[Any], n_groups: int, k: int) -> NDArray[Any] | None:
-    """``group * 2^(k - 1) + code`` in the smallest unsigned type; None where no type holds it.
+def cell_keys(codes: Codes, groups: Int, n_groups: int, k: int) -> Codes | None:
+    """``group * 2^(k - 1) + code`` in the smallest unsigned type; None if 64 bits do not hold it.
 
     Examples
     --------
@@ -103,16 +112,14 @@ def cell_keys(codes: NDArray[Any], groups: NDArray[Any], n_groups: int, k: int) 
     if width * n_groups > 1 << 64:
         return None
     dtype = np.min_scalar_type(width * n_groups - 1)
-    keys = groups.astype(dtype)
+    keys: Codes = groups.astype(dtype)
     keys *= dtype.type(width) if width <= np.iinfo(dtype).max else dtype.type(0)
     keys |= codes
     return keys
 
 
-def count_block(
-    codes: NDArray[Any], groups: NDArray[Any], n_groups: int, k: int, keys: NDArray[Any] | None = None
-) -> BlockCounts:
-    """Count the rows of each (group, code); ``keys`` are those of :func:`cell_keys`, if known.
+def count_block(codes: Codes, groups: Int, n_groups: int, k: int, keys: Codes | None = None) -> BlockCounts:
+    """Count the rows of each (group, code); ``keys`` are the result of :func:`cell_keys`, if known.
 
     Examples
     --------
@@ -135,9 +142,9 @@ def count_block(
 
 
 def merge_counts(parts: Sequence[BlockCounts]) -> tuple[BlockCounts, Int]:
-    """Add up counts; also return the cell of each entry of the parts, one after the other.
+    """Add up counts; also return the cell of each entry of the parts, in their order.
 
-    Entries may be negative (rows taken out); cells that come to nothing are left out, with cell -1.
+    Counts may be negative (excluded rows). Cells with a total of zero are left out; their entries get -1.
     """
     groups = np.concatenate([p.groups for p in parts])
     codes = np.concatenate([p.codes for p in parts])
@@ -156,12 +163,12 @@ def merge_counts(parts: Sequence[BlockCounts]) -> tuple[BlockCounts, Int]:
 
 
 class CellIndex:
-    """How many rows of each cell each block holds: a rank in a cell becomes a block and a rank in it.
+    """Rows of each cell in each block: turns a rank in a cell into a block and a rank within the block.
 
     Parameters
     ----------
     parts : sequence of BlockCounts
-        One a block.
+        One per block.
 
     Examples
     --------
@@ -188,8 +195,8 @@ class CellIndex:
         return self._block[at][which], ranks - (ends - self._counts[at])[which]
 
 
-def patterns_of(codes: NDArray[np.uint64], k: int) -> NDArray[np.bool_]:
-    """Predictions of k rules in each cell, the first rule's always False.
+def patterns_of(codes: NDArray[np.uint64], k: int) -> Bool:
+    """Predictions of k rules in each cell, (k, cells); those of the first rule are False.
 
     Examples
     --------

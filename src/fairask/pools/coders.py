@@ -1,0 +1,214 @@
+"""Coders: what sorts the rows of a group into cells, by one small code per row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from fairask.metrics import Float, Int, Matrix
+from fairask.pools.cells import Codes
+from fairask.pools.codes import decisions, pattern_codes
+from fairask.pools.rows import uniforms
+from fairask.rules import Classifier, Rule, RuleMixture, as_rule
+
+__all__ = [
+    "Chunk",
+    "Coder",
+    "Decision",
+    "DrawnDecision",
+    "Group",
+    "Model",
+    "Predictions",
+    "SoftModel",
+    "decision_coder",
+    "is_randomised",
+]
+
+
+class Chunk:
+    """Some consecutive rows of a block; features are made when they are asked for.
+
+    Parameters
+    ----------
+    first : int
+        Number of the first row.
+    groups : int ndarray
+    features : callable
+        ``features(rows)`` with positions in the chunk, or None for all of them.
+    """
+
+    def __init__(self, first: int, groups: Int, features: Callable[[Int | None], Matrix]) -> None:
+        self.first, self.groups, self._features = first, groups, features
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @cached_property
+    def X(self) -> Matrix:
+        """Features of all rows of the chunk."""
+        return self._features(None)
+
+    def take(self, rows: Int) -> Matrix:
+        """Features of some rows, by position; the values of a row lie next to each other."""
+        return np.ascontiguousarray(self._features(rows))
+
+    @property
+    def numbers(self) -> Int:
+        """Numbers of all rows of the chunk."""
+        return np.arange(self.first, self.first + len(self))
+
+
+class Coder(Protocol):
+    """Sorts the rows of a group into cells."""
+
+    @property
+    def k(self) -> int:
+        """Codes are below ``2 ** (k - 1)``."""
+        ...
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether chunks must hold features."""
+        ...
+
+    @property
+    def threads(self) -> bool:
+        """Whether blocks may be coded at the same time in one process."""
+        ...
+
+    def codes(self, chunk: Chunk) -> Codes:
+        """One code per row."""
+        ...
+
+
+class SoftModel(ABC):
+    """A model that gives each row a probability of a positive decision, such as a column of scores."""
+
+    #: Whether several threads may use the model at once.
+    threads: bool = False
+    #: Whether some probability may lie strictly between 0 and 1.
+    randomised: bool = True
+
+    @abstractmethod
+    def chance(self, X: Matrix) -> Float:
+        """Probability of a positive decision per row; 0 and 1 are certain."""
+
+
+#: What can decide: a rule, a fair oracle (a mixture of rules), a soft model, or a classifier of 0 and 1.
+Model: TypeAlias = Rule | RuleMixture | SoftModel | Classifier
+
+
+@dataclass(frozen=True)
+class Group:
+    """One cell per group."""
+
+    k: int = 1
+    needs_features: bool = False
+    threads: bool = True
+
+    def codes(self, chunk: Chunk) -> Codes:
+        """See :class:`Coder`."""
+        return np.zeros(len(chunk), dtype=np.uint8)
+
+
+class _RuleCoder:
+    """Rules in the form in which they are sent to blocks."""
+
+    needs_features = True
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = [rule.for_blocks() for rule in rules]
+        self.threads = all(rule.thread_safe for rule in self.rules)
+
+
+class Predictions(_RuleCoder):
+    """One cell per group and pattern of the predictions of k rules, up to complement."""
+
+    @property
+    def k(self) -> int:
+        """See :class:`Coder`."""
+        return len(self.rules)
+
+    def codes(self, chunk: Chunk) -> Codes:
+        """See :class:`Coder`."""
+        return pattern_codes(self.rules, chunk.X, chunk.groups)
+
+
+class Decision(_RuleCoder):
+    """One cell per group and decision of a mixture of rules, drawn once per row.
+
+    Rule i has the probability ``weights[i]``. The draw depends on the row's number and the seed alone.
+    """
+
+    k = 2
+
+    def __init__(self, rules: Sequence[Rule], weights: Sequence[float], seed: int) -> None:
+        super().__init__(rules)
+        self.weights, self.seed = list(weights), seed
+
+    def codes(self, chunk: Chunk) -> Codes:
+        """See :class:`Coder`."""
+        decided = decisions(self.rules, chunk.X, chunk.groups)
+        if len(self.rules) == 1:
+            return np.asarray(decided[0], dtype=np.uint8)
+        chance = np.zeros(len(chunk))
+        # Added up rule by rule: a matrix product could round differently in a block of another shape.
+        for weight, one in zip(self.weights, decided, strict=True):
+            chance += weight * one
+        drawn = uniforms(chunk.numbers, self.seed) < chance
+        return np.asarray(drawn | decided.all(axis=0), dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class DrawnDecision:
+    """One cell per group and decision of a soft model, drawn once per row by row number and seed."""
+
+    model: SoftModel
+    seed: int
+    k: int = 2
+    needs_features: bool = True
+
+    @property
+    def threads(self) -> bool:
+        """See :class:`Coder`."""
+        return self.model.threads
+
+    def codes(self, chunk: Chunk) -> Codes:
+        """See :class:`Coder`."""
+        chance = np.asarray(self.model.chance(chunk.X), dtype=np.float64)
+        return (uniforms(chunk.numbers, self.seed) < chance).astype(np.uint8)
+
+
+def decision_coder(model: Model, seed: int) -> Decision | DrawnDecision:
+    """Return the coder of a model's decisions.
+
+    Examples
+    --------
+    >>> decision_coder("model", 0)
+    Traceback (most recent call last):
+        ...
+    TypeError: model must have decide() or predict(), got str
+    """
+    if isinstance(model, SoftModel):
+        return DrawnDecision(model, seed)
+    rules, weights = model.used_members() if isinstance(model, RuleMixture) else ([as_rule(model)], [1.0])
+    return Decision(rules, weights, seed)
+
+
+def is_randomised(model: Model) -> bool:
+    """Whether the model may decide a row either way.
+
+    Examples
+    --------
+    >>> from fairask.rules import ConstantRule
+    >>> is_randomised(ConstantRule(True))
+    False
+    """
+    if isinstance(model, SoftModel):
+        return model.randomised
+    return isinstance(model, RuleMixture) and len(model.used_members()[0]) > 1

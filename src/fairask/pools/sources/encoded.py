@@ -1,0 +1,129 @@
+"""Rows of a table, read block by block; columns become features and group codes where the block is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairask.data.extras import optional
+from fairask.metrics import Int
+from fairask.pools.coders import Chunk
+from fairask.pools.encode import Encoder
+from fairask.pools.groups import GroupColumns
+from fairask.pools.rows import within
+from fairask.pools.runners import Runner
+from fairask.pools.sources.base import TableSource
+from fairask.pools.tasks import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["EncodedTable"]
+
+H = TypeVar("H")
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class _Work(Generic[H, J, R]):
+    """A task with all that turns a block into chunks; travels to the block."""
+
+    task: Task[J, R]
+    read: Callable[[H, Sequence[str]], Iterator[pa.RecordBatch]]
+    encoder: Encoder
+    protected: GroupColumns
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that the task reads."""
+        features = self.encoder.columns if self.task.needs_features else []
+        return list(dict.fromkeys([*self.protected.columns, *features]))
+
+    def chunks(self, block: H, first: int) -> Iterator[Chunk]:
+        """The block in row order."""
+        for batch in self.read(block, self.columns):
+            yield Chunk(first, self.protected.codes(batch), partial(_features, self.encoder, batch))
+            first += batch.num_rows
+
+
+def _features(encoder: Encoder, batch: pa.RecordBatch, rows: Int | None) -> NDArray[np.float32]:
+    return encoder(batch if rows is None else batch.take(rows))
+
+
+def _run_task(work: _Work[H, J, R], block: H, first: int, excluded: Int, job: J) -> R:
+    return work.task(work.chunks(block, first), excluded, job)
+
+
+def _raw_rows(
+    read: Callable[[H, Sequence[str]], Iterator[pa.RecordBatch]],
+    columns: Sequence[str],
+    block: H,
+    first: int,
+    rows: Int,
+) -> pa.Table:
+    """The given rows of a block, as they are stored."""
+    pyarrow, parts = optional("pyarrow", "parquet"), []
+    for batch in read(block, columns):
+        parts.append(pyarrow.Table.from_batches([batch]).take(within(rows, first, first + batch.num_rows)))
+        first += batch.num_rows
+    return pyarrow.concat_tables(parts, promote_options="permissive")
+
+
+class EncodedTable(Generic[H]):
+    """A table with an encoder and protected columns; see :class:`fairask.pools.sources.BlockSource`.
+
+    Parameters
+    ----------
+    table : TableSource
+    runner : Runner
+    encoder : Encoder
+    protected : GroupColumns
+    sizes : list of int, optional
+        Rows of each block, if they are known; by default the table is asked when they are needed.
+    """
+
+    def __init__(
+        self,
+        table: TableSource[H],
+        runner: Runner,
+        encoder: Encoder,
+        protected: GroupColumns,
+        sizes: Sequence[int] | None = None,
+    ) -> None:
+        self.table, self.runner, self.encoder, self.protected = table, runner, encoder, protected
+        self._sizes = sizes
+
+    @property
+    def local(self) -> bool:
+        """See :class:`fairask.pools.sources.BlockSource`."""
+        return self.runner.local
+
+    @cached_property
+    def starts(self) -> Int:
+        """See :class:`fairask.pools.sources.BlockSource`."""
+        sizes = self.table.sizes if self._sizes is None else self._sizes
+        if sizes is None:
+            raise ValueError("sizes must be given: the table does not know the rows of its blocks")
+        return np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))])
+
+    def run(self, task: Task[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
+        """See :class:`fairask.pools.sources.BlockSource`."""
+        work = _Work(task, self.table.read, self.encoder, self.protected)
+        blocks, bounds = self.table.select(work.columns), np.searchsorted(excluded, self.starts)
+        calls = {
+            b: (blocks[b], int(self.starts[b]), excluded[bounds[b] : bounds[b + 1]], job)
+            for b, job in jobs.items()
+        }
+        return self.runner.run(_run_task, work, calls, threads=task.threads)
+
+    def raw_rows(self, columns: Sequence[str], jobs: Mapping[int, Int]) -> Generator[tuple[int, pa.Table]]:
+        """Yield (block, its rows with these numbers, as they are stored) as blocks finish."""
+        blocks = self.table.select(columns)
+        calls = {b: (list(columns), blocks[b], int(self.starts[b]), rows) for b, rows in jobs.items()}
+        return self.runner.run(_raw_rows, self.table.read, calls)
