@@ -20,7 +20,7 @@ def test_a_share_of_the_budget_is_kept_for_a_certificate():
     certificate = learner.certify()
     assert certificate.verdict == "certified"
     assert certificate.upper <= 0.1
-    audited = learner._audit.audit
+    audited = learner._audit[1]
     assert audited.n_labels <= 800
     assert set(audited.to_dict()["trained_on"]) == set(learner.labelled_indices_.tolist())
 
@@ -51,9 +51,10 @@ def test_a_new_label_voids_the_certificate():
 def test_audit_labels_are_the_learners_classes():
     learner, y = made()
     simulate(learner, y, 100)
-    query = learner.audit(500).ask()
+    audit = learner.audit(500)
+    query = audit.ask()
     with pytest.raises(ValueError, match="label 'maybe' is not one of the classes"):
-        learner._audit.tell(query.indices[:1], ["maybe"])
+        audit.tell(query.indices[:1], ["maybe"])
 
 
 def test_rules_stop_the_learner_with_a_reason():

@@ -1,13 +1,14 @@
-"""An audit draws rows to judge a model: uniform within groups, outside the budget, training nothing."""
+"""An audit draws rows to judge a model: by group and decision, outside the budget, training nothing."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 
 from fairask.study import Study, StudyError
+from fairask.study.events import AuditChanged
 from tests.study.conftest import people_table, truth
 
 Make = Callable[..., Study]
@@ -20,7 +21,7 @@ def label(study: Study, n: int) -> list[int]:
     return rows
 
 
-def test_an_audit_holds_the_model_still_and_draws_uniformly_within_groups(make: Make, target: str) -> None:
+def test_an_audit_holds_the_model_still_and_draws_by_group_and_decision(make: Make, target: str) -> None:
     study = make(target, budget=30)
     label(study, 20)
     study.refit()
@@ -30,27 +31,83 @@ def test_an_audit_holds_the_model_still_and_draws_uniformly_within_groups(make: 
     assert not study.state().fit_is_due()
     with pytest.raises(StudyError, match="an audit is under way"):
         study.refit(force=True)
-    entries = [entry for entry in study.state().log.entries if entry.index in rows]
-    codes = study.rows.codes
+    trained = study.learner(at=study.state().history[-1]["seen"])
+    audit = study.state().audit
+    assert audit is not None
+    assert audit.audit is not None
+    cells = trained.pool.by_decision(trained.current_model(), audit.audit.plan.random_state)
+    stratum_of = dict(zip(*(array.tolist() for array in cells.unfold()), strict=True))
     before = [entry.index for entry in study.state().log.entries[:20]]
-    left = np.bincount(codes, minlength=2) - np.bincount(codes[before], minlength=2)
-    density = 0.5 / left  # of a row of each group when the batch was proposed
-    for entry in entries:
-        group = codes[entry.index]
+    sizes = Counter(stratum for row, stratum in stratum_of.items() if row not in before)
+    drawn = Counter(stratum_of[row] for row in rows)
+    for entry in study.state().log.entries[20:]:
+        stratum = stratum_of[entry.index]
         assert entry.component == "audit"
-        assert entry.propensity == pytest.approx(density[group] / (density @ left))
-        left[group] -= 1
-    sample = study.audit_sample()
-    assert sample is not None
-    assert sorted(sample["indices"]) == sorted(rows)
-    assert not set(sample["indices"]) & set(sample["trained_on"])
+        assert entry.propensity == pytest.approx(drawn[stratum] / 24 / sizes[stratum])
+    assert max(drawn.values()) - min(drawn[s] for s in sizes if sizes[s] > max(drawn.values())) <= 1
     with Study.open(target) as again:
-        assert again.status()["audit"]["drawn"] == 24
-    study.end_audit()
-    assert study.audit_sample() is None
+        status = again.status()["audit"]
+        assert (status["drawn"], status["labels"], status["done"]) == (24, 24, True)
+        assert again.certify()["upper"] == audit.audit.certificate().upper
+    assert study.state().audit is None
     assert study.status()["budget"] == 54
     assert len(label(study, 30)) == 10  # the budget's own rows are still there
     assert study.refit() is not None
+
+
+def test_an_audit_looks_on_schedule_and_ends_in_a_certificate(make: Make) -> None:
+    study = make(budget=20)
+    label(study, 20)
+    study.refit()
+    study.start_audit(120)
+    assert len(label(study, 200)) == 40
+    assert not study.state().audit.done
+    with pytest.raises(StudyError, match="waits for labels"):
+        study.certify()
+    study.correct(study.state().log.entries[25].index, "good")  # what was drawn stays drawn
+    while label(study, 200):
+        pass
+    found = study.certify()
+    assert found["method"] == "stratified"
+    assert found["n_labels"] in (80, 120)
+    assert study.state().audit is None
+    assert study.status()["certificate"]["verdict"] == found["verdict"]
+
+
+@pytest.mark.parametrize("profile", ["calibrated", "paper"])
+def test_a_model_that_reads_the_protected_attribute_is_audited(make: Make, profile: str) -> None:
+    study = make(budget=20, use_protected=True, profile=profile)
+    label(study, 20)
+    study.refit()
+    study.start_audit(30)
+    label(study, 30)
+    assert study.certify()["n_labels"] == 30
+
+
+def test_an_answer_taken_back_is_awaited_again(make: Make) -> None:
+    study = make(budget=20)
+    label(study, 20)
+    study.refit()
+    study.start_audit(30)
+    rows = label(study, 30)
+    assert study.state().audit.done
+    study.withdraw(rows[0], "owner")
+    assert not study.state().audit.done
+    study.tell(rows[:1], [LABELS[rows[0]]])
+    assert study.state().audit.done
+
+
+def test_an_audit_begun_by_0_1_0_opens_and_can_be_ended(make: Make) -> None:
+    study = make(budget=20)
+    label(study, 20)
+    study.refit()
+    study.store.append("owner", AuditChanged(5))
+    assert study.ask(5) == []
+    assert study.status()["audit"]["done"] is False
+    with pytest.raises(StudyError, match=r"begun by version 0\.1\.0"):
+        study.certify()
+    study.end_audit()
+    study.start_audit(5)
 
 
 def test_a_row_skipped_in_an_audit_is_replaced(make: Make) -> None:

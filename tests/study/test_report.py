@@ -13,6 +13,7 @@ from fairask.certify import certify
 from fairask.errors import EmptyCellWarning
 from fairask.study import Study, export
 from fairask.study._report import report_html
+from fairask.study.events import CertificateIssued
 from tests.study.conftest import people_table, truth
 from tests.study.test_files import HOSTILE
 
@@ -85,7 +86,7 @@ def test_every_state_of_a_study_has_its_words(make: Make) -> None:
     labelled(study, 30)
     study.start_audit(40)
     labelled(study, 10)
-    assert "an audit is under way, 10 of its 40 rows are drawn" in _Page(report_html(study)).text
+    assert "an audit is under way, 40 of its 40 rows are drawn" in _Page(report_html(study)).text
 
 
 def test_the_certificate_is_in_it(make: Make) -> None:
@@ -93,11 +94,11 @@ def test_the_certificate_is_in_it(make: Make) -> None:
     labelled(study, 40)
     study.start_audit(60)
     labelled(study, 60)
-    sample = study.audit_sample()
-    assert sample is not None
-    made = certify(metric="tprp", alpha=0.1, **sample)
-    study.record_certificate(made.to_dict())
-    study.end_audit()
+    audit = study.state().audit
+    assert audit is not None
+    assert audit.audit is not None
+    made = audit.audit.certificate()
+    study.certify()
     text = _Page(report_html(study)).text
     assert text.count(made.headline()) == 2
     assert all(assumption in text for assumption in made.assumptions)
@@ -110,7 +111,7 @@ def test_an_unknown_estimate_of_a_certificate_is_left_out(make: Make) -> None:
     with pytest.warns(EmptyCellWarning):
         unknown = certify([0] * 8, [1] * 8, [0, 1] * 4)
     assert unknown.to_dict()["estimate"] is None
-    study.record_certificate(unknown.to_dict())
+    study.store.append("owner", CertificateIssued(unknown.to_dict()))
     text = _Page(report_html(study)).text
     assert "Bounds" in text
     assert "nan" not in text

@@ -339,10 +339,14 @@ def test_a_streamed_study_can_be_audited(local: Path, tmp_path: Path) -> None:
         study.start_audit(30)
         rows = study.ask(30, "ada")
         study.tell(rows, [LABELS[row] for row in rows], "ada")
-        sample = study.audit_sample()
-        assert sample is not None
-        assert sorted(sample["indices"].tolist()) == sorted(rows)
-        assert [str(g) for g in sample["groups"]] == [TABLE["sex"][row] for row in sample["indices"]]
+        audit = study.state().audit
+        assert audit is not None
+        assert audit.audit is not None
+        assert sorted(audit.audit.answered) == sorted(rows)
+        found = study.certify()
+        assert found["groups"] == ["f", "m"]
+        for group, ones in zip(found["groups"], found["positives"], strict=True):
+            assert ones == sum(LABELS[row] == "good" for row in rows if TABLE["sex"][row] == group)
 
 
 def test_rows_that_an_oracle_looks_at_are_kept_too(

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from fairask.certify import Certificate
+from fairask.certify import Audit, AuditPlan, Certificate
 from fairask.checks import check_count
 from fairask.errors import FairaskWarning
-from fairask.learner.audit import ModelAudit
 from fairask.learner.config import LearnerConfig, LearnerSettings
 from fairask.learner.fit import SAMPLE_STREAM, Fit, fit_oracle
 from fairask.learner.state import DrawLog, HistoryRow, LearnerState
@@ -128,7 +127,7 @@ class FairActiveLearner:
         self.state = state
         self._fitted: tuple[int, Any] | None = None
         self._caught: list[warnings.WarningMessage] = []
-        self._audit: ModelAudit | None = None
+        self._audit: tuple[int, Audit] | None = None  # the version of the labels, and its audit
 
     def with_state(
         self, state: LearnerState, *, background: tuple[Matrix, NDArray[Any]] | None = None
@@ -265,8 +264,10 @@ class FairActiveLearner:
 
     # -- proving --------------------------------------------------------------------------------
 
-    def audit(self, budget: int | None = None, *, delta: float = 0.05, looks: int = 5) -> ModelAudit:
+    def audit(self, budget: int | None = None, *, delta: float = 0.05, looks: int = 5) -> Audit:
         """Start to audit the current model with fresh labels from the rest of the pool.
+
+        The audit is told labels of the learner's ``classes``. It is void once the model changes.
 
         Parameters
         ----------
@@ -297,8 +298,12 @@ class FairActiveLearner:
                     "budget is missing: give it, or make the learner with budget= and audit_share="
                 )
             budget = self.audit_budget_
-        self._audit = ModelAudit(self, check_count(budget, "budget"), delta, looks)
-        return self._audit
+        plan = AuditPlan(self.metric, self.tolerance, delta, budget, looks, random_state=self.random_state)
+        audit = Audit.of_pool(
+            self.pool, self.current_model(), plan, trained_on=self.state.log.rows(), classes=self.classes
+        )
+        self._audit = (self.state.log.version, audit)
+        return audit
 
     def certify(self, target: str | None = None) -> Certificate:
         """Certificate of the current model from its audit.
@@ -315,9 +320,10 @@ class FairActiveLearner:
         return certificate
 
     def _certificate(self, target: str | None = None) -> Certificate | None:
-        if self._audit is None or self._audit.version != self.state.log.version or not self._audit.n_labels:
+        if self._audit is None:
             return None
-        return self._audit.certificate(target)
+        version, audit = self._audit
+        return audit.certificate(target) if version == self.state.log.version and audit.n_labels else None
 
     @property
     def certificate_(self) -> Certificate | None:

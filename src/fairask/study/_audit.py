@@ -1,40 +1,120 @@
-"""An audit inside a study: rows drawn uniformly within groups to judge a model that is held still."""
+"""An audit inside a study: certify's :class:`~fairask.certify.Audit`, stored as events and rebuilt from them.
+
+The event "audit" that begins one holds the audit whole (plan and strata), so that neither the pool nor the
+model is needed to replay it. Each "proposed" event with the component "audit" names the look its rows were
+drawn for. Answers, skips and corrections are those of the study, and an "audit" event of size 0 ends it.
+
+Version 0.1.0 wrote events of size alone: it drew so many rows uniformly within groups, and certified them at
+the end. Such studies open, and their rows can be answered, but an audit of that kind is only ended, not
+continued; its labels then train.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairask.learner import FairActiveLearner
+from fairask.certify import Audit, AuditPlan
+from fairask.learner import FairActiveLearner, Query
+from fairask.learner.state import SKIPPED, DrawnRow
 from fairask.study._errors import StudyError
-from fairask.study.state import AUDIT, OpenAudit, State
+from fairask.study.events import AuditChanged, Document, RowsDrawn
 
-__all__ = ["audit_sample", "check_audit"]
+if TYPE_CHECKING:
+    from fairask.study._rows import StudyRows
+    from fairask.study.state import State
+
+__all__ = ["AUDIT", "OpenAudit", "begin_audit", "propose_audit"]
+
+#: Component of rows drawn to judge a model; they train nothing while the audit lasts.
+AUDIT = "audit"
+#: Looks at most, and labels that a look is worth.
+_LOOKS, _LABELS_PER_LOOK = 5, 40
 
 
-def check_audit(state: State, labels: int) -> None:
-    """Raise StudyError where an audit of so many labels cannot begin."""
+@dataclass
+class OpenAudit:
+    """An audit under way."""
+
+    size: int
+    seen: int  #: the event up to which the model was trained
+    batch: int  #: its first batch
+    audit: Audit | None = None  #: None if version 0.1.0 began it
+    drawn: int = 0  #: rows drawn and not skipped
+
+    @property
+    def left(self) -> int:
+        """Rows that may be drawn now; none while labels of the open look are missing."""
+        return self.size - self.drawn if self.audit is not None and self.audit.ready else 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the certificate can be issued."""
+        return self.audit is not None and self.audit.done
+
+    def settle(self, entry: DrawnRow) -> None:
+        """Tell the audit what became of one of its rows."""
+        if self.audit is None or entry.batch < self.batch:
+            return
+        if entry.index in self.audit.answered:
+            self.audit.revise(entry.index, entry.label)
+        elif entry.label is not None:
+            self.audit.tell(entry.index, entry.label)
+        if entry.state == SKIPPED:
+            self.audit.skip(entry.index)
+
+    def to_dict(self) -> Document:
+        """Return where the audit stands, in plain values."""
+        audit = self.audit
+        return {
+            "size": self.size,
+            "seen": self.seen,
+            "drawn": self.drawn,
+            "labels": self.drawn if audit is None else audit.n_labels,
+            "looks": 1 if audit is None else len(audit.schedule.totals),
+            "done": self.done,
+        }
+
+
+def begin_audit(state: State, trained: FairActiveLearner, labels: int) -> AuditChanged:
+    """Describe the beginning of an audit of the model ``trained``, or raise StudyError."""
     left = state.config.rows - len(state.log.entries)
-    if not state.history:
-        raise StudyError("there is no model to audit yet; label a batch first")
-    if state.audit is not None:
-        raise StudyError("an audit is under way already")
     if not 1 <= labels <= left:
         raise StudyError(f"labels={labels} must be from 1 to the {left} rows that are left in the pool")
+    config = state.config
+    plan = AuditPlan(
+        metric=config.metric,
+        alpha=config.tolerance,
+        budget=labels,
+        looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
+        # Another seed for each audit of a study: its last event.
+        random_state=(config.random_state + state.last) % 2**32,
+    )
+    drawn = [entry.index for entry in state.log.entries]
+    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, trained_on=drawn)
+    return AuditChanged(labels, dict(audit.to_dict(whole=True)))
 
 
-def audit_sample(audit: OpenAudit, trained: FairActiveLearner, now: FairActiveLearner) -> dict[str, Any]:
-    """The audit's labels, with the predictions of the model as it was ``trained`` before them."""
-    entries = [e for e in now.state.log.labelled() if e.component == AUDIT and e.batch >= audit.batch]
-    rows = np.array([entry.index for entry in entries], dtype=np.int64)
-    predicted = np.zeros(0)
-    if len(rows):
-        predicted = trained.current_model().predict_proba(trained.pool.take(rows))[:, 1]
-    return {
-        "y": np.array([entry.label for entry in entries], dtype=np.int64),
-        "pred": predicted,
-        "groups": [now.groups_[code] for code in now.pool.groups_of(rows)],
-        "indices": rows,
-        "trained_on": trained.labelled_indices_,
-    }
+def propose_audit(state: State, rows: StudyRows) -> tuple[Query, RowsDrawn] | None:
+    """Draw the rows that the audit under way asks for now; None if it waits for labels or is over."""
+    if state.audit is None or state.audit.audit is None or not state.audit.audit.ready:
+        return None
+    asked = copy.deepcopy(state.audit.audit).ask()  # the state changes by events only
+    new = np.array([row not in state.log.position for row in asked.indices.tolist()], dtype=bool)
+    query = Query(state.batches, asked.indices[new], asked.propensities[new], [AUDIT] * int(new.sum()))
+    left, drawn = state.config.rows - len(state.log.entries), query.indices.tolist()
+    columns, cells = rows.cells_of(drawn) or (None, None)
+    return query, RowsDrawn(
+        batch=query.batch_id,
+        rows=drawn,
+        propensities=query.propensities.tolist(),
+        components=query.components,
+        pool_sizes=[left - i for i in range(len(drawn))],
+        warnings=[],
+        columns=columns,
+        cells=cells,
+        look=asked.look,
+    )

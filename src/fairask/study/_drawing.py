@@ -8,20 +8,14 @@ import numpy as np
 
 from fairask.errors import FairaskWarning
 from fairask.learner import FairActiveLearner, Query
-from fairask.strategies import make_strategy
 from fairask.study._rows import StudyRows
 from fairask.study.events import RowsDrawn
-from fairask.study.state import AUDIT
 
 __all__ = ["propose"]
 
 
-def propose(
-    learner: FairActiveLearner, n: int, rows: StudyRows, *, auditing: bool
-) -> tuple[Query, RowsDrawn]:
-    """Draw ``n`` rows: by the learner's strategy or, for an audit, uniformly within groups."""
-    if auditing:
-        learner.strategy = make_strategy("group_balanced")
+def propose(learner: FairActiveLearner, n: int, rows: StudyRows) -> tuple[Query, RowsDrawn]:
+    """Draw ``n`` rows by the learner's strategy."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FairaskWarning)
         query = learner.ask(n)
@@ -31,7 +25,7 @@ def propose(
         batch=query.batch_id,
         rows=drawn,
         propensities=[None if np.isnan(q) else float(q) for q in query.propensities],
-        components=[AUDIT] * len(query) if auditing else list(query.components),
+        components=list(query.components),
         pool_sizes=[entry.pool_size for entry in learner.state.log.entries[-len(query) :]],
         warnings=[str(warning.message) for warning in caught],
         columns=columns,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from itertools import pairwise
 
@@ -58,7 +57,7 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
             [a.code for a in row.values() if a.code != SKIP] for row in state.answers.values()
         ),
         "history": list(state.history),
-        "audit": None if state.audit is None else asdict(state.audit),
+        "audit": None if state.audit is None else state.audit.to_dict(),
         "certificate": state.certificates[-1] if state.certificates else None,
         "created": state.created,
         "last_event": state.last,

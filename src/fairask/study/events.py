@@ -87,6 +87,7 @@ class RowsDrawn(Happening):
     warnings: list[str]
     columns: list[str] | None = None
     cells: list[list[Cell]] | None = None
+    look: int | None = None  #: of the audit that the rows were drawn for
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,11 @@ class PoolMoved(Happening):
 
 @dataclass(frozen=True)
 class AuditChanged(Happening):
-    """An audit of ``size`` labels began; size 0 ends the audit under way."""
+    """An audit of at most ``size`` labels began; size 0 ends the audit under way. See ``study/_audit.py``."""
 
     kind = "audit"
     size: int
+    audit: Document | None = None  #: the audit at its beginning, whole
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
+from fairask.certify.audit import Audit, AuditState
 from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog
 from fairask.sampling import Draws
 from fairask.stopping import Plateau, make_rule
+from fairask.study._audit import AUDIT, OpenAudit
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
 from fairask.study.events import (
@@ -37,10 +39,7 @@ from fairask.study.events import (
     StudyReworded,
 )
 
-__all__ = ["AUDIT", "Answer", "OpenAudit", "State", "verdict"]
-
-#: Component of rows drawn to judge a model: uniform within groups, never trained on while the audit lasts.
-AUDIT = "audit"
+__all__ = ["AUDIT", "Answer", "State", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,6 @@ class Answer:
     code: int
     at: str
     note: str = ""
-
-
-@dataclass
-class OpenAudit:
-    """An audit under way."""
-
-    size: int
-    seen: int  #: the event up to which the model was trained
-    batch: int  #: its first batch
-    drawn: int = 0  #: rows drawn and not skipped
 
 
 def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str, int | None]:
@@ -144,8 +133,9 @@ class State:
                 self.history.append({**entry, "event": event.id, "at": event.at})
             case AuditChanged(size=0):
                 self.audit = None
-            case AuditChanged(size=size):
-                self.audit = OpenAudit(size, self.history[-1]["seen"], self.batches)
+            case AuditChanged(size=size, audit=begun):
+                audit = None if begun is None else Audit.from_dict(cast(AuditState, begun))
+                self.audit = OpenAudit(size, self.history[-1]["seen"], self.batches, audit)
             case CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
             case StudyReworded(question=question, columns=columns):
@@ -169,6 +159,8 @@ class State:
             for row, cells in zip(drawn.rows, drawn.cells, strict=True):
                 self.cells[row] = dict(zip(drawn.columns, cells, strict=True))
         self._count_audit(sum(component == AUDIT for component in drawn.components))
+        if drawn.look is not None and self.audit is not None and self.audit.audit is not None:
+            self.audit.audit.record(drawn.look, drawn.rows)
 
     def _answer(self, row: int, who: str, answer: Answer) -> None:
         self.answers.setdefault(row, {})[who] = answer
@@ -185,10 +177,12 @@ class State:
             self.answered += (state != ASKED) - (entry.state != ASKED)
             skips = (state == SKIPPED) - (entry.state == SKIPPED)
             self.skipped += skips
-            if entry.component == AUDIT:
-                self._count_audit(-skips)
             entry.state, entry.label = state, label
             self.log.version += 1
+            if entry.component == AUDIT:
+                self._count_audit(-skips)
+                if self.audit is not None:
+                    self.audit.settle(entry)
 
     def _count_audit(self, rows: int) -> None:
         self.audited += rows
@@ -201,7 +195,7 @@ class State:
         drawn = len(self.log.entries)
         left = self.config.budget - (drawn - self.skipped - self.audited)
         if self.audit is not None:
-            left = self.audit.size - self.audit.drawn
+            left = self.audit.left
         elif self.stop_reason is not None:
             left = 0
         return max(min(left, self.config.rows - drawn), 0)
@@ -218,19 +212,12 @@ class State:
     @property
     def budget(self) -> int:
         """Labels to collect in all, those of audits included."""
-        planned = self.audit.size - self.audit.drawn if self.audit is not None else 0
+        planned = 0 if self.audit is None or self.audit.done else self.audit.size - self.audit.drawn
         return self.config.budget + self.audited + planned
 
     def count(self, state: str) -> int:
         """Count drawn rows in a state ("asked", "labelled", "skipped")."""
         return sum(entry.state == state for entry in self.log.entries)
-
-    def audit_labels(self) -> list[int]:
-        """Return the labelled rows of the audit under way, in draw order."""
-        if self.audit is None:
-            return []
-        first = self.audit.batch
-        return [e.index for e in self.log.labelled() if e.component == AUDIT and e.batch >= first]
 
     def active_since(self, at: str) -> int:
         """Count the people who have answered at this time or later."""

@@ -12,7 +12,7 @@ from fairask.learner.state import LABELLED
 from fairask.pools.runners import ProgressCallback
 from fairask.study import _answering
 from fairask.study._answering import Receipt
-from fairask.study._audit import audit_sample, check_audit
+from fairask.study._audit import begin_audit, propose_audit
 from fairask.study._drawing import propose
 from fairask.study._errors import StudyError
 from fairask.study._fitting import fit_entry
@@ -240,14 +240,15 @@ class Study:
         Returns None when the budget is drawn, or when another process drew first.
         """
         with self.lock:
-            left, auditing = self.state().undrawn, self.state().audit is not None
+            state = self.state()
+            left, start = state.undrawn, len(state.log.entries)
+            proposed = propose_audit(state, self.rows)
             learner = self.learner()
         if left < 1:
             return None
-        n = min(n or self.config.batch_size, left)
-        query, drawn = propose(learner, n, self.rows, auditing=auditing)
+        query, drawn = proposed or propose(learner, min(n or self.config.batch_size, left), self.rows)
         with self.store.write() as turn:
-            booked = turn.book_batch(drawn, len(learner.state.log.entries) - n, self.config.overlap)
+            booked = turn.book_batch(drawn, start, self.config.overlap)
         return query if booked else None
 
     def lease(self, who: str, count: int = 1, seconds: float | None = None) -> list[int]:
@@ -366,13 +367,18 @@ class Study:
         return entry
 
     def start_audit(self, labels: int, who: str = "owner") -> None:
-        """Draw the next ``labels`` rows to judge the last model, uniformly within groups.
+        """Begin to audit the last model with at most ``labels`` labels of rows that are not drawn yet.
 
         Until :meth:`end_audit` nothing is fitted. The labels do not count against the budget.
         """
         with self.lock:
-            check_audit(self.state(), labels)
-        self.store.append(check_person(who), AuditChanged(labels))
+            state = self.state()
+            if not state.history:
+                raise StudyError("there is no model to audit yet; label a batch first")
+            if state.audit is not None:
+                raise StudyError("an audit is under way already")
+            begun = begin_audit(state, self.learner(at=state.history[-1]["seen"]), labels)
+        self.store.append(check_person(who), begun)
 
     def end_audit(self, who: str = "owner") -> None:
         """End the audit; its labels may train from now on."""
@@ -380,15 +386,22 @@ class Study:
             raise StudyError("no audit is under way")
         self.store.append(check_person(who), AuditChanged(0))
 
-    def audit_sample(self) -> Document | None:
-        """Return what :func:`fairask.certify.certify` needs of the audit under way."""
-        with self.lock:
-            audit = self.state().audit
-            return None if audit is None else audit_sample(audit, self.learner(at=audit.seen), self.learner())
-
-    def record_certificate(self, certificate: Document, who: str = "owner") -> None:
-        """Write a certificate (as ``Certificate.to_dict()`` gives it) into the log."""
-        self.store.append(check_person(who), CertificateIssued(certificate))
+    def certify(self, who: str = "owner") -> Document:
+        """Issue the certificate of the audit under way, write it into the log, and end the audit."""
+        audit = self.state().audit
+        if audit is None:
+            raise StudyError("no audit is under way; start one first")
+        if audit.audit is None:
+            raise StudyError(
+                "this audit was begun by version 0.1.0 and cannot be continued",
+                "End it, which keeps its labels for training, and start another",
+            )
+        if not audit.done:
+            told = f"{audit.audit.n_labels} of at most {audit.size} are there"
+            raise StudyError(f"the audit waits for labels; {told}")
+        document = audit.audit.certificate().to_dict()
+        self.store.append(check_person(who), CertificateIssued(document), AuditChanged(0))
+        return document
 
 
 def make_learner(rows: StudyRows, config: Config) -> FairActiveLearner:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
@@ -213,6 +213,16 @@ class Audit:
     def n_labels(self) -> int:
         """Labels told so far."""
         return len(self._draws.answers) - self._draws.skipped
+
+    @property
+    def answered(self) -> Collection[int]:
+        """Rows that were told or skipped."""
+        return self._draws.answers.keys()
+
+    @property
+    def ready(self) -> bool:
+        """Whether :meth:`ask` draws rows now: for the next look, or in place of skipped ones."""
+        return not self.done and (not self._draws.waiting or self._draws.short)
 
     @property
     def done(self) -> bool:

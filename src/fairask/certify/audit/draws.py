@@ -52,9 +52,14 @@ class AuditDraws:
         return int(self.strata.sizes.sum()) - self.skipped
 
     @property
+    def short(self) -> bool:
+        """Whether skipped rows are still to be replaced."""
+        return bool(self._due().any())
+
+    @property
     def complete(self) -> bool:
         """Whether a look is open and all its rows have labels."""
-        return self.looks > 0 and not self.waiting and not self._due().any()
+        return self.looks > 0 and not self.waiting and not self.short
 
     def _due(self) -> Int:
         """Rows of each stratum still to be drawn for the open look, in place of skipped ones."""
@@ -63,7 +68,7 @@ class AuditDraws:
 
     def replace_skipped(self) -> None:
         """Draw rows in place of skipped ones."""
-        if self._due().any():
+        if self.short:
             self._take(self._due())
 
     def open_look(self, schedule: Schedule) -> None:
@@ -124,7 +129,7 @@ class AuditDraws:
     def complete_looks(self) -> int:
         """Looks, from the first, whose rows all have labels."""
         waiting = [look for look, rows in self.asked if any(row in self.waiting for row in rows)]
-        return min([self.looks - bool(self._due().any()), *(look - 1 for look in waiting)])
+        return min([self.looks - self.short, *(look - 1 for look in waiting)])
 
     def counts(self, looks: int | None = None) -> tuple[Float, Float, Float]:
         """Rows, labels 1 and labels of each stratum, as arrays of shape (1, groups, 2).

@@ -154,7 +154,7 @@ class Strata:
     def to_dict(self, budget: int) -> dict[str, Any]:
         """Return plain values for JSON, with at most ``budget`` queued rows of each stratum."""
         return {
-            "groups": list(self.groups),
+            "groups": [g if isinstance(g, str | int | float) else str(g) for g in self.groups],
             "sizes": self.sizes.tolist(),
             "queues": [queue[:budget].tolist() for queue in self.queues],
             "drawn": self.drawn,

@@ -19,8 +19,8 @@ function verdict(c) {
 function audit(state) {
   if (!state.fitted) return panel("Audit", el("p", { class: "hint" }, "First a model must be fitted."));
   if (state.audit) return panel("Audit under way",
-    el("p", {}, `${number(state.audited)} of ${number(state.audit.size)} labels. Rows are drawn uniformly within groups, and nothing is trained meanwhile. The certificate comes when all are there: looking earlier would break its promise.`),
-    el("p", { class: "buttons" }, el("button", { class: "primary", type: "button", disabled: state.audited < state.audit.size, onclick: act(() => post("/certificate")) }, "Certify"),
+    el("p", {}, `${number(state.audited)} of ${number(state.audit.size)} labels. Rows are drawn by group and decision, in at most ${number(state.audit.looks)} batches, and nothing is trained meanwhile. The audit ends as soon as a complete batch decides: looking in between would break its promise.`),
+    el("p", { class: "buttons" }, el("button", { class: "primary", type: "button", disabled: !state.audit.done, onclick: act(() => post("/certificate")) }, "Certify"),
       el("button", { type: "button", onclick: act(() => remove("/audit")) }, "End the audit")));
   const size = el("input", { type: "number", min: 1, max: state.left, value: Math.min(200, state.left), id: "audit-size" });
   const form = el("form", { class: "filters" }, el("label", {}, "Labels to spend", size), el("button", { class: "primary" }, "Start an audit"));
@@ -31,11 +31,8 @@ function audit(state) {
 async function load() {
   const state = await get("/certificate");
   const parts = [];
-  if (!state.available) parts.push(panel("Not available", el("p", {}, "This installation has no fairask.certify, so nothing can be certified here. The estimates in the overview stay what they are: estimates.")));
-  else {
-    parts.push(state.certificate ? verdict(state.certificate) : panel("No certificate yet", el("p", {}, `A certificate would promise, with 95 % confidence, that the groups' ${WORDS[state.metric]} differ by at most ${state.tolerance} on people the model has not seen.`)));
-    parts.push(audit(state));
-  }
+  parts.push(state.certificate ? verdict(state.certificate) : panel("No certificate yet", el("p", {}, `A certificate would promise, with 95 % confidence, that the groups' ${WORDS[state.metric]} differ by at most ${state.tolerance} on people the model has not seen.`)));
+  parts.push(audit(state));
   fill($("certificate"), ...parts);
   $("certificate").dataset.audited = state.audited;
 }
