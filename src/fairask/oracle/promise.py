@@ -1,0 +1,249 @@
+"""The most accurate thresholds whose gap is within the tolerance with a given probability.
+
+Curves drawn from their posterior (:mod:`fairask.oracle.curves`) give draws of every rate of every rule, and
+so the probability that a gap exceeds the tolerance. Where no thresholds are both safe and accurate, the
+rule is mixed with a constant answer, which has no gap: a share ``s`` of the rule shrinks every gap by ``s``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairask.metrics import METRICS, Float, Int
+from fairask.oracle.curves import SCORE_LIMIT, CalibrationCurves
+
+__all__ = ["RateTable", "SafeThresholds", "choose_thresholds", "tabulate"]
+
+#: A safe rule that keeps less than this share of the accuracy above a constant answer is no solution.
+WORTH_KEEPING = 1 / 3
+#: Factors of the tolerance that are tried in turn where there is no solution.
+_RELAXED = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+_BLOCKS, _CUTS = 120, 40
+
+
+@dataclass(frozen=True)
+class RateTable:
+    """What a threshold does in one group.
+
+    Attributes
+    ----------
+    cuts : ndarray of shape (K,)
+        Scores above which rows are predicted 1, from nobody (infinity) to everybody.
+    rates : ndarray of shape (conditions, K, draws)
+        The group's rate in each condition of the metric.
+    errors : ndarray of shape (K,)
+        Expected share of the pool that is in this group and predicted wrongly.
+    """
+
+    cuts: Float
+    rates: Float
+    errors: Float
+
+
+@dataclass(frozen=True)
+class SafeThresholds:
+    """Thresholds and what is expected of them.
+
+    Attributes
+    ----------
+    cuts : ndarray of shape (groups,)
+        Score above which a row is predicted 1.
+    share : float
+        Share of decisions by thresholds; the others are ``constant``.
+    constant : bool
+    error : float
+        Expected error, mixture included.
+    error_unsafe, error_constant : float
+        Of the best thresholds whose expected gap is within the tolerance, and of the constant answer.
+    rates : ndarray of shape (conditions, groups, draws)
+        Draws of the rates, mixture included.
+    upper : float
+        Upper limit of the violation at the level.
+    upper_unmixed : float
+        The same without the constant answer.
+    feasible : bool
+        Whether the upper limit is within the tolerance at an acceptable price.
+    """
+
+    cuts: Float
+    share: float
+    constant: bool
+    error: float
+    error_unsafe: float
+    error_constant: float
+    rates: Float
+    upper: float
+    upper_unmixed: float
+    feasible: bool
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Limits of the violation, both together at this level."""
+        miss = 1.0 - level
+        n_groups = self.rates.shape[1]
+        gaps = self.rates[:, :, None] - self.rates[:, None, :]
+        pairs = max(len(self.rates) * n_groups * (n_groups - 1) // 2, 1)
+        lower = np.quantile(gaps, 0.5 * miss / pairs, axis=-1).max()
+        upper = np.quantile(largest_gap(self.rates), 1.0 - 0.5 * miss)
+        return float(max(lower, 0.0)), float(upper)
+
+
+def largest_gap(rates: Float) -> Float:
+    """Largest difference between groups over all conditions, one per draw, of (conditions, groups, draws)."""
+    return np.asarray((rates.max(axis=1) - rates.min(axis=1)).max(axis=0))
+
+
+def tabulate(
+    curves: CalibrationCurves,
+    scores: Float,
+    groups: Int,
+    n_groups: int,
+    metric: str,
+    rng: np.random.Generator,
+) -> list[RateTable]:
+    """Draw the rates of thresholds on the pool.
+
+    A group's rows are sorted by score into blocks of equal size. Each draw weighs the rows at random (the
+    Bayesian bootstrap), because the pool itself is a sample: in a group of 60 rows that is most of the noise.
+    """
+    scores = np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT)
+    n_draws = len(curves.coefficients)
+    tables = []
+    for g in range(n_groups):
+        ranked = np.sort(scores[groups == g])[::-1]
+        n = len(ranked)
+        edges = np.unique(np.round(np.linspace(0, n, min(n, _BLOCKS) + 1)).astype(np.int64))
+        sizes = np.diff(edges)
+        centres = np.add.reduceat(ranked, edges[:-1]) / sizes
+        p = curves.draws(centres, g)
+        mass = rng.gamma(sizes[:, None].astype(np.float64), size=(len(sizes), n_draws))
+        mean = p.mean(axis=1)
+        costs = np.append(0.0, np.cumsum(sizes * (1.0 - 2.0 * mean)))
+        ends = np.linspace(0, len(sizes), _CUTS + 1).round().astype(np.int64)
+        chosen = np.unique(np.append(ends, np.argmin(costs)))
+        rates = []
+        for condition in METRICS[metric]:
+            inside = mass * {1: p, 0: 1.0 - p, None: np.ones_like(p)}[condition]
+            below = np.vstack([np.zeros(n_draws), np.cumsum(inside, axis=0)])
+            rates.append(below[chosen] / np.maximum(below[-1], 1e-12))
+        after, before = np.append(ranked, -np.inf)[edges[chosen]], np.append(np.inf, ranked)[edges[chosen]]
+        cuts = np.where(
+            np.isfinite(after + before), 0.5 * (after + before), np.where(chosen == 0, np.inf, -np.inf)
+        )
+        tables.append(RateTable(cuts, np.array(rates), (sizes @ mean + costs[chosen]) / len(scores)))
+    return tables
+
+
+def choose_thresholds(
+    tables: list[RateTable], tolerance: float, level: float, *, randomized: bool = True
+) -> SafeThresholds:
+    """Return the thresholds with the least expected error whose gap is within the tolerance at the level.
+
+    With two groups all pairs of thresholds are tried. With more, thresholds that give all groups the same
+    rate are the start, and one group's threshold is moved at a time.
+    """
+    nobody, everybody = (sum(t.errors[end] for t in tables) for end in (0, -1))
+    constant, error_constant = bool(everybody < nobody), float(min(nobody, everybody))
+    candidates = (
+        _pairs(tables, level) if len(tables) == 2 else _descend(tables, tolerance, level, error_constant)
+    )
+    positions, errors, uppers, expected = candidates
+    inside = np.where(expected <= tolerance, errors, np.inf)
+    error_unsafe = float(min(inside.min(), error_constant))
+    worthwhile = error_constant - WORTH_KEEPING * (error_constant - error_unsafe)
+    for factor in (1.0, *_RELAXED):
+        share = np.minimum(1.0, factor * tolerance / np.maximum(uppers, 1e-12))
+        if not randomized:
+            share = np.where(share < 1.0, 0.0, 1.0)
+        mixed = share * errors + (1.0 - share) * error_constant
+        best = int(np.argmin(mixed + 1e-6 * (1.0 - share)))
+        if mixed[best] <= worthwhile + 1e-9:
+            break
+    chosen, kept = positions[best], float(share[best])
+    rates = np.stack([t.rates[:, k] for t, k in zip(tables, chosen, strict=True)], axis=1)
+    upper = float(uppers[best])
+    return SafeThresholds(
+        cuts=np.array([t.cuts[k] for t, k in zip(tables, chosen, strict=True)]),
+        share=kept,
+        constant=constant,
+        error=float(mixed[best]),
+        error_unsafe=error_unsafe,
+        error_constant=error_constant,
+        rates=kept * rates + (1.0 - kept) * constant,
+        upper=kept * upper,
+        upper_unmixed=upper,
+        feasible=factor == 1.0,
+    )
+
+
+Candidates = tuple[Int, Float, Float, Float]
+
+
+def _limit(draws: Float, level: float) -> Float:
+    """Smallest value that at least ``level`` of the draws along the last axis do not exceed."""
+    n = draws.shape[-1]
+    at = min(int(np.ceil(level * (n + 1))), n) - 1
+    return np.asarray(np.partition(draws, at, axis=-1)[..., at])
+
+
+def _pairs(tables: list[RateTable], level: float) -> Candidates:
+    first, second = tables
+    gaps = first.rates[:, :, None] - second.rates[:, None, :]
+    expected = np.abs(gaps.mean(axis=-1)).max(axis=0).ravel()
+    uppers = _limit(np.abs(gaps).max(axis=0), level).ravel()
+    errors = (first.errors[:, None] + second.errors[None, :]).ravel()
+    a, b = np.meshgrid(np.arange(len(first.cuts)), np.arange(len(second.cuts)), indexing="ij")
+    return np.stack([a.ravel(), b.ravel()], axis=1), errors, uppers, expected
+
+
+def _descend(tables: list[RateTable], tolerance: float, level: float, error_constant: float) -> Candidates:
+    means = [t.rates.mean(axis=-1) for t in tables]
+    wanted = {
+        tuple(int(np.argmin(np.abs(m[z] - rate))) for m in means)
+        for z in range(len(means[0]))
+        for rate in np.linspace(0.0, 1.0, 41)
+    }
+    starts = np.array(sorted(wanted))
+    found = [_measure(tables, start, level) for start in starts]
+    mixed = np.array([_mixed(e, u, tolerance, error_constant) for e, u, _ in found])
+    ends = []
+    for start in np.argsort(mixed)[:3]:
+        at = starts[start].copy()
+        for _ in range(4):
+            before = at.copy()
+            for g in range(len(tables)):
+                at[g] = _best_move(tables, at, g, tolerance, level, error_constant)
+            if (at == before).all():
+                break
+        ends.append(at)
+    found += [_measure(tables, end, level) for end in ends]
+    errors, uppers, expected = (np.array(column) for column in zip(*found, strict=True))
+    return np.vstack([starts, ends]), errors, uppers, expected
+
+
+def _best_move(
+    tables: list[RateTable], at: Int, g: int, tolerance: float, level: float, error_constant: float
+) -> int:
+    """Position of group ``g`` that is best while the other groups stay where they are."""
+    rest = [(t, k) for h, (t, k) in enumerate(zip(tables, at, strict=True)) if h != g]
+    others = np.stack([t.rates[:, k] for t, k in rest])
+    high, low = others.max(axis=0)[:, None], others.min(axis=0)[:, None]
+    rates = tables[g].rates
+    gaps = (np.maximum(rates, high) - np.minimum(rates, low)).max(axis=0)
+    errors = tables[g].errors + sum(t.errors[k] for t, k in rest)
+    values = _mixed(errors, _limit(gaps, level), tolerance, error_constant)
+    best = int(np.argmin(values))
+    return best if values[best] < values[at[g]] - 1e-7 else int(at[g])
+
+
+def _mixed(errors: Float | float, uppers: Float | float, tolerance: float, error_constant: float) -> Float:
+    share = np.minimum(1.0, tolerance / np.maximum(uppers, 1e-12))
+    return np.asarray(share * errors + (1.0 - share) * error_constant)
+
+
+def _measure(tables: list[RateTable], at: Int, level: float) -> tuple[float, float, float]:
+    rates = np.stack([t.rates[:, k] for t, k in zip(tables, at, strict=True)], axis=1)
+    error = sum(t.errors[k] for t, k in zip(tables, at, strict=True))
+    expected = largest_gap(rates.mean(axis=-1, keepdims=True))[0]
+    return float(error), float(_limit(largest_gap(rates), level)), float(expected)

@@ -1,0 +1,64 @@
+"""The average of a ridge logistic regression and a random forest."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.datasets import make_moons
+from sklearn.utils.estimator_checks import check_estimator
+
+from fairask.oracle.linear_forest import LinearForestClassifier
+
+#: A bootstrap sample cannot treat a weight of two like a row that is there twice.
+EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "rows are drawn by bootstrap"}
+
+
+def rows(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    return X, (rng.random(n) < expit(2.0 * X[:, 0])).astype(int)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_it_is_a_scikit_learn_classifier() -> None:
+    check_estimator(LinearForestClassifier(n_trees=10, random_state=0), expected_failed_checks=EXPECTED)
+
+
+def test_a_straight_boundary_is_left_to_the_logistic_part_and_a_ring_to_the_forest() -> None:
+    X, y = rows(300)
+    assert LinearForestClassifier(n_trees=40, random_state=0).fit(X, y).share_ <= 0.5
+    ring = (X[:, 0] ** 2 + X[:, 1] ** 2 < 1.4).astype(int)
+    assert LinearForestClassifier(n_trees=40, random_state=0).fit(X, ring).share_ >= 0.75
+
+
+def test_held_out_predictions_are_as_good_as_those_of_new_rows() -> None:
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    model = LinearForestClassifier(n_trees=60, random_state=0).fit(X, y)
+    new, truth = make_moons(4000, noise=0.3, random_state=1)
+    held_out = np.mean((model.held_out_ > 0.5) == y)
+    assert abs(held_out - model.score(new, truth)) < 0.06
+    assert model.score(X, y) > held_out + 0.02  # of rows it has seen it knows more
+
+
+def test_members_of_the_committee_differ_and_their_mean_is_close_to_the_model() -> None:
+    X, y = rows(200)
+    model = LinearForestClassifier(n_trees=60, random_state=0).fit(X, y)
+    weights = np.random.default_rng(0).exponential(size=(10, 200))
+    members = model.committee(np.tile(y.astype(float), (10, 1)), weights)
+    p = np.array([member.proba(X) for member in members])
+    assert p.std(axis=0).mean() > 0.01
+    assert np.abs(p.mean(axis=0) - model.predict_proba(X)[:, 1]).max() < 0.15
+
+
+def test_labels_of_one_class_give_that_class() -> None:
+    X, _ = rows(20)
+    model = LinearForestClassifier(n_trees=10).fit(X, np.ones(20))
+    assert (model.predict(X) == 1.0).all()
+    weighted = LinearForestClassifier(n_trees=10).fit(X, np.arange(20) % 2, sample_weight=np.arange(20) % 2)
+    assert (weighted.predict(X) == 1).all()
+
+
+def test_the_same_seed_gives_the_same_probabilities() -> None:
+    X, y = rows(120)
+    first, second = (LinearForestClassifier(n_trees=20, random_state=3).fit(X, y) for _ in range(2))
+    assert (first.predict_proba(X) == second.predict_proba(X)).all()
+    assert (first.held_out_ == second.held_out_).all()

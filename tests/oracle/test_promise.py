@@ -1,0 +1,87 @@
+"""Calibration curves with their uncertainty, and thresholds that are safe under them."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from fairask.oracle.curves import CalibrationCurves, fit_curves
+from fairask.oracle.promise import RateTable, choose_thresholds, largest_gap, tabulate
+
+
+def labelled(n: int, slopes: tuple[float, ...], seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    score, groups = rng.normal(scale=1.5, size=n), rng.integers(len(slopes), size=n)
+    y = (rng.random(n) < expit(np.array(slopes)[groups] * score)).astype(float)
+    return score, y, groups
+
+
+def curves(n: int, slopes: tuple[float, ...], seed: int = 0) -> CalibrationCurves:
+    score, y, groups = labelled(n, slopes, seed)
+    return fit_curves(
+        score, y, groups, np.ones(n), len(slopes), score, n_draws=200, rng=np.random.default_rng(seed)
+    )
+
+
+def tables(n: int, slopes: tuple[float, ...], metric: str = "tprp", seed: int = 0) -> list[RateTable]:
+    pool, _, groups = labelled(3000, slopes, seed + 1)
+    rng = np.random.default_rng(seed)
+    return tabulate(curves(n, slopes, seed), pool, groups, len(slopes), metric, rng)
+
+
+def test_groups_that_are_alike_share_their_slope_and_others_do_not() -> None:
+    assert curves(400, (1.0, 1.0)).slope_width < 0.7
+    assert curves(400, (3.0, 0.2)).slope_width > 0.9
+
+
+def test_curves_narrow_with_labels() -> None:
+    at = np.array([0.5])
+    assert curves(1600, (1.0, 1.0)).draws(at, 0).std() < 0.6 * curves(100, (1.0, 1.0)).draws(at, 0).std()
+
+
+def test_uneven_weights_widen_the_curves() -> None:
+    score, y, groups = labelled(300, (1.0, 1.0), 0)
+    weights = np.random.default_rng(0).exponential(size=300) ** 2
+    at, rng = np.array([0.5]), np.random.default_rng(0)
+    even, uneven = (
+        fit_curves(score, y, groups, w, 2, score, n_draws=400, rng=rng).draws(at, 0).std()
+        for w in (np.ones(300), weights)
+    )
+    assert uneven > 1.3 * even
+
+
+@pytest.mark.parametrize("metric", ["tprp", "fprp", "eo", "dp"])
+@pytest.mark.parametrize("slopes", [(1.0, 1.0), (2.0, 0.5), (1.0, 1.5, 0.7)])
+def test_the_promise_holds_under_the_curves_that_were_drawn(metric: str, slopes: tuple[float, ...]) -> None:
+    chosen = choose_thresholds(tables(300, slopes, metric), 0.1, 0.95)
+    assert chosen.feasible
+    assert np.mean(largest_gap(chosen.rates) > 0.1 + 1e-9) <= 0.05
+    assert chosen.error_unsafe - 1e-9 <= chosen.error <= chosen.error_constant
+
+
+def test_a_higher_level_costs_accuracy_and_more_labels_win_it_back() -> None:
+    few = tables(150, (2.0, 0.6))
+    assert choose_thresholds(few, 0.1, 0.99).error >= choose_thresholds(few, 0.1, 0.8).error
+    many = choose_thresholds(tables(3000, (2.0, 0.6)), 0.1, 0.95)
+    little = choose_thresholds(few, 0.1, 0.95)
+    assert many.error - many.error_unsafe < little.error - little.error_unsafe
+
+
+def test_where_no_thresholds_are_safe_the_constant_answer_takes_its_share_or_the_rule_is_infeasible() -> None:
+    chosen = choose_thresholds(tables(60, (3.0, 0.1)), 0.02, 0.99)
+    assert chosen.share < 1.0 or not chosen.feasible
+    if chosen.feasible:
+        assert chosen.upper <= 0.02 + 1e-9
+    else:
+        assert chosen.upper > 0.02
+
+
+def test_without_randomisation_there_is_no_mixture() -> None:
+    chosen = choose_thresholds(tables(60, (3.0, 0.1)), 0.05, 0.95, randomized=False)
+    assert chosen.share in (0.0, 1.0)
+
+
+def test_the_interval_covers_the_violation_of_the_mean_rates() -> None:
+    chosen = choose_thresholds(tables(300, (1.0, 1.5, 0.7)), 0.1, 0.95)
+    low, high = chosen.interval(0.95)
+    centre = largest_gap(chosen.rates.mean(axis=-1, keepdims=True))[0]
+    assert 0.0 <= low <= centre <= high
