@@ -211,7 +211,7 @@ def test_words_may_change_while_people_label(make: Make, target: str) -> None:
 
 
 def test_a_rule_ends_a_study_before_its_budget_and_can_be_taken_back(make: Make, tmp_path: Path) -> None:
-    study = make(str(tmp_path / "s"), stop="plateau:1:0.99")
+    study = make(str(tmp_path / "s"), stopping="plateau:1:0.99")
     for _ in range(3):
         label(study, 10)
         study.refit()
@@ -230,8 +230,8 @@ def test_a_rule_ends_a_study_before_its_budget_and_can_be_taken_back(make: Make,
 def test_a_study_from_before_profiles_keeps_the_paper_s(make: Make, tmp_path: Path) -> None:
     config = make(str(tmp_path / "s")).config.to_dict()
     assert config["profile"] == "calibrated"
-    old = {k: v for k, v in config.items() if k not in ("profile", "stop")}
-    assert Config.from_dict(old).profile == "paper"
+    old = {k: v for k, v in config.items() if k not in ("profile", "stopping")}
+    assert Config.from_dict(old).learner.profile == "paper"
 
 
 def test_a_pool_with_columns_named_as_ours_keeps_labels_on_their_rows(make: Make, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def new(
             metric=metric,
             strategy=strategy,
             profile=profile,
-            stop=stop,
+            stopping=stop or None,
             batch_size=batch,
             overlap=overlap,
             lease_seconds=lease,

@@ -25,8 +25,8 @@ def certificate(request: Request, me: Owner) -> Document:
             "audited": 0 if state.audit is None else state.audit.to_dict()["labels"],
             "left": state.config.rows - len(state.log.entries),
             "fitted": bool(state.history),
-            "tolerance": state.config.tolerance,
-            "metric": state.config.metric,
+            "tolerance": state.config.learner.tolerance,
+            "metric": state.config.learner.metric,
         }
 
 

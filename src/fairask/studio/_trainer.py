@@ -66,7 +66,9 @@ class Trainer:
         if waiting.free < low and undrawn > 0:
             self._say("choosing the next rows")
             began = time.monotonic()
-            worked = self.study.draw(max(self.study.config.batch_size, 2 * low - waiting.free)) is not None
+            worked = (
+                self.study.draw(max(self.study.config.learner.batch_size, 2 * low - waiting.free)) is not None
+            )
             self._draw_seconds = 0.5 * self._draw_seconds + 0.5 * (time.monotonic() - began)
         elif fit_is_due:
             self._say("training")

@@ -84,14 +84,14 @@ def begin_audit(state: State, trained: FairActiveLearner, labels: int) -> AuditC
     left = state.config.rows - len(state.log.entries)
     if not 1 <= labels <= left:
         raise StudyError(f"labels={labels} must be from 1 to the {left} rows that are left in the pool")
-    config = state.config
+    config = state.config.learner
     plan = AuditPlan(
         metric=config.metric,
         alpha=config.tolerance,
         budget=labels,
         looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
         # Another seed for each audit of a study: its last event.
-        random_state=(config.random_state + state.last) % 2**32,
+        random_state=((config.random_state or 0) + state.last) % 2**32,
     )
     drawn = [entry.index for entry in state.log.entries]
     audit = Audit.of_pool(trained.pool, trained.current_model(), plan, trained_on=drawn)

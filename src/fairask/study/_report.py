@@ -118,11 +118,11 @@ def _plain(value: Any) -> str:
 
 def _commands(study: Study, status: dict[str, Any]) -> list[tuple[str, str]]:
     config = study.config
-    defaults = Config(protected=config.protected)
+    mine, defaults = config.to_dict(), Config.make(protected=config.protected).to_dict()
     words = ["fairask", "new", "POOL", "--protected", config.protected, "--classes", ",".join(config.classes)]
     for name, option in _OPTIONS.items():
-        value = getattr(config, name)
-        if value != getattr(defaults, name) or name == "random_state":
+        value = mine[name]
+        if value != defaults[name] or name == "random_state":
             words += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
     for column in config.columns:
         words += ["--hide", column.name] if column.role == "hidden" else []

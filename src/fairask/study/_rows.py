@@ -29,8 +29,8 @@ __all__ = ["CopiedRows", "ReferencedRows", "StudyRows", "placed", "rows_of", "wi
 class StudyRows(Protocol):
     """What a study asks of its rows, wherever they are."""
 
-    #: What a learner is made of: features and groups, or a pool.
-    given: tuple[Any, ...]
+    #: What a learner is made of: features and groups, or a pool and None.
+    given: tuple[Any, Any]
     #: From columns to features, as a scikit-learn transformer.
     encoder: Any
     #: Group code of a row, by its number.
@@ -80,7 +80,7 @@ class CopiedRows:
         self.sample: tuple[Any, Any] | None = None
         X, self.encoder = encode(table, config)
         groups = group_values(table, config.protected)
-        self.given: tuple[Any, ...] = (X, groups)
+        self.given: tuple[Any, Any] = (X, groups)
         names, self.codes = encode_groups(groups)
         self.sizes = np.bincount(self.codes, minlength=len(names)).tolist()
 
@@ -112,7 +112,7 @@ class ReferencedRows:
             reference.progress,
             n_rows=reference.num_rows,
         )
-        self.given: tuple[Any, ...] = (self.pool,)
+        self.given: tuple[Any, Any] = (self.pool, None)
         self.encoder = standard_encoder(feature_columns(config), reference.facts.encoder)
         self.codes = _Codes(self.pool)
         self._seen = 0

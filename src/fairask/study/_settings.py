@@ -10,12 +10,9 @@ from fairask.pools.survey import is_number
 from fairask.study._errors import StudyError
 from fairask.study._pool import check_columns, column_infos, idle_columns
 from fairask.study._reference import PoolReference
-from fairask.study.config import Config, check_config, new_seed
+from fairask.study.config import Config, new_seed
 
 __all__ = ["make_config"]
-
-#: Settings that follow from the pool.
-_DERIVED = {"columns", "rows", "pool_sha256", "protected"}
 
 
 def make_config(
@@ -37,15 +34,9 @@ def make_config(
     >>> make_config(pool, "sex", (), {}, 0, {"tolerance": 0.05})[0].budget
     2
     """
-    known = set(Config.__dataclass_fields__) - _DERIVED
-    for name in settings:
-        if name not in known:
-            raise StudyError(f"{name!r} is no setting of a study; {suggest(name, known)}")
+    for name in settings.keys() - Config.names():
+        raise StudyError(f"{name!r} is no setting of a study; {suggest(name, Config.names())}")
     chosen = {"budget": min(250, table.num_rows), **settings}
-    if "classes" in chosen:
-        chosen["classes"] = tuple(str(name) for name in chosen["classes"])
-        if len(chosen["classes"]) != 2:
-            raise StudyError(f"classes={chosen['classes']!r} must be two names, the positive one second")
     use_protected = bool(chosen.get("use_protected", False))
     hide = list(hide)
     check_columns(table, [protected, *hide, *words])
@@ -56,7 +47,7 @@ def make_config(
         kinds: dict[str, Any] = {"is_number": is_number}  # a streamed boolean is the number 0 or 1
     else:
         idle, kinds = idle_columns(table), {}
-    config = Config(
+    config = Config.make(
         protected=protected,
         columns=column_infos(
             table.schema, protected, use_protected=use_protected, hide=hide, words=words, idle=idle, **kinds
@@ -65,11 +56,10 @@ def make_config(
         random_state=new_seed() if random_state is None else random_state,
         **chosen,
     )
-    check_config(config)
     return config, table
 
 
 def _checked_rows(table: Any, chosen: Mapping[str, Any]) -> int:
     """Rows of the pool; settings are checked against it before a pass over it, not after."""
-    check_config(Config(protected="", rows=table.num_rows, **chosen))
+    Config.make(protected="", rows=table.num_rows, **chosen)
     return int(table.num_rows)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
-from fairask.checks import check_number
+from fairask.checks import check_count
 from fairask.errors import suggest
-from fairask.learner import Profile
-from fairask.metrics import Metric, check_metric
+from fairask.learner import LearnerConfig
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
 from fairask.study.events import SKIP, Document
 
-__all__ = ["ColumnInfo", "Config", "check_config", "check_person", "check_stop", "new_seed"]
+__all__ = ["ColumnInfo", "Config", "check_person", "check_stop", "new_seed"]
 
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
+_MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
+#: Settings that follow from others or from the pool, and the learner's that a study has another way for.
+_NOT_CHOSEN = {"audit_share", "blind", "columns", "learner", "pool_sha256", "protected", "rows"}
+_DEFAULTS: Document = {"classes": ("0", "1"), "budget": 250, "random_state": 0, "strategy_params": {}}
 
 
 @dataclass(frozen=True)
@@ -35,47 +38,74 @@ class ColumnInfo:
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of a study.
+    """Settings of a study: those of its learner, and those of the people who label.
+
+    As JSON they are one flat object; see :meth:`to_dict`.
 
     Examples
     --------
-    >>> Config(protected="sex", classes=("bad", "good"), tolerance=0.05).classes[1]
+    >>> Config.make(protected="sex", classes=("bad", "good"), tolerance=0.05).classes[1]
     'good'
     """
 
     protected: str
-    classes: tuple[str, str] = ("0", "1")
+    learner: LearnerConfig
     question: str = "Which class is this?"
-    metric: Metric = "tprp"
-    tolerance: float = 0.1
-    budget: int = 250
-    batch_size: int = 25
-    strategy: str = "fare"
-    strategy_params: dict[str, Any] = field(default_factory=dict)
-    profile: Profile = "calibrated"  #: what the learner is made of: "calibrated" or "paper"
-    margin: str | float | None = "auto"
-    risk_weights: str | None = None
-    fairness_weights: str = "ips"
     overlap: int = 1  #: people who answer each row
-    lease_seconds: float = 300.0  #: after which a row handed out and not answered goes to somebody else
-    stop: str = ""  #: a rule that ends the study before its budget, e.g. "plateau:5"
+    lease_seconds: float = 300.0  #: after which a row handed out and not answered goes to another person
     show_protected: bool = False
     use_protected: bool = False  #: whether the model may decide by the protected attribute
-    random_state: int = 0
     columns: tuple[ColumnInfo, ...] = ()
     rows: int = 0
     pool_sha256: str = ""
 
+    @property
+    def classes(self) -> tuple[str, str]:
+        """The two labels, the positive one second."""
+        negative, positive = self.learner.classes
+        return str(negative), str(positive)
+
+    @property
+    def budget(self) -> int:
+        """Labels to spend, without those of audits."""
+        return self.learner.budget or 0
+
+    @classmethod
+    def make(cls, **given: Any) -> Config:
+        """Make settings from one set of names: the learner's and the study's own.
+
+        Examples
+        --------
+        >>> Config.make(protected="sex", tolerance=0.05).learner.tolerance
+        0.05
+        """
+        of_learner = {name: given[name] for name in _names(LearnerConfig) if name in given}
+        mine = {name: value for name, value in given.items() if name not in of_learner}
+        learner = _learner_config({**_DEFAULTS, **of_learner}, bool(given.get("use_protected")))
+        return cls(learner=learner, **mine)
+
+    @staticmethod
+    def names() -> set[str]:
+        """Return the names of all settings that can be chosen."""
+        return {*_names(LearnerConfig), *_names(Config)} - _NOT_CHOSEN
+
     def to_dict(self) -> Document:
-        """Plain values for JSON."""
-        return asdict(self)
+        """Return plain values for JSON, the learner's settings beside the others."""
+        mine = {name: value for name, value in asdict(self).items() if name != "learner"}
+        return {**asdict(self.learner), **mine}
 
     @classmethod
     def from_dict(cls, data: Document) -> Config:
-        """Rebuild from :meth:`to_dict`."""
-        columns = tuple(ColumnInfo(**column) for column in data["columns"])
-        # Studies made before there were profiles had the paper's.
-        return cls(**{"profile": "paper", **data, "columns": columns, "classes": tuple(data["classes"])})
+        """Rebuild from :meth:`to_dict`, or from what version 0.1.0 wrote."""
+        # Version 0.1.0 called the stopping rule "stop". Before there were profiles, studies had the paper's.
+        data = {"profile": "paper", "stopping": data.get("stop") or None, **data}
+        data.pop("stop", None)
+        for name in data.keys() - set(_names(LearnerConfig)) - set(_names(cls)):
+            raise StudyError(
+                f"the study has a setting {name!r}, which this version does not know; a newer version made "
+                "it: upgrade with pip install -U fairask"
+            )
+        return cls.make(**{**data, "columns": tuple(ColumnInfo(**column) for column in data["columns"])})
 
     def check_row(self, row: int) -> int:
         """Return a row number if the pool has that row."""
@@ -94,15 +124,29 @@ class Config:
         return "skipped" if code == SKIP else self.classes[code]
 
     def reworded(self, question: str | None, titles: dict[str, Document] | None) -> Config:
-        """With another question, or other words for columns: what may change while people label."""
+        """Return the settings with another question, or with other words for columns."""
         known = {column.name for column in self.columns}
         for name in titles or {}:
             if name not in known:
                 raise StudyError(f"no column {name!r}; {suggest(name, known)}")
         columns = tuple(_reworded(c, (titles or {}).get(c.name, {})) for c in self.columns)
-        changed = replace(self, columns=columns, question=self.question if question is None else question)
-        check_config(changed)
-        return changed
+        return replace(self, columns=columns, question=self.question if question is None else question)
+
+    def __post_init__(self) -> None:
+        for name in self.classes:
+            _check_length(name, "class", "class")
+        _check_length(self.question, "question", "question")
+        for column in self.columns:
+            _check_length(column.title, "title", f"title of {column.name!r}")
+            _check_length(column.unit, "unit", f"unit of {column.name!r}")
+        if check_count(self.overlap, "overlap") > _MOST_PEOPLE:
+            raise StudyError(f"overlap={self.overlap} is more than {_MOST_PEOPLE} people per row")
+        if not 1 <= self.lease_seconds <= _MOST_SECONDS:
+            raise StudyError(
+                f"lease_seconds={self.lease_seconds!r} must be from 1 to 30 days ({_MOST_SECONDS})"
+            )
+        if self.rows and self.budget > self.rows:
+            raise StudyError(f"budget={self.budget} is more than the pool's {self.rows} rows")
 
 
 def _reworded(column: ColumnInfo, words: Document) -> ColumnInfo:
@@ -112,33 +156,21 @@ def _reworded(column: ColumnInfo, words: Document) -> ColumnInfo:
     return replace(column, **words)
 
 
-def check_config(config: Config) -> None:
-    """Raise StudyError or ValueError for settings that make no sense."""
-    check_metric(config.metric)
-    check_number(config.tolerance, "tolerance", 0, 1)
-    negative, positive = config.classes
-    if negative == positive or not negative or not positive:
-        raise StudyError(f"classes={config.classes!r} must be two different names, the positive one second")
-    _short(config.question, "question", "question")
-    for name in config.classes:
-        _short(name, "class", "class")
-    for column in config.columns:
-        _short(column.title, "title", f"title of {column.name!r}")
-        _short(column.unit, "unit", f"unit of {column.name!r}")
-    check_stop(config.stop)
-    for name in ("budget", "batch_size", "overlap"):
-        value = getattr(config, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise StudyError(f"{name}={value!r} must be a whole number, 1 or more")
-    if config.overlap > 10:
-        raise StudyError(f"overlap={config.overlap} is more than 10 people a row")
-    if not 1 <= config.lease_seconds <= 30 * 86400:
-        raise StudyError(f"lease_seconds={config.lease_seconds!r} must be from 1 to 30 days (2592000)")
-    if config.rows and config.budget > config.rows:
-        raise StudyError(f"budget={config.budget} is more than the pool's {config.rows} rows")
+def _names(kind: type[Config | LearnerConfig]) -> list[str]:
+    return [found.name for found in fields(kind)]
 
 
-def check_stop(text: str) -> None:
+def _learner_config(given: Document, use_protected: bool) -> LearnerConfig:
+    """Return the settings of a study's learner; a calibrated model is blind unless it may use the groups."""
+    classes = tuple(str(name) for name in given["classes"])
+    if len(set(classes)) != 2 or len(classes) != 2 or not all(classes):
+        raise StudyError(f"classes={classes!r} must be two different names, the positive one second")
+    blind = given.get("profile", "calibrated") == "calibrated" and not use_protected
+    check_stop(given.get("stopping"))
+    return LearnerConfig(**{**given, "classes": classes, "blind": blind})
+
+
+def check_stop(text: str | None) -> None:
     """Raise StudyError unless ``text`` is empty or a plateau rule."""
     if not text:
         return
@@ -147,10 +179,10 @@ def check_stop(text: str) -> None:
     except ValueError as error:
         raise StudyError(str(error)) from error
     if not isinstance(rule, Plateau):
-        raise StudyError(f"stop={text!r}: a study stops by its budget or by plateau[:ROUNDS[:BY]]")
+        raise StudyError(f"stopping={text!r}: a study stops by its budget or by plateau[:ROUNDS[:BY]]")
 
 
-def _short(value: str, kind: str, name: str) -> None:
+def _check_length(value: str, kind: str, name: str) -> None:
     if len(value) > _LONGEST[kind]:
         raise StudyError(f"{name} has {len(value)} characters; {_LONGEST[kind]} at most")
 

@@ -16,7 +16,7 @@ import numpy as np
 from fairask.certify.audit import Audit, AuditState
 from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog
 from fairask.sampling import Draws
-from fairask.stopping import Plateau, make_rule
+from fairask.stopping import Plateau
 from fairask.study._audit import AUDIT, OpenAudit
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
@@ -141,7 +141,8 @@ class State:
             case StudyReworded(question=question, columns=columns):
                 self.config = self.config.reworded(question, columns)
             case StopRuleChanged(rule=rule):
-                self.config = replace(self.config, stop=rule)
+                learner = replace(self.config.learner, stopping=rule or None)
+                self.config = replace(self.config, learner=learner)
             case PoolMoved(uri=uri) if self.pool is not None:
                 self.pool = {**self.pool, "uri": uri}
             case _:
@@ -203,11 +204,8 @@ class State:
     @property
     def stop_reason(self) -> str | None:
         """Why the study's rule ends it before its budget; None while it does not."""
-        if not self.config.stop:
-            return None
-        rule = make_rule(self.config.stop)
-        assert isinstance(rule, Plateau)
-        return rule.reason_in(self.history)
+        rule = self.config.learner.stopping_rule()
+        return rule.reason_in(self.history) if isinstance(rule, Plateau) else None
 
     @property
     def budget(self) -> int:
@@ -231,4 +229,4 @@ class State:
         if self.audit is not None or self.answered == self.skipped:
             return False
         news = self.answered - (self.history[-1]["answered"] if self.history else 0)
-        return news >= self.config.batch_size or (news > 0 and self.answered == len(self.log.entries))
+        return news >= self.config.learner.batch_size or (news > 0 and self.answered == len(self.log.entries))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -240,13 +241,12 @@ class Study:
         Returns None when the budget is drawn, or when another process drew first.
         """
         with self.lock:
-            state = self.state()
+            learner, state = self.learner(), self._state  # the learner has read the newest events
             left, start = state.undrawn, len(state.log.entries)
             proposed = propose_audit(state, self.rows)
-            learner = self.learner()
         if left < 1:
             return None
-        query, drawn = proposed or propose(learner, min(n or self.config.batch_size, left), self.rows)
+        query, drawn = proposed or propose(learner, min(n or self.config.learner.batch_size, left), self.rows)
         with self.store.write() as turn:
             booked = turn.book_batch(drawn, start, self.config.overlap)
         return query if booked else None
@@ -261,7 +261,7 @@ class Study:
         Rows drawn before and held by nobody come first. They are held for ``seconds``, a week by default.
         Fewer than ``n`` rows come back when the budget or the pool ends.
         """
-        n = self.config.batch_size if n is None else n
+        n = self.config.learner.batch_size if n is None else n
         if n < 1:
             raise StudyError(f"n={n} must be 1 or more")
         rows = before = self.store.pending(who)
@@ -406,18 +406,6 @@ class Study:
 
 def make_learner(rows: StudyRows, config: Config) -> FairActiveLearner:
     """Return the learner of a study, without labels."""
-    return FairActiveLearner(
-        *rows.given,
-        strategy=config.strategy,
-        strategy_params=config.strategy_params,
-        metric=config.metric,
-        tolerance=config.tolerance,
-        profile=config.profile,
-        blind=config.profile == "calibrated" and not config.use_protected,
-        margin=config.margin,
-        risk_weights=config.risk_weights,
-        fairness_weights=config.fairness_weights,
-        batch_size=config.batch_size,
-        classes=config.classes,
-        random_state=config.random_state,
-    )
+    # The study keeps the budget and the stopping rule itself: its log knows of audits and of changed rules.
+    X, groups = rows.given
+    return FairActiveLearner(X, groups, replace(config.learner, budget=None, stopping=None))
