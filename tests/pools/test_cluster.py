@@ -75,8 +75,8 @@ def test_what_leaves_a_worker_does_not_grow_with_the_rows(client: Any, rows: Any
         sizes: list[int] = []
         run = pool._source.runner.run
 
-        def weigh(function: Any, shared: Any, calls: Any, *, threads: bool = True, run: Any = run) -> Any:
-            for position, (result, size) in run(Weighed(function), shared, calls):
+        def weigh(work: Any, shared: Any, calls: Any, threads: bool = True, run: Any = run) -> Any:
+            for position, (result, size) in run(Weighed(work), shared, calls):
                 sizes.append(size)  # noqa: B023
                 yield position, result
 

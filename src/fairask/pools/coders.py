@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,18 +15,7 @@ from fairask.pools.codes import decisions, pattern_codes
 from fairask.pools.rows import uniforms
 from fairask.rules import Classifier, Rule, RuleMixture, as_rule
 
-__all__ = [
-    "Chunk",
-    "Coder",
-    "Decision",
-    "DrawnDecision",
-    "Group",
-    "Model",
-    "Predictions",
-    "SoftModel",
-    "decision_coder",
-    "is_randomised",
-]
+__all__ = ["Chunk", "Coder", "Group", "Model", "Predictions", "SoftModel", "decision_coder", "is_randomised"]
 
 
 class Chunk:
@@ -57,33 +45,9 @@ class Chunk:
         """Features of some rows, by position; the values of a row lie next to each other."""
         return np.ascontiguousarray(self._features(rows))
 
-    @property
-    def numbers(self) -> Int:
-        """Numbers of all rows of the chunk."""
-        return np.arange(self.first, self.first + len(self))
-
-
-class Coder(Protocol):
-    """Sorts the rows of a group into cells."""
-
-    @property
-    def k(self) -> int:
-        """Codes are below ``2 ** (k - 1)``."""
-        ...
-
-    @property
-    def needs_features(self) -> bool:
-        """Whether chunks must hold features."""
-        ...
-
-    @property
-    def threads(self) -> bool:
-        """Whether blocks may be coded at the same time in one process."""
-        ...
-
-    def codes(self, chunk: Chunk) -> Codes:
-        """One code per row."""
-        ...
+    def uniforms(self, seed: int) -> Float:
+        """One random number in [0, 1) per row, by row number and seed."""
+        return uniforms(np.arange(self.first, self.first + len(self)), seed)
 
 
 class SoftModel(ABC):
@@ -103,53 +67,52 @@ class SoftModel(ABC):
 Model: TypeAlias = Rule | RuleMixture | SoftModel | Classifier
 
 
-@dataclass(frozen=True)
-class Group:
+class Coder(ABC):
+    """Sorts the rows of a group into cells."""
+
+    #: Codes are below ``2 ** (k - 1)``.
+    k: int = 2
+    #: Whether chunks must hold features.
+    needs_features: bool = True
+    #: Whether blocks may be coded at the same time in one process.
+    threads: bool = True
+
+    @abstractmethod
+    def codes(self, chunk: Chunk) -> Codes:
+        """One code per row."""
+
+
+class Group(Coder):
     """One cell per group."""
 
-    k: int = 1
-    needs_features: bool = False
-    threads: bool = True
+    k, needs_features = 1, False
 
     def codes(self, chunk: Chunk) -> Codes:
         """See :class:`Coder`."""
         return np.zeros(len(chunk), dtype=np.uint8)
 
 
-class _RuleCoder:
-    """Rules in the form in which they are sent to blocks."""
-
-    needs_features = True
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self.rules = [rule.for_blocks() for rule in rules]
-        self.threads = all(rule.thread_safe for rule in self.rules)
-
-
-class Predictions(_RuleCoder):
+class Predictions(Coder):
     """One cell per group and pattern of the predictions of k rules, up to complement."""
 
-    @property
-    def k(self) -> int:
-        """See :class:`Coder`."""
-        return len(self.rules)
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules, self.k = [rule.for_blocks() for rule in rules], len(rules)
+        self.threads = all(rule.thread_safe for rule in self.rules)
 
     def codes(self, chunk: Chunk) -> Codes:
         """See :class:`Coder`."""
         return pattern_codes(self.rules, chunk.X, chunk.groups)
 
 
-class Decision(_RuleCoder):
-    """One cell per group and decision of a mixture of rules, drawn once per row.
+class Decision(Predictions):
+    """One cell per group and decision of a mixture of rules, drawn once per row by row number and seed.
 
-    Rule i has the probability ``weights[i]``. The draw depends on the row's number and the seed alone.
+    Rule i has the probability ``weights[i]``.
     """
-
-    k = 2
 
     def __init__(self, rules: Sequence[Rule], weights: Sequence[float], seed: int) -> None:
         super().__init__(rules)
-        self.weights, self.seed = list(weights), seed
+        self.k, self.weights, self.seed = 2, list(weights), seed
 
     def codes(self, chunk: Chunk) -> Codes:
         """See :class:`Coder`."""
@@ -160,31 +123,23 @@ class Decision(_RuleCoder):
         # Added up rule by rule: a matrix product could round differently in a block of another shape.
         for weight, one in zip(self.weights, decided, strict=True):
             chance += weight * one
-        drawn = uniforms(chunk.numbers, self.seed) < chance
+        drawn = chunk.uniforms(self.seed) < chance
         return np.asarray(drawn | decided.all(axis=0), dtype=np.uint8)
 
 
-@dataclass(frozen=True)
-class DrawnDecision:
+class SoftDecision(Coder):
     """One cell per group and decision of a soft model, drawn once per row by row number and seed."""
 
-    model: SoftModel
-    seed: int
-    k: int = 2
-    needs_features: bool = True
-
-    @property
-    def threads(self) -> bool:
-        """See :class:`Coder`."""
-        return self.model.threads
+    def __init__(self, model: SoftModel, seed: int) -> None:
+        self.model, self.seed, self.threads = model, seed, model.threads
 
     def codes(self, chunk: Chunk) -> Codes:
         """See :class:`Coder`."""
         chance = np.asarray(self.model.chance(chunk.X), dtype=np.float64)
-        return (uniforms(chunk.numbers, self.seed) < chance).astype(np.uint8)
+        return np.asarray(chunk.uniforms(self.seed) < chance, dtype=np.uint8)
 
 
-def decision_coder(model: Model, seed: int) -> Decision | DrawnDecision:
+def decision_coder(model: Model, seed: int) -> Coder:
     """Return the coder of a model's decisions.
 
     Examples
@@ -195,7 +150,7 @@ def decision_coder(model: Model, seed: int) -> Decision | DrawnDecision:
     TypeError: model must have decide() or predict(), got str
     """
     if isinstance(model, SoftModel):
-        return DrawnDecision(model, seed)
+        return SoftDecision(model, seed)
     rules, weights = model.used_members() if isinstance(model, RuleMixture) else ([as_rule(model)], [1.0])
     return Decision(rules, weights, seed)
 

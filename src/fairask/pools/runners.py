@@ -56,22 +56,19 @@ class Runner(Protocol):
     @property
     def local(self) -> bool:
         """Whether results stay in this process, so that large ones cost nothing."""
-        ...
 
     def run(
         self,
-        function: Callable[[S, *Ts], R],
+        work: Callable[[S, *Ts], R],
         shared: S,
         calls: Mapping[int, tuple[*Ts]],
-        *,
         threads: bool = True,
     ) -> Generator[tuple[int, R]]:
-        """Yield (block, ``function(shared, *calls[block])``) as calls finish, in any order.
+        """Yield (block, ``work(shared, *calls[block])``) as calls finish, in any order.
 
         ``threads`` says whether calls may run at the same time in one process. Closing the generator stops
         what is still under way.
         """
-        ...
 
 
 def cores() -> int:
@@ -81,10 +78,7 @@ def cores() -> int:
 
 
 def collect(
-    results: Generator[tuple[int, R]],
-    sizes: Mapping[int, int],
-    stage: str,
-    progress: ProgressCallback | None,
+    results: Generator[tuple[int, R]], sizes: Mapping[int, int], stage: str, progress: ProgressCallback | None
 ) -> dict[int, R]:
     """Collect (block, result) pairs in the order of blocks; report progress after each.
 
@@ -118,10 +112,9 @@ class Threads:
 
     def run(
         self,
-        function: Callable[[S, *Ts], R],
+        work: Callable[[S, *Ts], R],
         shared: S,
         calls: Mapping[int, tuple[*Ts]],
-        *,
         threads: bool = True,
     ) -> Generator[tuple[int, R]]:
         """See :class:`Runner`."""
@@ -130,14 +123,14 @@ class Threads:
         # threads may use all of them.
         with single_blas if threads else nullcontext():
             if workers > 1:
-                yield from _in_threads(function, shared, calls, workers)
+                yield from _in_threads(work, shared, calls, workers)
                 return
             for block, call in calls.items():
-                yield block, function(shared, *call)
+                yield block, work(shared, *call)
 
 
 def _in_threads(
-    function: Callable[[S, *Ts], R], shared: S, calls: Mapping[int, tuple[*Ts]], workers: int
+    work: Callable[[S, *Ts], R], shared: S, calls: Mapping[int, tuple[*Ts]], workers: int
 ) -> Generator[tuple[int, R]]:
     executor = ThreadPoolExecutor(workers, thread_name_prefix="fairask-pool")
     try:
@@ -146,7 +139,7 @@ def _in_threads(
         while True:
             # Few calls are submitted at a time, so that stopping never waits for a long queue.
             while len(waiting) < 2 * workers and (nxt := next(upcoming, None)) is not None:
-                waiting[executor.submit(function, shared, *nxt[1])] = nxt[0]
+                waiting[executor.submit(work, shared, *nxt[1])] = nxt[0]
             if not waiting:
                 return
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -35,7 +35,8 @@ class StreamedPool(Pool):
 
     Parameters
     ----------
-    table : TableSource
+    table : TableSource, or callable
+        The table, or a function that opens it when it is first needed.
     sizes : list of int or None
         Rows of each block; None to ask the table when they are needed.
     runner : Runner
@@ -51,13 +52,11 @@ class StreamedPool(Pool):
     encoder : Encoder
         Preprocessing, and what it was fitted on.
     protected : GroupColumns
-    column_names : list of str
-        All columns of the table.
     """
 
     def __init__(
         self,
-        table: AnyTable,
+        table: AnyTable | Callable[[], AnyTable],
         sizes: Sequence[int] | None,
         runner: Runner,
         encoder: Encoder,
@@ -69,7 +68,6 @@ class StreamedPool(Pool):
         rows = int(self._encoded.starts[-1]) if n_rows is None else n_rows
         super().__init__(self._encoded, rows, protected.values, progress)
         self.encoder, self.protected = encoder, protected
-        self.column_names = list(table.schema.names)
         self._cached: dict[int, tuple[NDArray[np.float32], int]] = {}
 
     def __repr__(self) -> str:
@@ -82,6 +80,11 @@ class StreamedPool(Pool):
     def feature_names(self) -> list[str]:
         """Names of the features, in order."""
         return self.encoder.features
+
+    @property
+    def column_names(self) -> list[str]:
+        """All columns of the table."""
+        return list(self._encoded.table.schema.names)
 
     @property
     def X(self) -> NoReturn:

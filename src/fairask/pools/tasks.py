@@ -6,9 +6,9 @@ the rows that were asked for come back, never the block.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +18,7 @@ from fairask.pools.cells import BlockCounts, Codes, cell_keys, count_block, merg
 from fairask.pools.coders import Chunk, Coder
 from fairask.pools.rows import tie_breakers, within
 
-__all__ = [
-    "CellRanks",
-    "CountCells",
-    "Counted",
-    "Fetch",
-    "FindRows",
-    "Found",
-    "Lowest",
-    "Ranked",
-    "Score",
-    "Task",
-    "find_kept",
-    "lowest",
-]
+__all__ = ["CellRanks", "CountCells", "Counted", "Fetch", "FindRows", "Found", "Lowest", "Score", "Task"]
 
 J = TypeVar("J", contravariant=True)
 R = TypeVar("R", covariant=True)
@@ -40,22 +27,17 @@ R = TypeVar("R", covariant=True)
 Score = Callable[[Matrix, Int], Float]
 
 
-class Task(Protocol[J, R]):
+class Task(ABC, Generic[J, R]):
     """Work on one block: ``J`` is what is asked of the block, ``R`` what comes back."""
 
-    @property
-    def needs_features(self) -> bool:
-        """Whether chunks must hold features."""
-        ...
+    #: Whether chunks must hold features.
+    needs_features: bool = True
+    #: Whether blocks may be worked on at the same time in one process.
+    threads: bool = True
 
-    @property
-    def threads(self) -> bool:
-        """Whether blocks may be worked on at the same time in one process."""
-        ...
-
+    @abstractmethod
     def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: J) -> R:
         """Work on a block; ``excluded`` are the numbers of rows that may not be asked for."""
-        ...
 
 
 class Counted(NamedTuple):
@@ -66,28 +48,16 @@ class Counted(NamedTuple):
     features: list[Matrix]
 
 
-@dataclass(frozen=True)
-class CountCells:
+class CountCells(Task[None, Counted]):
     """Count the available rows in each cell of a block.
 
     With ``keep``, the keys of all rows are returned too; with ``features`` also the features that the coder
     read. Both are for blocks in this process.
     """
 
-    coder: Coder
-    n_groups: int
-    keep: bool = False
-    features: bool = False
-
-    @property
-    def needs_features(self) -> bool:
-        """See :class:`Task`."""
-        return self.coder.needs_features
-
-    @property
-    def threads(self) -> bool:
-        """See :class:`Task`."""
-        return self.coder.threads
+    def __init__(self, coder: Coder, n_groups: int, keep: bool = False, features: bool = False) -> None:
+        self.coder, self.n_groups, self.keep, self.features = coder, n_groups, keep, features
+        self.needs_features, self.threads = coder.needs_features, coder.threads
 
     def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: None) -> Counted:
         """See :class:`Task`."""
@@ -131,17 +101,11 @@ class CellRanks(NamedTuple):
     ranks: Int
 
 
-@dataclass(frozen=True)
-class FindRows:
+class FindRows(Task[CellRanks, Found]):
     """Find rows of a block by group, code and rank, and return their features too."""
 
-    coder: Coder
-    needs_features: bool = True
-
-    @property
-    def threads(self) -> bool:
-        """See :class:`Task`."""
-        return self.coder.threads
+    def __init__(self, coder: Coder) -> None:
+        self.coder, self.threads = coder, coder.threads
 
     def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: CellRanks) -> Found:
         """See :class:`Task`."""
@@ -185,12 +149,8 @@ def find_kept(keys: Codes, excluded: Int, wanted: Codes, ranks: Int) -> Int:
     return found
 
 
-@dataclass(frozen=True)
-class Fetch:
+class Fetch(Task[Int, Found]):
     """Fetch rows of a block; the job is their numbers, sorted."""
-
-    needs_features: bool = True
-    threads: bool = True
 
     def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: Int) -> Found:
         """See :class:`Task`."""
@@ -214,15 +174,11 @@ class Ranked(NamedTuple):
     row: Int
 
 
-@dataclass(frozen=True)
-class Lowest:
+class Lowest(Task[None, Ranked]):
     """The n available rows of a block with the lowest scores; ties are broken by row and seed."""
 
-    score: Score
-    n: int
-    seed: int
-    threads: bool = True
-    needs_features: bool = True
+    def __init__(self, score: Score, n: int, seed: int, threads: bool) -> None:
+        self.score, self.n, self.seed, self.threads = score, n, seed, threads
 
     def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: None) -> Ranked:
         """See :class:`Task`."""

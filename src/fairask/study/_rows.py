@@ -14,7 +14,6 @@ from fairask.metrics import encode_groups
 from fairask.pools import StreamedPool
 from fairask.pools.groups import GroupColumns
 from fairask.pools.runners import ProgressCallback, Threads
-from fairask.pools.sources import LateTable
 from fairask.study._errors import StudyError
 from fairask.study._pool import row_values
 from fairask.study._reference import PoolReference, rows_table
@@ -104,7 +103,7 @@ class ReferencedRows:
         protected = GroupColumns((config.protected,), tuple(v for v, _ in reference.facts.groups))
         self.sizes = [rows for _, rows in reference.facts.groups]
         self.pool = StreamedPool(
-            LateTable(reference.schema, reference.open),
+            reference.open,
             None,
             Threads(),
             reference.facts.encoder,

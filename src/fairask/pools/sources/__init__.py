@@ -7,7 +7,7 @@ that are held or counted in another way (tensors on a device, a database that gr
 """
 
 from fairask.pools.sources.array import ArraySource
-from fairask.pools.sources.base import BlockSource, LateTable, TableSource
+from fairask.pools.sources.base import BlockSource, TableSource
 from fairask.pools.sources.dask import DaskFrame, OnDask
 from fairask.pools.sources.encoded import EncodedTable
 from fairask.pools.sources.npy import open_npy
@@ -19,7 +19,6 @@ __all__ = [
     "DaskFrame",
     "EncodedTable",
     "FileRecord",
-    "LateTable",
     "OnDask",
     "ParquetFiles",
     "TableSource",

@@ -1,9 +1,8 @@
-"""Where rows come from: two protocols, and tables that are opened when they are first read."""
+"""Where rows come from: two protocols."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from fairask.metrics import Int
@@ -12,7 +11,7 @@ from fairask.pools.tasks import Task
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["AnyTable", "BlockSource", "LateTable", "TableSource"]
+__all__ = ["AnyTable", "BlockSource", "TableSource"]
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -32,19 +31,16 @@ class BlockSource(Protocol):
     @property
     def starts(self) -> Int:
         """First row of each block, ascending, then the number of all rows."""
-        ...
 
     @property
     def local(self) -> bool:
         """Whether results stay in this process, so that large ones cost nothing."""
-        ...
 
     def run(self, task: Task[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
         """Yield (block, result of the task) for each block that has a job, as blocks finish.
 
         ``excluded`` are the numbers of rows that may not be asked for, sorted.
         """
-        ...
 
 
 class TableSource(Protocol[H]):
@@ -56,64 +52,22 @@ class TableSource(Protocol[H]):
     @property
     def schema(self) -> pa.Schema:
         """Names and types of all columns."""
-        ...
 
     @property
     def sizes(self) -> Sequence[int] | None:
         """Rows of each block; None if only a pass over the table can tell."""
-        ...
 
     @property
     def digest(self) -> str:
         """A text that changes when the table does."""
-        ...
 
     @property
     def read(self) -> Callable[[H, Sequence[str]], Iterator[pa.RecordBatch]]:
         """Function that reads a block: record batches with the given columns, in row order."""
-        ...
 
     def select(self, columns: Sequence[str]) -> Sequence[H]:
         """One handle per block, from which these columns can be read."""
-        ...
 
 
 #: A table whose kind of handle does not matter.
 AnyTable: TypeAlias = TableSource[Any]
-
-
-class LateTable:
-    """A table that is opened when it is first read; its schema is known before.
-
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-    open_table : callable
-        Returns the table.
-    """
-
-    def __init__(self, schema: pa.Schema, open_table: Callable[[], AnyTable]) -> None:
-        self.schema, self._open = schema, open_table
-
-    @cached_property
-    def _table(self) -> AnyTable:
-        return self._open()
-
-    @property
-    def sizes(self) -> Sequence[int] | None:
-        """See :class:`TableSource`."""
-        return self._table.sizes
-
-    @property
-    def digest(self) -> str:
-        """See :class:`TableSource`."""
-        return self._table.digest
-
-    @property
-    def read(self) -> Callable[[Any, Sequence[str]], Iterator[pa.RecordBatch]]:
-        """See :class:`TableSource`."""
-        return self._table.read
-
-    def select(self, columns: Sequence[str]) -> Sequence[Any]:
-        """See :class:`TableSource`."""
-        return self._table.select(columns)

@@ -45,17 +45,16 @@ class OnDask:
 
     def run(
         self,
-        function: Callable[[S, *Ts], R],
+        work: Callable[[S, *Ts], R],
         shared: S,
         calls: Mapping[int, tuple[*Ts]],
-        *,
         threads: bool = True,
     ) -> Generator[tuple[int, R]]:
         """See :class:`fairask.pools.runners.Runner`."""
         dask = optional("dask", "dask")
         # The shared part, which holds the classifiers, travels once per graph, not once per partition.
         common = dask.delayed(shared, pure=False, traverse=False)
-        lazy = dask.delayed(function, pure=False)
+        lazy = dask.delayed(work, pure=False)
         tasks = [lazy(common, *call) for call in calls.values()]
         if self.client is None:
             yield from zip(calls, dask.compute(*tasks), strict=True)

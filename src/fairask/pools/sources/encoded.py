@@ -17,7 +17,7 @@ from fairask.pools.encode import Encoder
 from fairask.pools.groups import GroupColumns
 from fairask.pools.rows import within
 from fairask.pools.runners import Runner
-from fairask.pools.sources.base import TableSource
+from fairask.pools.sources.base import AnyTable
 from fairask.pools.tasks import Task
 
 if TYPE_CHECKING:
@@ -25,17 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["EncodedTable"]
 
-H = TypeVar("H")
 J = TypeVar("J")
 R = TypeVar("R")
 
+Read = Callable[[object, Sequence[str]], Iterator["pa.RecordBatch"]]
+
 
 @dataclass(frozen=True)
-class _Work(Generic[H, J, R]):
+class _Work(Generic[J, R]):
     """A task with all that turns a block into chunks; travels to the block."""
 
     task: Task[J, R]
-    read: Callable[[H, Sequence[str]], Iterator[pa.RecordBatch]]
+    read: Read
     encoder: Encoder
     protected: GroupColumns
 
@@ -45,7 +46,7 @@ class _Work(Generic[H, J, R]):
         features = self.encoder.columns if self.task.needs_features else []
         return list(dict.fromkeys([*self.protected.columns, *features]))
 
-    def chunks(self, block: H, first: int) -> Iterator[Chunk]:
+    def chunks(self, block: object, first: int) -> Iterator[Chunk]:
         """The block in row order."""
         for batch in self.read(block, self.columns):
             yield Chunk(first, self.protected.codes(batch), partial(_features, self.encoder, batch))
@@ -56,17 +57,11 @@ def _features(encoder: Encoder, batch: pa.RecordBatch, rows: Int | None) -> NDAr
     return encoder(batch if rows is None else batch.take(rows))
 
 
-def _run_task(work: _Work[H, J, R], block: H, first: int, excluded: Int, job: J) -> R:
+def _run_task(work: _Work[J, R], block: object, first: int, excluded: Int, job: J) -> R:
     return work.task(work.chunks(block, first), excluded, job)
 
 
-def _raw_rows(
-    read: Callable[[H, Sequence[str]], Iterator[pa.RecordBatch]],
-    columns: Sequence[str],
-    block: H,
-    first: int,
-    rows: Int,
-) -> pa.Table:
+def _raw_rows(read: Read, columns: Sequence[str], block: object, first: int, rows: Int) -> pa.Table:
     """The given rows of a block, as they are stored."""
     pyarrow, parts = optional("pyarrow", "parquet"), []
     for batch in read(block, columns):
@@ -75,29 +70,24 @@ def _raw_rows(
     return pyarrow.concat_tables(parts, promote_options="permissive")
 
 
-class EncodedTable(Generic[H]):
+@dataclass
+class EncodedTable:
     """A table with an encoder and protected columns; see :class:`fairask.pools.sources.BlockSource`.
 
-    Parameters
-    ----------
-    table : TableSource
-    runner : Runner
-    encoder : Encoder
-    protected : GroupColumns
-    sizes : list of int, optional
-        Rows of each block, if they are known; by default the table is asked when they are needed.
+    ``given`` is the table, or a function that opens it when it is first needed. ``sizes`` are the rows of
+    each block, if they are known; by default the table is asked.
     """
 
-    def __init__(
-        self,
-        table: TableSource[H],
-        runner: Runner,
-        encoder: Encoder,
-        protected: GroupColumns,
-        sizes: Sequence[int] | None = None,
-    ) -> None:
-        self.table, self.runner, self.encoder, self.protected = table, runner, encoder, protected
-        self._sizes = sizes
+    given: AnyTable | Callable[[], AnyTable]
+    runner: Runner
+    encoder: Encoder
+    protected: GroupColumns
+    sizes: Sequence[int] | None = None
+
+    @cached_property
+    def table(self) -> AnyTable:
+        """The table, opened when it is first needed."""
+        return self.given() if callable(self.given) else self.given
 
     @property
     def local(self) -> bool:
@@ -107,9 +97,7 @@ class EncodedTable(Generic[H]):
     @cached_property
     def starts(self) -> Int:
         """See :class:`fairask.pools.sources.BlockSource`."""
-        sizes = self.table.sizes if self._sizes is None else self._sizes
-        if sizes is None:
-            raise ValueError("sizes must be given: the table does not know the rows of its blocks")
+        sizes = self.table.sizes if self.sizes is None else self.sizes
         return np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))])
 
     def run(self, task: Task[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:

@@ -48,23 +48,19 @@ class FileRecord:
     digest: str
 
 
+@dataclass(frozen=True)
 class ParquetBlock:
     """Some consecutive row groups of one file; it can travel to a worker and be read there."""
 
-    def __init__(
-        self,
-        path: str,
-        filesystem: FileSystem,
-        row_groups: Sequence[int],
-        constants: dict[str, object],
-        metadata: FileMetaData | None,
-    ) -> None:
-        self.path, self.filesystem, self.row_groups = path, filesystem, list(row_groups)
-        self.constants, self._metadata = constants, metadata
+    path: str
+    filesystem: FileSystem
+    row_groups: list[int]
+    constants: dict[str, object]
+    metadata: FileMetaData | None
 
     def __getstate__(self) -> dict[str, object]:
         # A footer describes every row group of the file: reading it again is faster than sending it.
-        return {**self.__dict__, "_metadata": None}
+        return {**self.__dict__, "metadata": None}
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Record batches with these columns, in row order; no other column is read."""
@@ -74,7 +70,7 @@ class ParquetBlock:
         with pq.ParquetFile(
             self.path,
             filesystem=self.filesystem,
-            metadata=self._metadata,
+            metadata=self.metadata,
             pre_buffer=remote,
             memory_map=not remote,
         ) as file:
@@ -92,20 +88,17 @@ class ParquetBlock:
                 yield pa.record_batch(arrays)
 
 
+@dataclass(frozen=True)
 class ParquetFiles:
     """The blocks of a Parquet file or folder; see :class:`fairask.pools.sources.TableSource`."""
 
-    def __init__(
-        self,
-        blocks: list[ParquetBlock],
-        sizes: list[int],
-        schema: pa.Schema,
-        digest: str,
-        files: list[tuple[str, str, int]],
-        filesystem: FileSystem,
-    ) -> None:
-        self.blocks, self.sizes, self.schema, self.digest = blocks, sizes, schema, digest
-        self._files, self._filesystem = files, filesystem
+    blocks: list[ParquetBlock]
+    sizes: list[int]
+    schema: pa.Schema
+    digest: str
+    #: Path, name within the folder and rows of each file.
+    files: list[tuple[str, str, int]]
+    filesystem: FileSystem
 
     @staticmethod
     def read(block: ParquetBlock, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -119,7 +112,7 @@ class ParquetFiles:
     def records(self) -> list[FileRecord]:
         """Size, rows and footer digest of each file; reads the last bytes of each."""
         with ThreadPoolExecutor(16) as threads:
-            return list(threads.map(lambda file: _record(self._filesystem, *file), self._files))
+            return list(threads.map(lambda file: _record(self.filesystem, *file), self.files))
 
 
 def open_parquet(
