@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help setup demo test check lint types unit system clean
+.PHONY: help setup paper demo test check lint types unit system clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -28,6 +28,9 @@ $(STAMP): $(DEMO)
 
 demo: $(DEMO)  ## FARE against passive sampling on Adult; writes report.html
 	$(BIN)/fairask demo
+
+paper: $(STAMP)  ## write docs/results.md and its figures from results/
+	$(BIN)/python -m paper docs
 
 check: $(STAMP) lint types unit  ## the fast part: lint, types, unit tests
 

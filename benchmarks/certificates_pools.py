@@ -17,7 +17,7 @@ import numpy as np
 
 from fairask.certify import simulate_audit
 from fairask.datasets import load
-from fairask.learner import FairActiveLearner, simulate
+from fairask import FairActiveLearner, simulate
 
 POOLS = ("adult", "compas", "drug", "german")
 DELTA = 0.05

@@ -22,9 +22,9 @@ from _machine import machine_line
 from joblib import Parallel, delayed
 
 from fairask import FairActiveLearner, simulate
-from fairask.bench.problems import get_profile
-from fairask.bench.protocol import seed_of, split, trial_data
 from fairask.oracle import calibrated, correction, probability
+from paper.problems import get_setup
+from paper.trials import split, trial_data
 
 #: Trials of the benchmark are numbered from 0.
 FIRST_TRIAL = 2000
@@ -41,9 +41,9 @@ def one(name, variant, trial):
     # Both are set in every trial, so that no variant inherits another's.
     probability.INTERCEPT_DEVIATION, prior = VARIANTS[variant]
     calibrated.gap_corrections = partial(correction.gap_corrections, prior=prior)
-    problem = get_profile("paper").problem(name)
+    problem = get_setup("paper").problem(name)
     data = trial_data(problem, trial)
-    train, _ = split(len(data.y), 0.25, seed_of("split", problem.dataset, trial))
+    train, _ = split(problem, data, 0.25, trial).parts
     X, y, groups = data.X[train], data.y[train], data.groups[train]
     learner = FairActiveLearner(X, groups, batch_size=25, random_state=trial)
     with warnings.catch_warnings():

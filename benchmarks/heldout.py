@@ -22,8 +22,8 @@ import numpy as np
 import pyarrow as pa
 from joblib import Parallel, delayed
 
-from fairask.bench import get_method, get_profile, run_trial
-from fairask.bench.problems import Problem
+from paper import get_method, get_setup, run_trial
+from paper.problems import Problem
 from fairask.datasets import Dataset
 from fairask.tables import prepare
 
@@ -80,7 +80,7 @@ def one(name: str, method: str, trial: int) -> list[list[object]]:
     data = load(name)
     # The protocol loads a table by name; any small one does, because it is replaced.
     problem = Problem(name, name, "german", BUDGET, BATCH)
-    found = run_trial(get_profile("paper"), problem, get_method(method), trial, transform=lambda _: data)
+    found = run_trial(get_setup("paper"), problem, get_method(method), trial, transform=lambda _: data)
     curve = zip(found.labels, found.accuracy, found.violation, strict=True)
     return [[name, len(data.y), method, trial, n, round(a, 5), round(v, 5)] for n, a, v in curve]
 

@@ -25,14 +25,14 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from fairask.bench import get_method, get_profile, run_trial
-from fairask.bench.paper import PAPER
-from fairask.bench.stats import apart, mean_and_error
+from paper import get_method, get_setup, run_trial
+from paper.reported import PAPER
+from paper.stats import apart, mean_and_error
 from fairask.datasets import Dataset, make_synthetic
-from fairask.learner import evaluate
+from fairask.experiment import evaluate
 from fairask.metrics import violation
 
-PROFILE = get_profile("paper")
+SETUP = get_setup("paper")
 COLUMNS = ["problem", "method", "variant", "trials", "accuracy", "accuracy_se", "violation", "violation_se"]
 PROTECTED = {
     "drug": ("Gender",),
@@ -119,11 +119,11 @@ def drawn(model, X, y, groups, metric):
 
 def one(name: str, which: str, options: dict, trial: int) -> tuple[float, float]:
     # Imported here: a worker must change its own registry, not a pickled copy of this process's.
-    from fairask.bench import protocol
-    from fairask.bench.methods import MODELS
+    from paper import protocol
+    from paper.methods import MODELS
 
     warnings.simplefilter("ignore")
-    problem, method = PROFILE.problem(name), get_method(which)
+    problem, method = SETUP.problem(name), get_method(which)
     budget = int(problem.budget * options.get("budget", 1.0)) // problem.batch * problem.batch
     problem = replace(problem, budget=budget, batch=budget if which == "passive" else problem.batch)
     if "weights" in options:
@@ -138,7 +138,7 @@ def one(name: str, which: str, options: dict, trial: int) -> tuple[float, float]
     if options.get("free"):
         method = replace(method, tolerance=1.0, margin=None)
     if options.get("doubled"):
-        method = replace(method, tolerance=2.0 * max(PROFILE.tolerance - budget**-0.5, 0.0), margin=None)
+        method = replace(method, tolerance=2.0 * max(SETUP.tolerance - budget**-0.5, 0.0), margin=None)
     protocol.evaluate = drawn if options.get("drawn") else evaluate
     if options.get("fresh"):
         # Raw coordinates, so that the fresh rows are on the scale of the rows learned from.
@@ -150,7 +150,7 @@ def one(name: str, which: str, options: dict, trial: int) -> tuple[float, float]
             evaluate(model, test.X, test.y, test.groups, metric)[1],
         )
     transform = {"unaware": unaware, "ordinal": ordinal, None: None}[options.get("transform")]
-    result = run_trial(PROFILE, problem, method, trial, transform)
+    result = run_trial(SETUP, problem, method, trial, transform)
     return 100.0 * result.accuracy[-1], result.violation[-1]
 
 

@@ -5,10 +5,10 @@ python benchmarks/readme_table.py
 
 from pathlib import Path
 
-from fairask.bench.paper import PAPER
-from fairask.bench.problems import get_profile
-from fairask.bench.stats import summarize
-from fairask.bench.store import load_curves
+from paper.reported import PAPER
+from paper.problems import get_setup
+from paper.stats import summarize
+from paper.store import load_curves
 
 COLUMNS = (
     ("passive", "passive"),
@@ -20,7 +20,7 @@ COLUMNS = (
 
 
 def main():
-    profile = get_profile("paper")
+    profile = get_setup("paper")
     results = load_curves(Path(__file__).parents[1] / "results")
     print("| dataset, labels | the paper's FARE | " + " | ".join(label for _, label in COLUMNS) + " |")
     print("|---" * (len(COLUMNS) + 2) + "|")

@@ -28,14 +28,14 @@ from misses import unaware
 from sklearn.linear_model import LogisticRegression
 
 from fairask import EmpiricalFairOracle
-from fairask.bench import get_method, get_profile, run_trial
-from fairask.bench.paper import PAPER
-from fairask.bench.stats import apart, mean_and_error
+from paper import get_method, get_setup, run_trial
+from paper.reported import PAPER
+from paper.stats import apart, mean_and_error
 from fairask.errors import FairaskWarning
-from fairask.learner import evaluate
+from fairask.experiment import evaluate
 from fairask.oracle.logistic import INTERCEPT_RIDGE, SEPARABLE_RIDGE, solve_logistic, with_intercept
 
-PROFILE = get_profile("paper")
+SETUP = get_setup("paper")
 COLUMNS = ["problem", "method", "variant", "trials", "accuracy", "accuracy_se", "violation", "violation_se"]
 
 #: Changes of how rows are chosen; the final model stays the ridge regression, C = 1.
@@ -85,7 +85,7 @@ def fit_free(X, y, weight=None):
 def final_model(learner, options):
     rows, n = learner.labelled_indices_, len(learner.labels_)
     model = LogisticRegression(C=options["C"]) if "C" in options else None
-    fair = max(PROFILE.tolerance - n**-0.5, 0.0)
+    fair = max(SETUP.tolerance - n**-0.5, 0.0)
     oracle = EmpiricalFairOracle(
         model, metric=learner.metric, tolerance=fair if options.get("fair") else 1.0, shift_threshold=False
     )
@@ -98,11 +98,11 @@ def final_model(learner, options):
 def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[str, tuple[float, float]]:
     """One trial of a choice of rows: accuracy and violation by variant."""
     # Imported here: a worker must change its own modules, not a pickled copy of this process's.
-    from fairask.bench import protocol
+    from paper import protocol
     from fairask.strategies import _plain, fal, falcur
 
     warnings.simplefilter("ignore", FairaskWarning)
-    problem, method = PROFILE.problem(name), get_method(f"{which}-25")
+    problem, method = SETUP.problem(name), get_method(f"{which}-25")
     method = replace(
         method,
         batch=options.get("batch", method.batch),
@@ -149,7 +149,7 @@ def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[st
             data = replace(data, X=data.X[kept], y=data.y[kept], groups=data.groups[kept])
         return data
 
-    run_trial(PROFILE, problem, method, trial, transform)
+    run_trial(SETUP, problem, method, trial, transform)
     return found
 
 

@@ -19,8 +19,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from joblib import Parallel, delayed
 
-from fairask.bench import Cell, plan, run
-from fairask.bench.runner import timed_cell
+from paper import Cell, plan, run
+from paper.runner import timed_cell
 
 
 def seconds(cells: list[Cell], jobs: int) -> float:

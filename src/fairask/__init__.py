@@ -1,6 +1,7 @@
 """fairask: fair active learning in low-data regimes."""
 
-from fairask.learner import FairActiveLearner, Query, evaluate, simulate
+from fairask.experiment import evaluate, simulate
+from fairask.learner import FairActiveLearner, Query
 from fairask.metrics import group_rates, violation
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 

@@ -194,11 +194,22 @@ def test_a_simulation_reads_a_small_bucket_once_and_streams_a_large_one(
     small = fairask("simulate", bucket, *words)
     assert small.exit_code == 0, small.output
     assert "streamed" not in small.output
-    monkeypatch.setattr("fairask.cli._simulate_place.MOST_HELD", 10)
+    monkeypatch.setattr("fairask.experiment.open.MOST_HELD", 10)
     large = fairask("simulate", bucket, *words)
     assert large.exit_code == 0, large.output
     assert "the table was streamed" in large.output
     assert "streamed" in Path("r.html").read_text()
+
+
+def test_a_streamed_report_names_the_margin_that_was_used(fairask: Run, bucket: str) -> None:
+    words = (*SIMULATE, "--strategy", "fare", "--json")
+    held, streamed = (
+        json.loads(fairask("simulate", bucket, *words, how).output)["settings"]
+        for how in ("--no-stream", "--stream")
+    )
+    assert "from the evidence" in streamed["fairness"]
+    assert streamed["fairness"] == held["fairness"]
+    assert streamed["model"] == held["model"]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from fairask import FairActiveLearner, simulate
-from fairask.bench import get_method
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 from fairask.strategies import Fare
+from paper import get_method
 
 
 def rows(n=300, seed=0):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.studio_load import Trial, highest, run
 
+from benchmarks.studio_load import Trial, highest, run
 from tests.studio.conftest import new_database
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Protocol, cast
 
 from fairask.errors import UserError
 
@@ -15,15 +16,8 @@ FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 
 #: Which extra brings a module.
 EXTRAS = {
-    "typer": "cli",
-    "rich": "cli",
-    "jinja2": "cli",
-    "markupsafe": "cli",
-    "pyarrow": "cli",
-    "matplotlib": "cli",
-    "pooch": "bench",
-    "requests": "bench",
-    "tqdm": "bench",
+    **dict.fromkeys(("typer", "rich", "jinja2", "markupsafe", "pyarrow", "matplotlib"), "cli"),
+    **dict.fromkeys(("pooch", "requests", "tqdm"), "bench"),
     **dict.fromkeys(("sqlalchemy", "alembic", "fastapi", "uvicorn", "plotly", "skops"), "studio"),
     "psycopg": "postgres",
     "dask": "dask",
@@ -31,16 +25,10 @@ EXTRAS = {
     "torch": "panda",
 }
 
-
-class WrongUse(ValueError):
-    """What was given cannot be used. ``what`` is wrong with it, and ``todo`` puts it right."""
-
-    def __init__(self, what: str, todo: str) -> None:
-        super().__init__(f"{what}\n{todo}")
-        self.what, self.todo = what, todo
+WrongUse = UserError
 
 
-def guarded(call: Callable[[], Any], *, debug: bool) -> int:
+def guarded(call: Callable[[], object], *, debug: bool) -> int:
     """Run ``call`` and return an exit code; problems become two lines on standard error.
 
     Examples
@@ -52,52 +40,73 @@ def guarded(call: Callable[[], Any], *, debug: bool) -> int:
         result = call()
     except KeyboardInterrupt:
         result = INTERRUPTED
-    except BaseException as error:
-        # typer carries its own copy of click, or click itself: its errors are known by what they can do.
-        if isinstance(error, SystemExit):
-            raise
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(error)
+    except Exception as error:
+        said = _usage(error)
+        if said is not None and said.code == 0:
+            print(error)  # the help text
             return 0
-        if debug:
-            traceback.print_exc()
-            return _code(error)
-        if type(error).__name__ != "Abort":
-            what, todo = _words(error)
-            print(f"error: {what}\n{todo}", file=sys.stderr)
-            return _code(error)
-        result = INTERRUPTED
+        if said is not None and said.code == INTERRUPTED and not debug:
+            result = INTERRUPTED
+        else:
+            said = said or _words(error)
+            if debug:
+                traceback.print_exc()
+            else:
+                print(f"error: {_one_line(said.what)}\n{_one_line(said.remedy)}", file=sys.stderr)
+            return said.code
     # typer turns Ctrl-C into this code, click into Abort.
     if result == INTERRUPTED:
         print("interrupted: nothing was written", file=sys.stderr)
     return result if isinstance(result, int) else 0
 
 
-def _code(error: BaseException) -> int:
-    given = getattr(error, "exit_code", None)
-    if isinstance(given, int):
-        return given
-    return WRONG_USE if isinstance(error, UserError) or hasattr(error, "todo") else FAILED
+@dataclass(frozen=True)
+class _Said:
+    code: int
+    what: str = ""
+    remedy: str = ""
 
 
-def _words(error: BaseException) -> tuple[str, str]:
+class _UsageError(Protocol):
+    """What typer's copy of click, or click itself, raises for a wrong command line."""
+
+    exit_code: int
+
+    def format_message(self) -> str: ...
+
+
+def _usage(error: Exception) -> _Said | None:
+    """What typer has to say about a wrong command line; None for other errors."""
+    try:
+        import typer
+    except ImportError:
+        return None
+    if isinstance(error, typer.Abort):
+        return _Said(INTERRUPTED)
+    # typer exports BadParameter only, a UsageError, which is a ClickException.
+    usage, base = typer.BadParameter.__mro__[1:3]
+    if not isinstance(error, base):
+        return None
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return _Said(0)
+    wrong = cast(_UsageError, error)
+    context = vars(error).get("ctx") if isinstance(error, usage) else None
+    path = "fairask" if context is None else context.command_path
+    return _Said(wrong.exit_code, wrong.format_message(), f"See {path} --help")
+
+
+def _words(error: Exception) -> _Said:
     if isinstance(error, UserError):
-        return _one_line(error.what), _one_line(error.remedy)
-    if hasattr(error, "todo") and hasattr(error, "what"):
-        return _one_line(error.what), _one_line(error.todo)
-    if hasattr(error, "format_message"):
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "fairask"
-        return _one_line(error.format_message()), f"See {path} --help"
+        return _Said(WRONG_USE, error.what, error.remedy)
     if isinstance(error, ModuleNotFoundError) and (extra := EXTRAS.get((error.name or "").partition(".")[0])):
-        return f"this command needs {error.name}, which is not installed", f"pip install 'fairask[{extra}]'"
+        what = f"this command needs {error.name}, which is not installed"
+        return _Said(FAILED, what, f"pip install 'fairask[{extra}]'")
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}", "Check that the path exists and can be read or written"
-    return (
-        f"{type(error).__name__}: {_one_line(str(error))}",
-        "This should not happen: run it again with --debug for the details",
-    )
+        remedy = "Check that the path exists and can be read or written"
+        return _Said(FAILED, f"{error.filename}: {error.strerror}", remedy)
+    what = f"{type(error).__name__}: {error}"
+    return _Said(FAILED, what, "This should not happen: run it again with --debug for the details")
 
 
-def _one_line(text: object) -> str:
-    return " ".join(str(text).split())
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

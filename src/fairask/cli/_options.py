@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the defaults that they have in common."""
 
 from __future__ import annotations
 
@@ -7,15 +7,73 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Budget", "Figure", "Jobs", "Json", "NoColor", "Out", "Profile", "Quiet", "Seed", "Trials"]
+__all__ = [
+    "BATCH",
+    "BUDGET",
+    "USE_PROTECTED",
+    "Backend",
+    "Batch",
+    "Budget",
+    "Drop",
+    "Encoding",
+    "Figure",
+    "Jobs",
+    "Json",
+    "Label",
+    "Metric",
+    "NoColor",
+    "Out",
+    "Positive",
+    "Profile",
+    "Protected",
+    "Quiet",
+    "Scheduler",
+    "Seed",
+    "Stop",
+    "Strategies",
+    "Tolerance",
+    "Trials",
+    "UseProtected",
+]
 
-Budget = Annotated[int, typer.Option(help="Labels to spend in each run.")]
-Trials = Annotated[int, typer.Option(help="Runs, each with its own split of the rows.")]
-Jobs = Annotated[int | None, typer.Option(help="Processes; default one a core. Results do not depend on it.")]
+#: Labels to spend and labels per batch, in a study and where one is simulated.
+BUDGET, BATCH = 250, 25
+#: Whether models may use the protected column.
+USE_PROTECTED = False
+
+Label = Annotated[str, typer.Option(help="The column to predict.")]
+Protected = Annotated[str, typer.Option(help="The column whose groups are to be treated alike.")]
+Positive = Annotated[str | None, typer.Option(help="The label's value that counts as 1.")]
+Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out: a,b (or repeat the option).")]
+UseProtected = Annotated[
+    bool,
+    typer.Option("--use-protected/--exclude-protected", help="Whether models may use the protected column."),
+]
+Encoding = Annotated[str, typer.Option(help="Of a CSV file, e.g. latin-1.")]
+Strategies = Annotated[
+    list[str] | None, typer.Option("--strategy", help="Compare this with passive sampling; repeat for more.")
+]
 Profile = Annotated[
     str, typer.Option(help="What methods are made of: calibrated, or paper for exactly the paper's oracle.")
 ]
+Metric = Annotated[str, typer.Option(help="tprp, fprp, eo or dp.")]
+Tolerance = Annotated[float, typer.Option(help="Difference between groups to stay within.")]
+Budget = Annotated[
+    int | None, typer.Option(help=f"Labels per run; default {BUDGET}, or half the pool.", show_default=False)
+]
+Batch = Annotated[
+    int | None, typer.Option(help=f"Labels per batch; default {BATCH}, or the budget.", show_default=False)
+]
+Stop = Annotated[
+    str | None, typer.Option(help="Also say where this rule would have stopped: plateau, plateau:ROUNDS:BY.")
+]
+Trials = Annotated[int, typer.Option(help="Runs, each with its own split of the rows.")]
+Jobs = Annotated[
+    int | None, typer.Option(help="Processes; default one per core. Results do not depend on it.")
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same results.")]
+Backend = Annotated[str, typer.Option(help="joblib (this machine), dask or ray.")]
+Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask or Ray cluster.")]
 Out = Annotated[Path | None, typer.Option(help="The report; default report.html (none with --json).")]
 Figure = Annotated[
     Path | None, typer.Option(help="Also write the learning curves as a PNG, SVG or PDF file.")

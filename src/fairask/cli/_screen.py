@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -14,8 +13,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from fairask.cli._compare import Setup, compare
-from fairask.report import Comparison, Method, Run
+from fairask.experiment import Comparison, LabelledTable, Method, Run, Task, compare
+from fairask.metrics import Float
 
 __all__ = ["console", "results_table", "watch"]
 
@@ -31,11 +30,16 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
 
 
 def watch(
-    setup: Setup, methods: Sequence[Method], trials: int, jobs: int, screen: Console | None
+    table: LabelledTable,
+    methods: Sequence[Method],
+    task: Task,
+    trials: int,
+    jobs: int,
+    screen: Console | None,
 ) -> list[Run]:
     """Run everything, with a live table on ``screen`` if that is a terminal."""
     if screen is None or not screen.is_terminal:
-        return list(compare(setup, methods, trials, jobs))
+        return list(compare(table, methods, task, trials, jobs))
     import tempfile
     from pathlib import Path
 
@@ -45,23 +49,24 @@ def watch(
         started = time.monotonic()
 
         def draw() -> Table:
-            return _live_table(np.array(board), setup, methods, trials, time.monotonic() - started)
+            labels = [m.schedule(task, table.rows) for m in methods]
+            totals = [trials * max(s.budget, s.reach) for s in labels]
+            return _live_table(np.array(board), methods, totals, time.monotonic() - started)
 
         with Live(get_renderable=draw, console=screen, refresh_per_second=6, transient=True):
-            return list(compare(setup, methods, trials, jobs, board))
+            return list(compare(table, methods, task, trials, jobs, board))
 
 
-def _live_table(board: Any, setup: Setup, methods: Sequence[Method], trials: int, elapsed: float) -> Table:
+def _live_table(board: Float, methods: Sequence[Method], totals: Sequence[int], elapsed: float) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("method")
     for name in ("labels spent", "accuracy", "violation"):
         table.add_column(name, justify="right")
     table.add_column("")
     table.add_column("time left", justify="right")
-    for m, method in enumerate(methods):
-        rows = board[m]
+    for rows, method, total in zip(board, methods, totals, strict=True):
         begun = rows[rows[:, 0] > 0]
-        spent, total = int(rows[:, 0].sum()), trials * setup.reach(method)
+        spent = int(rows[:, 0].sum())
         seen = [f"{begun[:, i].mean():.3f}" if len(begun) else "–" for i in (1, 2)]
         left = f"{elapsed * (total - spent) / spent:.0f} s" if spent else "–"
         table.add_row(
@@ -71,25 +76,25 @@ def _live_table(board: Any, setup: Setup, methods: Sequence[Method], trials: int
 
 
 def results_table(c: Comparison) -> Table:
-    """The results at the budget, a row a method."""
+    """The results at the budget, one row per method."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("method")
-    for name in ("labels", "accuracy", "violation", f"runs within {c.tolerance:g}"):
+    for name in ("labels", "accuracy", "violation", f"runs within {c.task.tolerance:g}"):
         table.add_column(name, justify="right")
     for method in c.methods:
-        end = c.final(method.key)
-        cells = [
-            f"{end[n]:.3f}" + (f" ± {end[n + '_se']:.3f}" if end["runs"] > 1 else "")
-            for n in ("accuracy", "violation")
-        ]
+        end = c.final(method.name)
+        accuracy, violation = (
+            f"{value:.3f}" + (f" ± {error:.3f}" if end.runs > 1 else "")
+            for value, error in ((end.accuracy, end.accuracy_se), (end.violation, end.violation_se))
+        )
         # Colour repeats what the numbers say, so nothing is lost without it.
-        fair = "green" if end["violation"] <= c.tolerance else "red"
+        fair = "green" if end.violation <= c.task.tolerance else "red"
         table.add_row(
             Text(method.label),
-            f"{c.budget:,}",
-            cells[0],
-            Text(cells[1], style=fair),
-            f"{end['within']} of {end['runs']}",
+            f"{c.task.budget:,}",
+            accuracy,
+            Text(violation, style=fair),
+            f"{end.within} of {end.runs}",
         )
     return table
 

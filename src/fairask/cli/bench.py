@@ -1,180 +1,151 @@
-"""``fairask bench``: run the paper's benchmark, pack its results, draw its tables and figures."""
+"""``fairask bench``: several methods on several tables, in a folder that can be resumed."""
 
 from __future__ import annotations
 
-import time
+import csv
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.progress import TimeRemainingColumn as TimeLeft
 
-from fairask.bench.methods import METHODS
-from fairask.bench.problems import get_profile
+from fairask.cli import _options as opt
 
-__all__ = ["bench_app", "register"]
+if TYPE_CHECKING:
+    from fairask.experiment import Comparison, LabelledTable
+    from fairask.experiment.jobs import TableJob
 
-bench_app = typer.Typer(
-    help="The paper's benchmark: tables and figures by one command.", no_args_is_help=True
-)
-
-ProfileName = Annotated[str, typer.Option("--profile", help="Protocol: paper, or smoke for a first look.")]
-ResultsFolder = Annotated[
-    Path, typer.Option("--results", help="Folder of cell files (run) or of packed Parquet (pack).")
-]
-
-
-def _names(value: str | None, default: list[str]) -> list[str]:
-    return [name.strip() for name in value.split(",") if name.strip()] if value else default
-
-
-def _fail(error: Exception) -> typer.Exit:
-    Console(stderr=True).print(f"error: {error}", style="red", markup=False)
-    return typer.Exit(2 if isinstance(error, ValueError) else 1)
-
-
-@bench_app.command("run")
-def run_command(
-    profile: ProfileName = "paper",
-    datasets: Annotated[
-        str | None, typer.Option(help="Comma-separated; default: all of the profile.")
-    ] = None,
-    methods: Annotated[str | None, typer.Option(help="Comma-separated; default: fare,passive.")] = None,
-    trials: Annotated[int, typer.Option(help="Trials of each method on each dataset.")] = 100,
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
-    out: Annotated[Path, typer.Option(help="Folder of cell files; finished cells are kept.")] = Path("runs"),
-    backend: Annotated[str, typer.Option(help="joblib (this machine), dask or ray.")] = "joblib",
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask or Ray cluster.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
-) -> None:
-    """Compute the cells that OUT has no result of; stop it at any time and run it again."""
-    from fairask.bench.runner import missing, plan, run
-
-    console = Console(stderr=True)
-    try:
-        problems = _names(datasets, list(get_profile(profile).problems))
-        cells = plan(profile, problems, _names(methods, ["fare", "passive"]), trials)
-        todo = len(missing(cells, out))
-        start = time.perf_counter()
-        columns: tuple[Any, ...] = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeLeft(),
-        )
-        with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
-            task = progress.add_task("starting", total=todo)
-            run(
-                cells,
-                out,
-                jobs=jobs,
-                backend=backend,
-                scheduler=scheduler,
-                on_done=lambda cell, _: progress.update(
-                    task, advance=1, description=f"{cell.problem} · {METHODS[cell.method].label}"
-                ),
-            )
-    except (ValueError, ImportError, OSError) as error:
-        raise _fail(error) from None
-    except KeyboardInterrupt:
-        left = len(missing(cells, out))
-        console.print(f"stopped: {todo - left} cells done, {left} left; the same command goes on from here")
-        raise typer.Exit(130) from None
-    if not quiet:
-        typer.echo(
-            f"{todo} cells computed in {time.perf_counter() - start:.0f} s, "
-            f"{len(cells) - todo} were there already: {out}"
-        )
-
-
-@bench_app.command("methods")
-def methods_command() -> None:
-    """List the methods and their settings."""
-    for method in METHODS.values():
-        changed = {k: v for k, v in method.settings.items() if v not in (None, {}, 0.0, 1.0)}
-        typer.echo(f"{method.name:16} {method.label:24} {changed}")
-
-
-@bench_app.command("pack")
-def pack_command(
-    folder: Annotated[Path, typer.Argument(help="Folder of cell files.")],
-    target: Annotated[Path, typer.Argument(help="Folder for the Parquet files.")] = Path("results"),
-) -> None:
-    """Merge cell files into one Parquet a dataset and method."""
-    from fairask.bench.store import pack
-
-    try:
-        written = pack(folder, target)
-    except (ValueError, OSError) as error:
-        raise _fail(error) from None
-    size = sum(path.stat().st_size for path in written)
-    typer.echo(f"{len(written)} files, {size / 1e6:.1f} MB: {target}")
-
-
-@bench_app.command("tables")
-def tables_command(
-    results: ResultsFolder = Path("results"),
-    profile: ProfileName = "paper",
-    form: Annotated[str, typer.Option("--format", help="md, latex or html.")] = "md",
-    out: Annotated[Path | None, typer.Option(help="File to write; default: the terminal.")] = None,
-) -> None:
-    """Print Tables 1 and 2 with the paper's values beside ours, and the labels saved."""
-    from fairask.bench.render import render
-    from fairask.bench.store import load_curves
-    from fairask.bench.tables import all_tables
-
-    try:
-        tables = all_tables(load_curves(results, profile), get_profile(profile))
-        text = "\n".join(render(table, form) for table in tables)
-    except (ValueError, OSError) as error:
-        raise _fail(error) from None
-    if out is None:
-        typer.echo(text)
-    else:
-        out.write_text(text)
-        typer.echo(f"{len(tables)} tables: {out}")
-
-
-@bench_app.command("figures")
-def figures_command(
-    results: ResultsFolder = Path("results"),
-    profile: ProfileName = "paper",
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("figures"),
-    formats: Annotated[str, typer.Option(help="Comma-separated file types.")] = "png,pdf",
-) -> None:
-    """Draw the paper's figures from the results."""
-    from fairask.bench.figures import draw_all
-    from fairask.bench.store import load_curves
-
-    try:
-        curves = load_curves(results, profile)
-        paths = draw_all(curves, get_profile(profile), out, _names(formats, ["png"]))
-    except (ValueError, ImportError, OSError) as error:
-        raise _fail(error) from None
-    typer.echo(f"{len(paths)} files: {out}")
-
-
-@bench_app.command("docs")
-def docs_command(
-    results: ResultsFolder = Path("results"),
-    docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
-) -> None:
-    """Write results.md with its tables, figures and reading, from the results alone."""
-    from fairask.bench.docs import write_page
-    from fairask.bench.store import load_curves
-
-    try:
-        misses = results / "misses.csv"
-        page = write_page(load_curves(results, "paper"), docs, misses if misses.exists() else None)
-    except (ValueError, ImportError, OSError) as error:
-        raise _fail(error) from None
-    typer.echo(f"written: {page}")
+__all__ = ["bench", "register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.add_typer(bench_app, name="bench")
+    """Add the command."""
+    app.command("bench")(bench)
+
+
+def bench(
+    tables: Annotated[list[str], typer.Argument(help="Datasets of `fairask datasets list`, or files.")],
+    label: Annotated[str | None, typer.Option(help="The column to predict, in files.")] = None,
+    protected: Annotated[str | None, typer.Option(help="The column of the groups, in files.")] = None,
+    positive: opt.Positive = None,
+    drop: opt.Drop = None,
+    strategy: opt.Strategies = None,
+    profile: opt.Profile = "calibrated",
+    metric: opt.Metric = "tprp",
+    tolerance: opt.Tolerance = 0.1,
+    budget: opt.Budget = None,
+    batch: opt.Batch = None,
+    trials: opt.Trials = 10,
+    jobs: opt.Jobs = None,
+    seed: opt.Seed = 0,
+    encoding: opt.Encoding = "utf-8",
+    use_protected: opt.UseProtected = opt.USE_PROTECTED,
+    backend: opt.Backend = "joblib",
+    scheduler: opt.Scheduler = None,
+    out: Annotated[Path, typer.Option(help="Folder of results; finished runs are kept.")] = Path("bench"),
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+    no_color: opt.NoColor = False,
+) -> None:
+    """Compare methods on several tables; stop it at any time and run it again."""
+    from joblib import cpu_count
+
+    from fairask.cli._output import check_counts, check_goal
+    from fairask.cli._screen import console
+    from fairask.errors import UserError
+    from fairask.experiment import Task, choose_methods, missing, pool_size, run
+    from fairask.experiment.jobs import TableJob, TablePlace
+    from fairask.experiment.table import TableColumns
+
+    goal = check_goal(metric, tolerance)
+    methods = choose_methods(strategy, profile)
+    columns = None
+    if label is not None and protected is not None:
+        columns = TableColumns(label, protected, positive, tuple(drop or ()), use_protected)
+    todo: dict[str, list[TableJob]] = {}
+    opened: dict[str, LabelledTable] = {}
+    for name in tables:
+        place = TablePlace(name, columns, encoding)
+        table = opened[name] = place.open()
+        labels = min(opt.BUDGET, pool_size(table.rows) // 2) if budget is None else budget
+        size = min(opt.BATCH, labels) if batch is None else batch
+        task = Task(goal, tolerance, labels, size, seed=seed, blind=columns is not None and not use_protected)
+        check_counts(task, table.rows, trials, jobs)
+        todo[name] = [
+            TableJob(place, table.digest, method, task, trial)
+            for trial in range(trials)
+            for method in methods
+        ]
+    screen = console(no_color=no_color, stderr=True)
+    every = [job for of_table in todo.values() for job in of_table]
+    left = len(missing(every, out))
+    try:
+        with screen.status(f"{left:,} of {len(every):,} runs to do") as status:
+
+            def show(job: object, seconds: float) -> None:
+                nonlocal left
+                left -= 1
+                status.update(f"{left:,} of {len(every):,} runs to do")
+
+            workers = jobs or cpu_count()
+            run(every, out, workers=workers, backend=backend, scheduler=scheduler, on_done=show)
+    except KeyboardInterrupt:
+        screen.print(f"stopped with {left:,} runs to do; the same command goes on from here")
+        raise typer.Exit(130) from None
+    except (ValueError, ImportError) as error:
+        raise UserError(str(error), "See fairask bench --help") from error
+    found = [_comparison(jobs_of, opened[name], out) for name, jobs_of in todo.items()]
+    _show(found, out, quiet, as_json, no_color)
+
+
+def _comparison(jobs: Sequence[TableJob], table: LabelledTable, folder: Path) -> Comparison:
+    from fairask.experiment import Comparison
+    from fairask.experiment.runner import read_run
+
+    first = jobs[0]
+    methods = list({job.method.name: job.method for job in jobs}.values())
+    runs = [read_run(folder / job.path, job.method.name) for job in jobs]
+    columns = first.place.columns
+    return Comparison(
+        first.place.title,
+        target="" if columns is None else f"{columns.label} = {table.positive}",
+        protected="" if columns is None else columns.protected,
+        methods=methods,
+        runs=runs,
+        task=first.task,
+        trials=len(runs) // len(methods),
+        pool_shares=table.group_shares,
+        notes=table.notes,
+    )
+
+
+def _show(found: list[Comparison], out: Path, quiet: bool, as_json: bool, no_color: bool) -> None:
+    """Write the table and the figure, and print the table."""
+    from fairask.cli._screen import console, results_table
+    from fairask.plotting import figure
+    from fairask.report import curves_display, to_dict, verdict
+
+    drawn, axes = figure(2, len(found), (7.4 * len(found), 5.8), squeeze=False)
+    for column, comparison in enumerate(found):
+        curves_display(comparison).plot(ax=axes[:, column])
+        axes[0, column].set_title(f"{comparison.title}: accuracy on unseen rows")
+    drawn.savefig(out / "curves.png", dpi=110)
+    with (out / "results.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["table", "method", "labels", *vars(found[0].final(found[0].methods[0].name))])
+        for c in found:
+            for method in c.methods:
+                end = vars(c.final(method.name)).values()
+                writer.writerow([c.title, method.name, c.task.budget, *end])
+    if as_json:
+        print(json.dumps([to_dict(c) for c in found], indent=1, allow_nan=False))
+        return
+    screen = console(no_color=no_color)
+    for c in found:
+        screen.print(f"{c.title}: {verdict(c)}", style="bold", markup=False)
+        if not quiet:
+            screen.print(results_table(c))
+            screen.print()
+    if not quiet:
+        screen.print(f"table: {out / 'results.csv'}\nfigure: {out / 'curves.png'}", markup=False)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairask.cli import _options as opt
-from fairask.cli._errors import FAILED, WrongUse
+from fairask.cli._errors import FAILED
+from fairask.errors import UserError
 
 if TYPE_CHECKING:
     from fairask.datasets import Dataset
 
-__all__ = ["loaded", "register"]
+__all__ = ["load_dataset", "register"]
 
 _Name = Annotated[str, typer.Argument(help="A dataset's name.")]
 _Names = Annotated[list[str] | None, typer.Argument(help="Datasets; default all.", show_default=False)]
@@ -31,7 +32,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="datasets")
 
 
-def loaded(name: str) -> Dataset:
+def load_dataset(name: str) -> Dataset:
     """Load a dataset, or say in two lines why not."""
     from fairask import datasets
 
@@ -39,10 +40,10 @@ def loaded(name: str) -> Dataset:
     try:
         return datasets.load(name)
     except datasets.DatasetNotFound as error:
-        what, _, todo = str(error).partition(": ")
-        raise WrongUse(what, todo) from error
+        what, _, remedy = str(error).partition(": ")
+        raise UserError(what, remedy) from error
     except datasets.TableError as error:
-        raise WrongUse(str(error), f"Fetch it again: fairask datasets pull {name} --force") from error
+        raise UserError(str(error), f"Fetch it again: fairask datasets pull {name} --force") from error
 
 
 def _known(name: str) -> str:
@@ -50,7 +51,7 @@ def _known(name: str) -> str:
     from fairask.errors import suggest
 
     if name not in datasets.names():
-        raise WrongUse(
+        raise UserError(
             f"unknown dataset {name!r}", f"{suggest(name, datasets.names())} (see fairask datasets list)"
         )
     return name
@@ -107,7 +108,7 @@ def info(name: _Name, as_json: opt.Json = False, no_color: opt.NoColor = False) 
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(overflow="fold")
-    facts: dict[str, Any] = {
+    facts = {
         "dataset": d.name,
         "positive": f"{d.target} ({100 * d.base_rate:.1f} %)",
         "groups": f"{d.protected}: {groups}",

@@ -11,7 +11,7 @@ from fairask.cli import _options as opt
 
 __all__ = ["demo", "register"]
 
-DATASET, TRIALS, BUDGET, BATCH, TOLERANCE = "adult", 10, 700, 50, 0.1
+DATASET, TRIALS, BUDGET, BATCH = "adult", 10, 700, 50
 #: Labels of the audit; no more than a pool has left.
 AUDIT = 1000
 
@@ -25,8 +25,8 @@ def demo(
     dataset: Annotated[str, typer.Option(help="A dataset of `fairask datasets list`.")] = DATASET,
     profile: opt.Profile = "calibrated",
     trials: opt.Trials = TRIALS,
-    budget: opt.Budget = BUDGET,
-    batch: Annotated[int, typer.Option(help="Labels a batch.")] = BATCH,
+    budget: Annotated[int, typer.Option(help="Labels per run.")] = BUDGET,
+    batch: Annotated[int, typer.Option(help="Labels per batch.")] = BATCH,
     audit_labels: Annotated[
         int | None,
         typer.Option(help="Labels, besides the budget, to audit FARE's first model; default 1000, 0: none."),
@@ -40,42 +40,27 @@ def demo(
     no_color: opt.NoColor = False,
 ) -> None:
     """Compare FARE with passive sampling on Adult, and write report.html (a minute)."""
-    from fairask.cli._compare import Setup, pool_size
-    from fairask.cli._methods import chosen
-    from fairask.cli._play import BASELINE_FACTOR, Output, check_counts, data_hash, play
-    from fairask.cli.datasets import loaded
+    from fairask.cli._output import BASELINE_FACTOR, Output, check_counts
+    from fairask.cli._play import About, play
+    from fairask.cli._requests import DemoRequest, command_of
+    from fairask.cli.datasets import load_dataset
+    from fairask.experiment import MemoryTable, Task, choose_methods, pool_size
 
     output = Output(out or (None if as_json else Path("report.html")), figure, quiet, as_json, no_color)
     output.check()
-    data = loaded(dataset)
-    rows = len(data.y)
-    audit = max(min(AUDIT, pool_size(rows) - budget), 0) if audit_labels is None else audit_labels
-    check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows, audit=audit)
-    methods = chosen(None, profile)
-    setup = Setup(
-        data.X,
-        data.y,
-        data.groups,
-        metric="tprp",
-        tolerance=TOLERANCE,
+    data = load_dataset(dataset)
+    pool = pool_size(len(data.y))
+    audit = max(min(AUDIT, pool - budget), 0) if audit_labels is None else audit_labels
+    methods = choose_methods(None, profile)
+    task = Task(
         budget=budget,
         batch=batch,
-        baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
+        baseline_budget=min(BASELINE_FACTOR * budget, pool),
         seed=seed,
-        audited=methods[0].key,
+        audited=methods[0].name,
         audit=audit,
     )
-    profile_option = "" if profile == "calibrated" else f"--profile {profile} "
-    play(
-        setup,
-        methods,
-        trials=trials,
-        jobs=jobs,
-        output=output,
-        title=data.name.capitalize(),
-        target=data.target,
-        protected=data.protected,
-        command=f"fairask demo --dataset {dataset} {profile_option}--trials {trials} "
-        f"--budget {budget} --batch {batch} --audit-labels {audit} --seed {seed}",
-        digest=data_hash(data.X, data.y, data.groups),
-    )
+    check_counts(task, len(data.y), trials, jobs)
+    request = DemoRequest(dataset, trials, budget, batch, audit, seed, profile)
+    about = About(data.name.capitalize(), data.target, data.protected, command_of("demo", request))
+    play(MemoryTable.from_dataset(data), methods, task, trials, jobs, about, output)

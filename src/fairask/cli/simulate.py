@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairask.cli import _options as opt
-from fairask.cli._errors import WrongUse
+from fairask.errors import UserError
 
 if TYPE_CHECKING:
+    from fairask.cli._output import Output
+    from fairask.cli._requests import SimulateRequest
     from fairask.stopping import StoppingRule
 
 __all__ = ["register", "simulate"]
@@ -29,38 +31,26 @@ def simulate(
             help="A labelled CSV or Parquet file, a folder of Parquet files, or a URL (s3://...)."
         ),
     ],
-    label: Annotated[str, typer.Option(help="The column to predict.")],
-    protected: Annotated[str, typer.Option(help="The column whose groups are to be treated alike.")],
-    positive: Annotated[str | None, typer.Option(help="The label's value that counts as 1.")] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Columns to leave out: a,b (or repeat the option).")
-    ] = None,
-    strategy: Annotated[
-        list[str] | None, typer.Option(help="Compare this with passive sampling; repeat for more.")
-    ] = None,
+    label: opt.Label,
+    protected: opt.Protected,
+    positive: opt.Positive = None,
+    drop: opt.Drop = None,
+    strategy: opt.Strategies = None,
     profile: opt.Profile = "calibrated",
-    metric: Annotated[str, typer.Option(help="tprp, fprp, eo or dp.")] = "tprp",
-    tolerance: Annotated[float, typer.Option(help="Difference between groups to stay within.")] = 0.1,
-    budget: Annotated[int | None, typer.Option(help="Labels a run; default 700, or half the pool.")] = None,
-    batch: Annotated[
-        int | None, typer.Option(help="Labels a batch; default a fourteenth of the budget.")
-    ] = None,
+    metric: opt.Metric = "tprp",
+    tolerance: opt.Tolerance = 0.1,
+    budget: opt.Budget = None,
+    batch: opt.Batch = None,
     audit_share: Annotated[
         float,
         typer.Option(help="Share of the budget kept to audit the first method's model of the first run."),
     ] = 0.0,
-    stop: Annotated[
-        str | None,
-        typer.Option(help="Also say where this rule would have stopped: plateau, plateau:ROUNDS:BY."),
-    ] = None,
+    stop: opt.Stop = None,
     trials: opt.Trials = 10,
     jobs: opt.Jobs = None,
     seed: opt.Seed = 0,
-    encoding: Annotated[str, typer.Option(help="Of a CSV file, e.g. latin-1.")] = "utf-8",
-    exclude_protected: Annotated[
-        bool,
-        typer.Option("--exclude-protected", help="Models decide without the protected column."),
-    ] = False,
+    encoding: opt.Encoding = "utf-8",
+    use_protected: opt.UseProtected = opt.USE_PROTECTED,
     stream: Annotated[
         bool | None,
         typer.Option(
@@ -75,120 +65,69 @@ def simulate(
     no_color: opt.NoColor = False,
 ) -> None:
     """Compare methods on your own labelled table, before paying for labels."""
-    from fairask.cli._audit_pool import shown_name
-    from fairask.cli._compare import Setup, pool_size
-    from fairask.cli._methods import chosen
-    from fairask.cli._play import BASELINE_FACTOR, Output, check_counts, play
-    from fairask.cli._simulate_place import read_or_stream
-    from fairask.metrics import check_metric
+    from fairask.cli._output import Output
+    from fairask.cli._requests import SimulateRequest
 
-    methods = chosen(strategy, profile)
-    rule = _rule(stop)
-    _check_goal(metric, tolerance)
-    output = Output(out or (None if as_json else Path("report.html")), figure, quiet, as_json, no_color)
+    report = out or (None if as_json else Path("report.html"))
+    request = SimulateRequest(
+        table, label, protected, positive, drop or (), strategy or (), profile, metric, tolerance, budget,
+        batch, audit_share, stop, trials, seed, encoding, use_protected, stream,
+    )  # fmt: skip
+    _simulate(request, jobs, Output(report, figure, quiet, as_json, no_color, savings=True))
+
+
+def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> None:
+    from fairask.cli._output import BASELINE_FACTOR, check_counts, check_goal
+    from fairask.cli._passes import passes
+    from fairask.cli._play import About, play
+    from fairask.cli._requests import command_of
+    from fairask.experiment import Task, choose_methods, pool_size
+    from fairask.experiment.open import open_table
+    from fairask.experiment.table import TableColumns
+
+    methods = choose_methods(request.strategy, request.profile)
+    rule = _rule(request.stop)
+    metric = check_goal(request.metric, request.tolerance)
     output.check()
-    if not 0 <= audit_share < 1:
-        raise WrongUse(
-            f"--audit-share {audit_share:g} is outside [0, 1)", "Give a share of the budget, e.g. 0.5"
-        )
-    place = read_or_stream(
-        table,
-        stream,
-        methods,
-        encoding=encoding,
-        label=label,
-        protected=protected,
-        positive=positive,
-        drop=drop or (),
-        exclude_protected=exclude_protected,
-        quiet=quiet or as_json,
+    share = request.audit_share
+    if not 0 <= share < 1:
+        raise UserError(f"--audit-share {share:g} is outside [0, 1)", "Give a share of the budget, e.g. 0.5")
+    columns = TableColumns(
+        request.label, request.protected, request.positive, request.drop, request.use_protected
     )
-    rows = place.rows
-    budget = min(700, pool_size(rows) // 2) if budget is None else budget
-    kept, whole = round(audit_share * budget), budget
-    budget -= kept
-    batch = max(1, round(budget / 14)) if batch is None else batch
-    check_counts(trials=trials, jobs=jobs, seed=seed, budget=budget, batch=batch, rows=rows, audit=kept)
-    setup = (
-        None
-        if place.data is None
-        else Setup(
-            place.data.X,
-            place.data.y,
-            place.data.groups,
-            metric=check_metric(metric),
-            tolerance=tolerance,
-            budget=budget,
-            batch=batch,
-            baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
-            seed=seed,
-            stratify=True,
-            audited=methods[0].key,
-            audit=kept,
-            blind=exclude_protected,
-            stop=rule,
+    with passes(quiet=not output.talks) as progress:
+        table = open_table(
+            request.table,
+            columns,
+            stream=request.stream,
+            encoding=request.encoding,
+            methods=methods,
+            progress=progress,
         )
-    )
-    again = [
-        "fairask",
-        "simulate",
-        table,
-        "--label",
-        label,
-        "--protected",
-        protected,
-        "--positive",
-        place.positive,
-    ]
-    again += [word for name in drop or () for word in ("--drop", name)]
-    again += [word for name in strategy or () for word in ("--strategy", name)]
-    again += ["--profile", profile] if profile != "calibrated" else []
-    again += ["--stop", stop] if stop else []
-    again += [
-        "--metric",
-        metric,
-        "--tolerance",
-        f"{tolerance:g}",
-        "--budget",
-        str(whole),
-        "--batch",
-        str(batch),
-    ]
-    again += ["--audit-share", f"{audit_share:g}"] if audit_share else []
-    again += ["--trials", str(trials), "--seed", str(seed)]
-    again += ["--encoding", encoding] if encoding != "utf-8" else []
-    again += ["--exclude-protected"] if exclude_protected else []
-    again += [] if stream is None else ["--stream" if stream else "--no-stream"]
-    about: dict[str, Any] = {
-        "trials": trials,
-        "output": output,
-        "title": shown_name(table),
-        "target": f"{label} = {place.positive}",
-        "protected": protected,
-        "command": shlex.join(again),
-    }
-    if setup is not None and place.data is not None:
-        play(
-            setup, methods, jobs=jobs, digest=place.data.digest, notes=place.data.notes, savings=True, **about
-        )
-        return
-    from fairask.cli._simulate_place import play_streamed
-
-    assert place.streamed is not None
-    play_streamed(
-        place.streamed,
-        methods,
-        metric=check_metric(metric),
-        tolerance=tolerance,
-        budget=budget,
-        batch=batch,
-        seed=seed,
+    pool = pool_size(table.rows)
+    whole = min(opt.BUDGET, pool // 2) if request.budget is None else request.budget
+    kept = round(share * whole)
+    task = Task(
+        metric=metric,
+        tolerance=request.tolerance,
+        budget=whole - kept,
+        batch=min(opt.BATCH, whole - kept) if request.batch is None else request.batch,
+        baseline_budget=min(BASELINE_FACTOR * (whole - kept), pool),
+        seed=request.seed,
+        blind=not request.use_protected,
+        audited=methods[0].name,
         audit=kept,
-        baseline_budget=min(BASELINE_FACTOR * budget, pool_size(rows)),
-        blind=exclude_protected,
         stop=rule,
-        **about,
     )
+    check_counts(task, table.rows, request.trials, jobs)
+    request = replace(request, positive=table.positive, budget=whole, batch=task.batch)
+    about = About(
+        title=request.table.rstrip("/").rpartition("/")[2] or request.table,
+        target=f"{request.label} = {table.positive}",
+        protected=request.protected,
+        command=command_of("simulate", request),
+    )
+    play(table, methods, task, request.trials, jobs, about, output)
 
 
 def _rule(text: str | None) -> StoppingRule | None:
@@ -199,20 +138,10 @@ def _rule(text: str | None) -> StoppingRule | None:
     try:
         rule = make_rule(text)
     except ValueError as error:
-        raise WrongUse(str(error), "--stop plateau, or plateau:ROUNDS:BY") from error
+        raise UserError(str(error), "--stop plateau, or plateau:ROUNDS:BY") from error
     if "certified" in text:
-        raise WrongUse(
+        raise UserError(
             "--stop certified: a simulated run is audited once, at its end",
             "Say --stop plateau, and --audit-share for the audit; fairask.stopping.Certified is for loops",
         )
     return rule
-
-
-def _check_goal(metric: str, tolerance: float) -> None:
-    from fairask.errors import suggest
-    from fairask.metrics import METRICS
-
-    if metric not in METRICS:
-        raise WrongUse(f"unknown metric {metric!r}", f"--metric: {suggest(metric, METRICS)}")
-    if not 0 <= tolerance <= 1:
-        raise WrongUse(f"--tolerance {tolerance:g} is outside [0, 1]", "Give a difference of rates, e.g. 0.1")

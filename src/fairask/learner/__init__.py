@@ -1,19 +1,8 @@
 """The learner: ask, tell, correct, skip, save and load, in memory."""
 
-from fairask.learner._simulate import evaluate, simulate
 from fairask.learner.config import PROFILES, LearnerConfig, Profile
 from fairask.learner.learner import FairActiveLearner, Query
 from fairask.learner.state import LearnerState
 from fairask.learner.storage import load
 
-__all__ = [
-    "PROFILES",
-    "FairActiveLearner",
-    "LearnerConfig",
-    "LearnerState",
-    "Profile",
-    "Query",
-    "evaluate",
-    "load",
-    "simulate",
-]
+__all__ = ["PROFILES", "FairActiveLearner", "LearnerConfig", "LearnerState", "Profile", "Query", "load"]

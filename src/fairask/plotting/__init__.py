@@ -4,23 +4,26 @@ A display computes once and draws later, as in scikit-learn: ``XDisplay.from_...
 matplotlib is imported when something is drawn.
 """
 
-from fairask.plotting._curves import LearningCurveDisplay
+from fairask.plotting._curves import LearningCurveDisplay, mean_and_error
 from fairask.plotting._drawn import DrawnRowsDisplay
 from fairask.plotting._estimates import EstimateCurvesDisplay, LabelsOverTimeDisplay
 from fairask.plotting._rates import GroupRatesDisplay
 from fairask.plotting._sampling import SamplingDisplay
 from fairask.plotting._spend import LabelSpendDisplay
 from fairask.plotting._style import (
+    COLORS,
     GROUP_COLORS,
     INK,
     METHOD_COLORS,
     METRIC_NAMES,
+    figure,
     group_color,
     method_color,
     style,
 )
 
 __all__ = [
+    "COLORS",
     "GROUP_COLORS",
     "INK",
     "METHOD_COLORS",
@@ -32,7 +35,9 @@ __all__ = [
     "LabelsOverTimeDisplay",
     "LearningCurveDisplay",
     "SamplingDisplay",
+    "figure",
     "group_color",
+    "mean_and_error",
     "method_color",
     "style",
 ]

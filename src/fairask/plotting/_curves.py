@@ -20,7 +20,7 @@ from fairask.plotting._style import (
     style,
 )
 
-__all__ = ["Curve", "LearningCurveDisplay"]
+__all__ = ["Curve", "LearningCurveDisplay", "mean_and_error"]
 
 Float = NDArray[np.float64]
 
@@ -42,9 +42,20 @@ class Curve:
             raise ValueError(
                 f"values has shape {table.shape}, labels {x.shape}; expected (trials, rounds) and (rounds,)"
             )
-        n = len(table)
-        error = table.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(x), np.nan)
-        return cls(x, table.mean(axis=0), error)
+        return cls(x, *mean_and_error(table))
+
+
+def mean_and_error(values: Float) -> tuple[Float, Float]:
+    """Mean over trials (the first axis) and its standard error, NaN for one trial.
+
+    Examples
+    --------
+    >>> mean_and_error(np.array([[1.0], [3.0]]))
+    (array([2.]), array([1.]))
+    """
+    if len(values) < 2:
+        return values.mean(axis=0), np.full(values.shape[1:], np.nan)
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
 @dataclass
@@ -59,6 +70,8 @@ class LearningCurveDisplay:
     metric : str
     names : dict of str to str
         What to call the methods; default their own names.
+    fit_first : bool
+        Whether the scale of the violation shows the first round whole. It can squeeze the later ones.
 
     Attributes
     ----------
@@ -78,6 +91,7 @@ class LearningCurveDisplay:
     tolerance: float
     metric: str = "tprp"
     names: Mapping[str, str] | None = None
+    fit_first: bool = True
 
     @classmethod
     def from_results(
@@ -135,7 +149,9 @@ class LearningCurveDisplay:
             axis.plot(curve.labels, curve.mean, dash, color=color, marker="o", markersize=3.5)
 
     def _tolerance(self, axis: Any) -> None:
-        high = np.nanmax([np.nanmax(c.mean + np.nan_to_num(c.error)) for c in self.violation.values()])
+        start = 0 if self.fit_first else 1
+        ends = [(c.mean + np.nan_to_num(c.error))[start:] for c in self.violation.values()]
+        high = np.nanmax([end.max(initial=0.0) for end in ends])
         top = min(1.0, max(1.12 * float(high), 1.6 * self.tolerance, 0.02))
         axis.set_ylim(0, top)
         axis.axhline(self.tolerance, color=INK, linestyle=(0, (5, 3)), linewidth=1.2)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "COLORS",
     "COMPONENT_COLORS",
     "FORBIDDEN",
     "GROUP_COLORS",
@@ -28,19 +29,34 @@ __all__ = [
 
 #: Text, axes and the passive baseline. Not quite black, so that a page can swap it for its own text colour.
 INK = "#111111"
-#: Okabe-Ito, one colour a method wherever it is drawn. Its black is ``INK``.
+#: Okabe and Ito's colours, told apart with any colour vision; their yellow is darkened to be seen on white.
+#: Brown is not theirs.
+COLORS = {
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "sky": "#56B4E9",
+    "green": "#009E73",
+    "orange": "#E69F00",
+    "purple": "#CC79A7",
+    "yellow": "#B3A400",
+    "grey": "#555555",
+    "brown": "#8C564B",
+}
+#: One colour per method wherever it is drawn: in reports, in the benchmark and on the results page.
 METHOD_COLORS = {
-    "fare": "#0072B2",
-    "fare_diff": "#E69F00",
+    "fare": COLORS["blue"],
+    "fare_paper": COLORS["orange"],
+    "fare_diff_paper": COLORS["vermillion"],
     "passive": INK,
-    "group_balanced": "#009E73",
-    "uncertainty": "#56B4E9",
-    "fal": "#CC79A7",
-    "falcur": "#D55E00",
-    "panda": "#F0E442",
+    "passive_paper": COLORS["grey"],
+    "group_balanced": COLORS["green"],
+    "uncertainty": COLORS["sky"],
+    "fal": COLORS["purple"],
+    "falcur": COLORS["brown"],
+    "panda": COLORS["yellow"],
 }
 #: For methods without a fixed colour; also drawn dashed, since a hue is shared.
-_OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+_OTHERS = tuple(COLORS[name] for name in ("green", "purple", "sky", "vermillion"))
 #: Paul Tol's muted scheme: none of these is a method's colour.
 GROUP_COLORS = ("#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#88CCEE")
 #: Draws by component, neither a method's nor a group's colour; names without an entry take the last.
@@ -51,7 +67,7 @@ COMPONENT_COLORS = {
     "audit": "#1F8A9E",
     "ranked": "#8A8A8A",
 }
-FORBIDDEN = "#D55E00"
+FORBIDDEN = COLORS["vermillion"]
 
 METRIC_NAMES = {
     "tprp": "difference of true positive rates",

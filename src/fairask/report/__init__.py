@@ -1,17 +1,19 @@
-"""The report: one HTML file that opens from disk, and the results it is made from."""
+"""The report: one HTML file that opens from disk, and what is said of the results it is made from."""
 
-from fairask.report._comparison import Comparison, Method, Run, Snapshot
 from fairask.report._page import curves_display, render, write_report
 from fairask.report._study import StudyReport, render_study
+from fairask.report._words import audit_line, savings, settings_of, stops, to_dict, verdict
 
 __all__ = [
-    "Comparison",
-    "Method",
-    "Run",
-    "Snapshot",
     "StudyReport",
+    "audit_line",
     "curves_display",
     "render",
     "render_study",
+    "savings",
+    "settings_of",
+    "stops",
+    "to_dict",
+    "verdict",
     "write_report",
 ]

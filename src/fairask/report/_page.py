@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fairask.experiment import Comparison, Snapshot
 from fairask.plotting import (
     INK,
     METRIC_NAMES,
@@ -21,7 +22,7 @@ from fairask.plotting import (
     SamplingDisplay,
     style,
 )
-from fairask.report._comparison import Comparison, Snapshot
+from fairask.report._words import savings, verdict
 
 __all__ = ["ON_DARK", "curves_display", "render", "svg", "template", "write_report"]
 
@@ -48,11 +49,10 @@ def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
     Examples
     --------
     >>> import tempfile
-    >>> from fairask.report import Method, Run
+    >>> from fairask.experiment import METHODS, Run, Task
     >>> spend, rates = {"a": {"uniform": 50}}, {"tpr": [0.5]}
     >>> run = Run("passive", 0, np.array([50]), np.array([0.8]), np.array([0.1]), spend, rates)
-    >>> methods = [Method("passive", "passive", "passive")]
-    >>> seen = Comparison("t", "y", "g", methods, [run], 50, 50, 1, 0, "tprp", 0.1, {"a": 1.0})
+    >>> seen = Comparison("t", "y", "g", [METHODS["passive"]], [run], Task(budget=50), 1, {"a": 1.0})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_report(seen, f"{folder}/report.html").name
     'report.html'
@@ -69,8 +69,10 @@ def render(comparison: Comparison) -> str:
     page = template("report.html.j2").render(
         c=comparison,
         palette=ON_DARK,
-        rows=[(m, comparison.final(m.key)) for m in comparison.methods],
-        metric_name=METRIC_NAMES[comparison.metric],
+        verdict=verdict(comparison),
+        savings=savings(comparison),
+        rows=[(m, comparison.final(m.name)) for m in comparison.methods],
+        metric_name=METRIC_NAMES[comparison.task.metric],
         figures=_figures(comparison),
         sampling=_snapshot(comparison),
         remarks=_remarks(comparison),
@@ -95,9 +97,9 @@ def template(name: str) -> Any:
 def curves_display(comparison: Comparison) -> LearningCurveDisplay:
     """The two learning curves of a comparison, within its budget."""
     return LearningCurveDisplay.from_results(
-        {m.key: comparison.curves(m.key) for m in comparison.methods},
-        tolerance=comparison.tolerance,
-        metric=comparison.metric,
+        {m.name: comparison.curves(m.name) for m in comparison.methods},
+        tolerance=comparison.task.tolerance,
+        metric=comparison.task.metric,
         names=comparison.names,
     )
 
@@ -131,8 +133,8 @@ def _figures(c: Comparison) -> dict[str, Any]:
         LabelSpendDisplay.from_counts(_spend(c), c.pool_shares, names=c.names).plot().figure_, "spend"
     )
     groups = list(c.pool_shares)
-    for i, (rate, title) in enumerate(_RATES[c.metric]):
-        tables = {m.key: [run.rates[rate] for run in c.of(m.key)] for m in c.methods}
+    for i, (rate, title) in enumerate(_RATES[c.task.metric]):
+        tables = {m.name: [run.rates[rate] for run in c.of(m.name)] for m in c.methods}
         display = GroupRatesDisplay.from_trials(tables, groups, title=title, names=c.names)
         drawn[f"rates{i}"] = svg(display.plot().figure_, f"rates{i}")
     if (snapshot := _snapshot(c)) is not None:
@@ -149,10 +151,10 @@ def _spend(c: Comparison) -> dict[str, dict[str, dict[str, float]]]:
     out: dict[str, dict[str, dict[str, float]]] = {}
     for method in c.methods:
         total: dict[str, Counter[str]] = {group: Counter() for group in c.pool_shares}
-        for run in c.of(method.key):
+        for run in c.of(method.name):
             for group, by_component in run.spend.items():
                 total[group].update(by_component)
-        out[method.key] = {group: dict(counts) for group, counts in total.items()}
+        out[method.name] = {group: dict(counts) for group, counts in total.items()}
     return out
 
 
@@ -166,7 +168,7 @@ def _remarks(c: Comparison) -> list[str]:
     }
     out = []
     for method in c.methods:
-        runs = c.of(method.key)
+        runs = c.of(method.name)
         rounds = int(np.sum([len(run.labels) for run in runs]))
         total: Counter[str] = Counter()
         for run in runs:

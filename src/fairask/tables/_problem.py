@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from fairask.errors import UserError
+
 __all__ = ["TableProblem"]
 
 
-class TableProblem(ValueError):
+class TableProblem(UserError):
     """A file or one of its columns cannot be used.
 
     Parameters
     ----------
     what : str
         What is wrong with what was given.
-    todo : str
+    remedy : str
         What puts it right.
 
     Examples
     --------
-    >>> TableProblem("x.csv is empty", "Give a file with rows").todo
+    >>> TableProblem("x.csv is empty", "Give a file with rows").remedy
     'Give a file with rows'
     """
-
-    def __init__(self, what: str, todo: str) -> None:
-        super().__init__(f"{what}\n{todo}")
-        self.what, self.todo = what, todo

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from fairask.errors import FairaskWarning
-from fairask.learner import FairActiveLearner, simulate
+from fairask.experiment import simulate
+from fairask.learner import FairActiveLearner
 from fairask.sampling import Proposal, draw
 from fairask.strategies import Strategy
 from fairask.testing._problem import make_problem, row_probabilities

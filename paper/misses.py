@@ -1,0 +1,72 @@
+"""How experiments on a miss are shown: what was changed, and how far from the paper it ends."""
+
+from __future__ import annotations
+
+from paper.render import Entry, Table, render
+from paper.reported import Reported
+from paper.stats import apart
+
+__all__ = ["miss_table", "near", "what_helps"]
+
+
+def _numbers(row: dict[str, str]) -> tuple[float, float, float, float]:
+    keys = ("accuracy", "accuracy_se", "violation", "violation_se")
+    a, b, c, d = (float(row[key]) for key in keys)
+    return a, b, c, d
+
+
+def near(row: dict[str, str], paper: Reported) -> bool:
+    """Whether both numbers of an experiment are within two joint standard errors of the paper's.
+
+    Examples
+    --------
+    >>> row = dict(accuracy="81", accuracy_se="0.3", violation="0.1", violation_se="0.01")
+    >>> near(row, Reported(81.2, 0.4, 0.1, 0.01)), near(row, Reported(84.0, 0.4, 0.1, 0.01))
+    (True, False)
+    """
+    return max(map(abs, apart(*_numbers(row), paper))) <= 2.0
+
+
+def what_helps(rows: list[dict[str, str]], paper: Reported) -> str:
+    """Which changes bring both numbers within two joint standard errors of the paper's.
+
+    Examples
+    --------
+    >>> row = dict(variant="ridge", accuracy="81", accuracy_se="0.3", violation="0.1", violation_se="0.01")
+    >>> what_helps([row], Reported(81.2, 0.4, 0.1, 0.01))
+    'Within two joint standard errors on both numbers: ridge.'
+    """
+    if not rows:
+        return "No experiment has been run on this miss."
+    found = [row["variant"] for row in rows if near(row, paper)]
+    if not found:
+        return "No single change brings both numbers within two joint standard errors."
+    return "Within two joint standard errors on both numbers: " + "; ".join(found) + "."
+
+
+def miss_table(rows: list[dict[str, str]], paper: Reported) -> str:
+    """The changes as a Markdown table without heading, those near the paper in bold.
+
+    Examples
+    --------
+    >>> row = dict(variant="ridge", trials="9", accuracy="81", accuracy_se="0.3")
+    >>> print(miss_table([row | dict(violation="0.1", violation_se="0.01")], Reported(81, 0.4, 0.1, 0.01)))
+    | change | trials | accuracy % | violation | distance |
+    |---|---|---|---|---|
+    | ridge | 9 | 81.0 ± 0.3 | 0.100 ± 0.010 | **+0.0, +0.0** |
+    <BLANKLINE>
+    """
+    table = Table("", ["change", "trials", "accuracy %", "violation", "distance"])
+    for row in rows:
+        accuracy, accuracy_se, violation, violation_se = _numbers(row)
+        by = apart(accuracy, accuracy_se, violation, violation_se, paper)
+        table.rows.append(
+            [
+                row["variant"],
+                row["trials"],
+                f"{accuracy:.1f} ± {accuracy_se:.1f}",
+                f"{violation:.3f} ± {violation_se:.3f}",
+                Entry(f"{by[0]:+.1f}, {by[1]:+.1f}", best=near(row, paper)),
+            ]
+        )
+    return render(table).split("\n", 2)[2]  # its heading is the sentence above

@@ -1,0 +1,108 @@
+"""Why FAL and FAL-CUR end away from the paper's numbers: the experiments, and what they explain."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from paper.methods import METHODS
+from paper.misses import miss_table, near, what_helps
+from paper.problems import Setup
+from paper.reported import PAPER, Reported
+from paper.rivals import CLOSE
+
+__all__ = ["rival_misses_section"]
+
+#: The experiment that changes nothing.
+BASE = "as in the profile"
+
+
+def rival_misses_section(setup: Setup, path: Path) -> list[str]:
+    """Parts of the page: the experiments of ``benchmarks/rival_misses.py``, where there are any."""
+    if not path.exists():
+        return []
+    with path.open() as file:
+        rows = sorted(csv.DictReader(file), key=lambda row: row["variant"] != BASE)
+    lines = [
+        "\n## Why FAL and FAL-CUR end elsewhere\n",
+        "The same kind of experiment (`python benchmarks/rival_misses.py`), from 25 % pretraining: one thing "
+        "that the paper leaves open is changed at a time, alone and together with a final model without "
+        "penalty. Other pretraining shares are in the sweep below.\n",
+        _explained(rows, setup),
+    ]
+    for problem in setup.problems:
+        for rival in dict.fromkeys(_family(r["method"]) for r in rows):
+            mine = [r for r in rows if r["problem"] == problem and _family(r["method"]) == rival]
+            paper = PAPER.get((problem, str(rival)))
+            if mine and paper:
+                title = setup.problem(problem).title
+                lines.append(
+                    f"**{rival} on {title}: the paper has {paper.accuracy:.1f} ± {paper.accuracy_se:.1f} and "
+                    f"{paper.violation:.3f} ± {paper.violation_se:.3f}.** {what_helps(mine, paper)}\n"
+                )
+                lines.append(miss_table(mine, paper))
+    return lines
+
+
+def _family(method: str) -> str | None:
+    return METHODS[f"{method}-25"].family
+
+
+def _explained(rows: list[dict[str, str]], setup: Setup) -> str:
+    """What each change does over datasets, then what explains the distance and what does not."""
+    start = {(r["problem"], r["method"]): float(r["accuracy"]) for r in rows if r["variant"] == BASE}
+    above: dict[tuple[str, str], list[float]] = {}
+    moved: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        paper, base = _paper(row), start.get((row["problem"], row["method"]))
+        if paper is not None and base is not None:
+            key = row["method"], row["variant"]
+            above.setdefault(key, []).append(float(row["accuracy"]) - paper.accuracy)
+            moved.setdefault(key, []).append(float(row["accuracy"]) - base)
+    lines = [
+        "| method | change | datasets | moves the accuracy by, mean | then above the paper's by, mean "
+        f"| mean distance | within {CLOSE} points |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (method, variant), found in above.items():
+        far = np.abs(found)
+        lines.append(
+            f"| {_family(method)} | {variant} | {len(far)} | {np.mean(moved[method, variant]):+.1f} "
+            f"| {np.mean(found):+.1f} | {far.mean():.1f} | {(far <= CLOSE).sum()} |"
+        )
+    lines.append("")
+    for method in dict.fromkeys(method for method, _ in above):
+        lines.append(_conclusion(method, above, rows, setup))
+    return "\n".join(lines) + "\n"
+
+
+def _conclusion(
+    method: str, above: dict[tuple[str, str], list[float]], rows: list[dict[str, str]], setup: Setup
+) -> str:
+    mine = {variant: np.abs(found) for (of, variant), found in above.items() if of == method}
+    most = max(len(far) for far in mine.values())
+    everywhere = {variant: far for variant, far in mine.items() if len(far) == most}
+    nearest = min(everywhere, key=lambda variant: everywhere[variant].mean())
+    reached: dict[str, bool] = {}
+    for row in rows:
+        paper = _paper(row)
+        if row["method"] == method and paper is not None:
+            reached[row["problem"]] = reached.get(row["problem"], False) or near(row, paper)
+    yes, no = (
+        [setup.problem(p).title for p, hit in reached.items() if hit is want] for want in (True, False)
+    )
+    base = mine.get(BASE, np.array([]))
+    return (
+        f"- {_family(method)}: as in the profile its accuracy is within {CLOSE} points of the paper's on "
+        f"{(base <= CLOSE).sum()} of {len(base)} datasets. Of the changes that were tried on most datasets, "
+        f"the nearest on average is: {nearest} (mean distance {everywhere[nearest].mean():.1f} points, "
+        f"within {CLOSE} on {(everywhere[nearest] <= CLOSE).sum()} of {most}). Some change brings accuracy "
+        f"and violation within two joint standard errors on {', '.join(yes) or 'no dataset'}; none does on "
+        f"{', '.join(no) or 'no dataset'}" + (", where the paper's numbers are not explained." if no else ".")
+    )
+
+
+def _paper(row: dict[str, str]) -> Reported | None:
+    return PAPER.get((row["problem"], str(_family(row["method"]))))

@@ -1,0 +1,190 @@
+"""Summaries over trials: means, standard errors, shares above the tolerance, labels saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats as distributions
+
+from fairask.metrics import Float, Int
+from fairask.plotting import mean_and_error
+from paper.reported import Reported
+from paper.store import Curves
+
+__all__ = [
+    "Saving",
+    "Summary",
+    "Verdict",
+    "apart",
+    "holm",
+    "judge_means",
+    "label_saving",
+    "mean_and_error",
+    "summarize",
+]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The end of a method's curves: accuracy in per cent, as in the paper.
+
+    Trials whose strategy did not converge are counted in ``failed`` and nowhere else.
+    """
+
+    trials: int
+    labels: int
+    accuracy: float
+    accuracy_se: float
+    violation: float
+    violation_se: float
+    above: float  #: share of trials whose violation exceeds the tolerance
+    failed: int = 0
+
+    def met(self, tolerance: float) -> bool:
+        """Whether the mean is within the tolerance, which is what the paper means by fair."""
+        return self.violation <= tolerance
+
+
+def summarize(curves: Curves, tolerance: float) -> Summary:
+    """Summarise the last round of the trials that converged."""
+    failed, curves = curves.failed, curves.of_converged()
+    if not len(curves):
+        nan = float("nan")
+        return Summary(0, int(curves.labels[-1]), nan, nan, nan, nan, nan, failed)
+    accuracy, accuracy_se = mean_and_error(100.0 * curves.accuracy[:, -1])
+    violation, violation_se = mean_and_error(curves.violation[:, -1])
+    return Summary(
+        trials=len(curves),
+        labels=int(curves.labels[-1]),
+        accuracy=float(accuracy),
+        accuracy_se=float(accuracy_se),
+        violation=float(violation),
+        violation_se=float(violation_se),
+        above=float((curves.violation[:, -1] > tolerance).mean()),
+        failed=failed,
+    )
+
+
+def apart(
+    accuracy: float, accuracy_se: float, violation: float, violation_se: float, paper: Reported
+) -> tuple[float, float]:
+    """How far accuracy and violation are from the paper's, in joint standard errors.
+
+    The paper prints accuracies to 0.1, so a standard error printed as 0.0 counts as the largest that
+    rounds to it, 0.05.
+
+    Examples
+    --------
+    >>> by = apart(80.0, 0.3, 0.1, 0.01, Reported(81.0, 0.4, 0.1, 0.01))
+    >>> round(by[0], 3), by[1]
+    (-2.0, 0.0)
+    """
+    return (
+        float((accuracy - paper.accuracy) / np.hypot(accuracy_se, max(paper.accuracy_se, 0.05))),
+        float((violation - paper.violation) / np.hypot(violation_se, paper.violation_se)),
+    )
+
+
+def holm(p: Float) -> Float:
+    """Adjust p-values for testing all of them, by Holm's step-down method.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a mean is above a limit, within it, or undecided, with its adjusted p-value."""
+
+    p: float
+    verdict: str
+
+
+def judge_means(means: Float, errors: Float, trials: Int, limit: float, level: float = 0.05) -> list[Verdict]:
+    """Test each mean against a limit, all of them together.
+
+    Student's t-test in both directions, so that "within" is as much of a finding as "above"; the p-values
+    are adjusted by Holm's method, so that the chance of a single wrong verdict among all is at most
+    ``level`` (as far as means over that many trials are normal).
+
+    Parameters
+    ----------
+    means, errors : ndarray
+        Means over trials and their standard errors.
+    trials : ndarray of int
+        How many trials each mean is over; 2 or more.
+    limit : float
+        What the means are compared with.
+    level : float
+        Chance of any wrong verdict.
+
+    Examples
+    --------
+    >>> found = judge_means(np.array([0.3, 0.11, 0.05]), np.array([0.02, 0.01, 0.005]), np.full(3, 20), 0.1)
+    >>> [v.verdict for v in found]
+    ['above', 'undecided', 'within']
+    """
+    if (np.asarray(trials) < 2).any():
+        raise ValueError(
+            f"trials={np.asarray(trials).tolist()} must all be 2 or more: one trial has no error"
+        )
+    # Trials that all agree have no error; the distance alone decides.
+    t = (means - limit) / np.maximum(errors, 1e-12)
+    p = holm(2.0 * distributions.t.sf(np.abs(t), np.asarray(trials) - 1))
+    side = np.where(means > limit, "above", "within")
+    return [
+        Verdict(float(at), str(of) if at <= level else "undecided") for at, of in zip(p, side, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Labels that a reference needs for what a method has at its end; inf: more than were run.
+
+    ``low`` and ``high`` are the 5th and 95th percentile over bootstrap resamples of the trials.
+    """
+
+    labels: int
+    needed: float
+    low: float
+    high: float
+    limit: int  #: labels the reference was run for
+
+
+def label_saving(
+    method: Curves, reference: Curves, tolerance: float, resamples: int = 1000, seed: int = 0
+) -> Saving:
+    """Labels at which ``reference`` has the method's final mean accuracy with a mean violation within bounds.
+
+    Curves are linear between rounds. Trials of both are resampled together, as they share their splits.
+    """
+    shared, mine, theirs = np.intersect1d(method.trials, reference.trials, return_indices=True)
+    if not len(shared):
+        raise ValueError(
+            f"{method.method} and {reference.method} have no trial of {method.problem} in common"
+        )
+    fine = np.arange(reference.labels[0], reference.labels[-1] + 1)
+
+    def needed(rows: Int) -> float:
+        target = method.accuracy[mine[rows], -1].mean()
+        accuracy = np.interp(fine, reference.labels, reference.accuracy[theirs[rows]].mean(axis=0))
+        violation = np.interp(fine, reference.labels, reference.violation[theirs[rows]].mean(axis=0))
+        # Rounding of the interpolation must not cost a label.
+        enough = np.flatnonzero((accuracy >= target - 1e-12) & (violation <= tolerance))
+        return float(fine[enough[0]]) if len(enough) else np.inf
+
+    rng = np.random.default_rng(seed)
+    draws = [needed(rng.integers(len(shared), size=len(shared))) for _ in range(resamples)]
+    # "lower" and "higher" take a resample as it is: between a number and inf there is nothing.
+    low = float(np.quantile(draws, 0.05, method="lower"))
+    high = float(np.quantile(draws, 0.95, method="higher"))
+    return Saving(int(method.labels[-1]), needed(np.arange(len(shared))), low, high, int(fine[-1]))

@@ -1,0 +1,201 @@
+"""Results of many trials: read from result files or from packed Parquet, one file a problem and method."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairask.experiment.runner import read_run
+from fairask.metrics import Float
+from paper.methods import METHODS
+from paper.problems import SETUPS, get_setup
+
+__all__ = ["Curves", "by_problem", "load_curves", "pack"]
+
+_COLUMNS = ("trial", "round", "labels", "accuracy", "violation", "converged")
+
+
+@dataclass(frozen=True)
+class Curves:
+    """All trials of a method on a problem.
+
+    Attributes
+    ----------
+    problem, method : str
+    labels : ndarray of shape (rounds,)
+    accuracy, violation : ndarray of shape (trials, rounds)
+        On each trial's test rows, in expectation over the randomised classifier.
+    group_labels : dict of group to ndarray of shape (trials, rounds)
+        Labels spent on each group.
+    trials : ndarray of shape (trials,)
+        Their numbers; trials of the same number share their split.
+    settings : dict
+        The method's settings when the results were made.
+    converged : ndarray of shape (trials,)
+        Whether the strategy, if it learns how to choose, learned to.
+    """
+
+    problem: str
+    method: str
+    labels: NDArray[np.int64]
+    accuracy: Float
+    violation: Float
+    group_labels: dict[str, NDArray[np.int64]]
+    trials: NDArray[np.int64]
+    settings: dict[str, Any]
+    converged: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        if self.converged is None:
+            object.__setattr__(self, "converged", np.ones(len(self.trials), dtype=bool))
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    @property
+    def failed(self) -> int:
+        """Trials that did not converge."""
+        return int((~np.asarray(self.converged)).sum())
+
+    def regardless(self) -> Curves:
+        """Return all trials as if they had converged."""
+        return replace(self, converged=None)
+
+    def of_converged(self) -> Curves:
+        """Return the trials that converged."""
+        keep = np.asarray(self.converged)
+        if keep.all():
+            return self
+        return replace(
+            self,
+            accuracy=self.accuracy[keep],
+            violation=self.violation[keep],
+            group_labels={group: counts[keep] for group, counts in self.group_labels.items()},
+            trials=self.trials[keep],
+            converged=keep[keep],
+        )
+
+
+def load_curves(folder: Path, setup: str = "paper") -> dict[tuple[str, str], Curves]:
+    """Return the results under ``folder`` by (problem, method), in the order of tables.
+
+    Reads packed files where there are any, else result files. Results that were made with settings
+    other than the registry's are an error: their tables would not say what they show.
+    """
+    base = folder / setup
+    found = {(c.problem, c.method): c for c in (_read_parquet(p) for p in sorted(base.glob("*.parquet")))}
+    if not found:
+        found = {(c.problem, c.method): c for c in _read_runs(base)}
+    if not found:
+        raise FileNotFoundError(f"no results of setup {setup!r} under {folder}; run `python -m paper run`")
+    for (problem, name), curves in found.items():
+        if curves.settings != METHODS[name].settings:
+            raise ValueError(
+                f"the results of {name} on {problem} under {folder} were made with other settings than the "
+                f"method has now; run it again"
+            )
+    order = [(p, m) for p in get_setup(setup).problems for m in METHODS]
+    return {key: found[key] for key in order if key in found}
+
+
+def _read_runs(base: Path) -> list[Curves]:
+    out = []
+    for folder in sorted(base.glob("*/*-*")):
+        name, _, digest = folder.name.rpartition("-")
+        if name not in METHODS or METHODS[name].digest != digest:
+            continue  # results of settings that were tried and given up do no harm
+        runs = [read_run(path, name) for path in sorted(folder.glob("trial-*.json"))]
+        if not runs:
+            continue
+        groups = runs[0].group_labels
+        out.append(
+            Curves(
+                problem=folder.parent.name,
+                method=name,
+                labels=runs[0].labels,
+                accuracy=np.array([r.accuracy for r in runs]),
+                violation=np.array([r.violation for r in runs]),
+                group_labels={g: np.array([r.group_labels[g] for r in runs]) for g in groups},
+                trials=np.array([r.trial for r in runs]),
+                settings=METHODS[name].settings,
+                converged=np.array([r.converged for r in runs]),
+            )
+        )
+    return out
+
+
+def pack(folder: Path, target: Path) -> list[Path]:
+    """Merge the result files under ``folder`` into Parquet files under ``target``; return their paths."""
+    written = []
+    for setup in SETUPS:
+        for curves in _read_runs(folder / setup):
+            path = target / setup / f"{curves.problem}__{curves.method}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_parquet(curves, get_setup(setup).problem(curves.problem).metric, path)
+            written.append(path)
+    if not written:
+        raise FileNotFoundError(f"no result files under {folder}; run `python -m paper run --out {folder}`")
+    return written
+
+
+def _write_parquet(curves: Curves, metric: str, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    trials, rounds = curves.accuracy.shape
+    columns: dict[str, Any] = {
+        "trial": pa.array(np.repeat(curves.trials, rounds).astype(np.int16)),
+        "round": pa.array(np.tile(np.arange(rounds), trials).astype(np.int16)),
+        "labels": pa.array(np.tile(curves.labels, trials).astype(np.int32)),
+        "accuracy": pa.array(curves.accuracy.ravel()),
+        "violation": pa.array(curves.violation.ravel()),
+        "metric": pa.array([metric] * (trials * rounds)).dictionary_encode(),
+    }
+    if curves.failed:  # files of methods that have nothing to converge stay as they are
+        columns["converged"] = pa.array(np.repeat(np.asarray(curves.converged), rounds))
+    for group, counts in curves.group_labels.items():
+        columns[f"labels[{group}]"] = pa.array(counts.ravel().astype(np.int32))
+    about = {"problem": curves.problem, "method": curves.method, "settings": curves.settings}
+    table = pa.table(columns).replace_schema_metadata({"fairask": json.dumps(about, sort_keys=True)})
+    scratch = path.with_suffix(".tmp")
+    pq.write_table(table, scratch, compression="zstd")
+    scratch.replace(path)
+
+
+def _read_parquet(path: Path) -> Curves:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    metadata = table.schema.metadata or {}
+    if b"fairask" not in metadata:
+        raise ValueError(f"{path} is not a result file of the benchmark")
+    about = json.loads(metadata[b"fairask"])
+    columns = {name: table[name].to_numpy() for name in table.column_names if name != "metric"}
+    rounds = int(columns["round"].max()) + 1
+    by_trial = {name: values.reshape(-1, rounds) for name, values in columns.items()}
+    groups = {n[len("labels[") : -1]: v for n, v in by_trial.items() if n not in _COLUMNS}
+    return Curves(
+        problem=about["problem"],
+        method=about["method"],
+        labels=by_trial["labels"][0].astype(np.int64),
+        accuracy=by_trial["accuracy"],
+        violation=by_trial["violation"],
+        group_labels={g: v.astype(np.int64) for g, v in groups.items()},
+        trials=by_trial["trial"][:, 0].astype(np.int64),
+        settings=about["settings"],
+        converged=by_trial["converged"][:, 0].astype(bool) if "converged" in by_trial else None,
+    )
+
+
+def by_problem(curves: dict[tuple[str, str], Curves]) -> dict[str, dict[str, Curves]]:
+    """Return the results by problem, then by method."""
+    out: dict[str, dict[str, Curves]] = defaultdict(dict)
+    for (problem, method), value in curves.items():
+        out[problem][method] = value
+    return dict(out)

@@ -1,0 +1,34 @@
+"""Experiments on rows whose labels are known: methods compared over trials, here or on a cluster."""
+
+from fairask.experiment.comparison import Comparison, compare
+from fairask.experiment.loop import evaluate, simulate
+from fairask.experiment.method import METHODS, Method, choose_methods
+from fairask.experiment.runner import Job, missing, run
+from fairask.experiment.split import MemorySplit, Split, pool_size, split
+from fairask.experiment.table import LabelledTable, MemoryTable
+from fairask.experiment.task import Schedule, Task
+from fairask.experiment.trial import Run, Snapshot, Trial
+
+__all__ = [
+    "METHODS",
+    "Comparison",
+    "Job",
+    "LabelledTable",
+    "MemorySplit",
+    "MemoryTable",
+    "Method",
+    "Run",
+    "Schedule",
+    "Snapshot",
+    "Split",
+    "Task",
+    "Trial",
+    "choose_methods",
+    "compare",
+    "evaluate",
+    "missing",
+    "pool_size",
+    "run",
+    "simulate",
+    "split",
+]

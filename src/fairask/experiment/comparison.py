@@ -1,0 +1,169 @@
+"""Several methods on one table, over several trials: running them, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairask.certify import Certificate
+from fairask.experiment.method import BASELINE, Method
+from fairask.experiment.runner import compute
+from fairask.experiment.table import LabelledTable
+from fairask.experiment.task import Task
+from fairask.experiment.trial import Run, Trial
+from fairask.metrics import Float, Int
+from fairask.plotting import mean_and_error
+
+__all__ = ["Comparison", "Final", "compare"]
+
+
+def compare(
+    table: LabelledTable,
+    methods: Sequence[Method],
+    task: Task,
+    trials: int,
+    jobs: int = 1,
+    board: NDArray[np.float64] | None = None,
+) -> Iterator[Run]:
+    """Yield runs as they finish; results do not depend on ``jobs``.
+
+    ``board[method, trial]`` holds (labels, accuracy, violation) of the last round while runs last. Give a
+    memory map if there are several jobs.
+
+    Examples
+    --------
+    >>> from fairask.datasets import load
+    >>> from fairask.experiment import METHODS, MemoryTable
+    >>> table = MemoryTable.from_dataset(load("german"))
+    >>> [run.labels.tolist() for run in compare(table, [METHODS["passive"]], Task(budget=100), trials=2)]
+    [[50, 100], [50, 100]]
+    """
+    if not table.parallel:
+        for trial in range(trials):
+            split = table.split(task.seed, trial)  # reading the test rows is a pass: methods share it
+            for method in methods:
+                yield Trial(method, split, task, trial).run()
+        return
+    todo = [
+        _Planned(table, method, task, trial, None if board is None else board[m, trial])
+        for trial in range(trials)
+        for m, method in enumerate(methods)
+    ]
+    yield from compute(_Planned.run, todo, jobs=jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Planned:
+    """A trial that a worker is to run."""
+
+    table: LabelledTable
+    method: Method
+    task: Task
+    number: int
+    board: NDArray[np.float64] | None
+
+    def run(self) -> Run:
+        def show(*score: float) -> None:
+            if self.board is not None:
+                self.board[:] = score
+
+        split = self.table.split(self.task.seed, self.number)
+        pictured = self.number == 0 and self.method.name == "fare"
+        return Trial(self.method, split, self.task, self.number, pictured).run(show)
+
+
+@dataclass(frozen=True)
+class Final:
+    """Accuracy and violation at the budget: mean and standard error, and how many runs are fair."""
+
+    accuracy: float
+    accuracy_se: float
+    violation: float
+    violation_se: float
+    within: int
+    runs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Methods compared on one table.
+
+    Attributes
+    ----------
+    title, target, protected : str
+        The table, what is predicted, and what the groups are.
+    methods : list of Method
+    runs : list of Run
+    task : Task
+    trials : int
+    pool_shares : dict of str to float
+        Share of each group.
+    settings : dict of str to str
+        Everything else that made these results, for the reader.
+    command : str
+        Makes them again.
+    notes : list of str
+        What was done to the table.
+    """
+
+    title: str
+    target: str
+    protected: str
+    methods: Sequence[Method]
+    runs: Sequence[Run]
+    task: Task
+    trials: int
+    pool_shares: Mapping[str, float]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    notes: Sequence[str] = ()
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What to call each method."""
+        return {m.name: m.label for m in self.methods}
+
+    def of(self, name: str) -> list[Run]:
+        """Runs of a method, by trial."""
+        return sorted((r for r in self.runs if r.method == name), key=lambda r: r.trial)
+
+    def curves(self, name: str, *, whole: bool = False) -> tuple[Int, Float, Float]:
+        """Labels, and accuracy and violation of shape (trials, rounds), within the budget or ``whole``."""
+        runs = self.of(name)
+        labels = runs[0].labels
+        kept = np.ones(len(labels), bool) if whole else labels <= self.task.budget
+        accuracy = np.stack([r.accuracy for r in runs])[:, kept]
+        return labels[kept], accuracy, np.stack([r.violation for r in runs])[:, kept]
+
+    def final(self, name: str) -> Final:
+        """Accuracy and violation of a method at the budget."""
+        _, accuracy, violation = self.curves(name)
+        accuracy, violation = accuracy[:, -1], violation[:, -1]
+        (mean, error), (gap, gap_error) = mean_and_error(accuracy), mean_and_error(violation)
+        within = int((violation <= self.task.tolerance).sum())
+        return Final(float(mean), float(error), float(gap), float(gap_error), within, len(accuracy))
+
+    def baseline_needs(self, name: str) -> int | None:
+        """Labels with which the baseline is on average as accurate as a method at the budget, and fair.
+
+        Fair means: mean violation within the tolerance, or no larger than the method's own.
+        None if the baseline never gets there within the labels it was given.
+        """
+        goal = self.final(name)
+        labels, accuracy, violation = self.curves(BASELINE, whole=True)
+        limit = max(self.task.tolerance, goal.violation)
+        there = (accuracy.mean(axis=0) >= goal.accuracy) & (violation.mean(axis=0) <= limit)
+        return int(labels[np.argmax(there)]) if there.any() else None
+
+    def baseline_reach(self) -> int:
+        """Labels that the baseline was given."""
+        return int(self.curves(BASELINE, whole=True)[0][-1])
+
+    @property
+    def audited(self) -> tuple[str, Certificate] | None:
+        """The method of which one model was audited, by name, and the certificate."""
+        found = ((self.names[r.method], r.certificate) for r in self.runs if r.certificate is not None)
+        return next(found, None)

@@ -1,0 +1,132 @@
+"""Methods: a name, and how to make a learner."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+
+from fairask.errors import UserError, suggest
+from fairask.experiment.split import Split
+from fairask.experiment.task import Schedule, Task
+from fairask.learner import PROFILES, FairActiveLearner, Profile
+from fairask.strategies import STRATEGIES
+
+__all__ = ["BASELINE", "METHODS", "Method", "choose_methods"]
+
+#: The method that the others must beat.
+BASELINE = "passive"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A strategy with its settings.
+
+    Attributes
+    ----------
+    name, label : str
+        Identifier, and name in tables and figures.
+    strategy, strategy_params
+        As in the learner.
+    weights : {"ips", "lure", "none"}, optional
+        Importance weights in error and rates; None leaves the choice to the profile.
+    profile : {"calibrated", "paper"}
+
+    Examples
+    --------
+    >>> METHODS["uncertainty"].describe()
+    'strategy uncertainty, profile calibrated, weights none'
+    """
+
+    name: str
+    label: str
+    strategy: str
+    strategy_params: Mapping[str, object] = field(default_factory=dict)
+    weights: str | None = None
+    profile: Profile = "calibrated"
+
+    def describe(self) -> str:
+        """Return the settings in words."""
+        given = ", ".join(f"{k} = {v}" for k, v in self.strategy_params.items())
+        weights = "" if self.weights is None else f", weights {self.weights}"
+        return f"strategy {self.strategy}{f' ({given})' if given else ''}, profile {self.profile}{weights}"
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What determines the method's results, as plain JSON."""
+        return {key: value for key, value in asdict(self).items() if key not in ("name", "label")}
+
+    @property
+    def digest(self) -> str:
+        """Eight characters that change with the settings."""
+        text = json.dumps(self.settings, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def schedule(self, task: Task, rows: int) -> Schedule:
+        """Batches of a run on a pool of ``rows``; the baseline may go past the budget."""
+        return Schedule(task.budget, task.batch, task.baseline_budget if self.name == BASELINE else 0)
+
+    def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
+        """Make the learner of a trial. All methods of a trial share its seed, and so their first batch."""
+        X, groups = split.pool()
+        return FairActiveLearner(
+            X,
+            groups,
+            strategy=self.strategy,
+            strategy_params=dict(self.strategy_params),
+            metric=task.metric,
+            tolerance=task.tolerance,
+            profile=self.profile,
+            blind=task.blind and self.profile == "calibrated",
+            risk_weights=self.weights,
+            fairness_weights=self.weights or "ips",
+            batch_size=task.batch,
+            random_state=int(np.random.SeedSequence([task.seed, trial]).generate_state(1)[0]),
+        )
+
+
+#: Methods that a comparison can name.
+METHODS: dict[str, Method] = {
+    m.name: m
+    for m in (
+        Method("fare", "FARE", "fare"),
+        Method("passive", "passive", "passive"),
+        Method("group_balanced", "group-balanced", "group_balanced"),
+        # The choice is deterministic: there are no propensities, hence no weights.
+        Method("uncertainty", "uncertainty", "uncertainty", weights="none"),
+        # Algorithm 1 with the paper's oracle, and its ablation, by its source the setting of its experiments.
+        Method("fare_paper", "FARE of the paper", "fare", {"diff_share": 0.5}, profile="paper"),
+        Method(
+            "fare_diff_paper", "FARE of the paper, λ_diff alone", "fare", {"diff_share": 1.0}, "none", "paper"
+        ),
+        Method("passive_paper", "passive of the paper", "passive", profile="paper"),
+    )
+}
+METHODS |= {name: Method(name, name, name) for name in STRATEGIES if name not in METHODS}
+
+#: What is compared when nothing is named, by profile.
+DEFAULTS = {"calibrated": ("fare", "passive", "fare_paper"), "paper": ("fare", "passive", "fare_diff_paper")}
+
+
+def choose_methods(names: Sequence[str] | None, profile: str = "calibrated") -> list[Method]:
+    """Return the methods by name, once each, the baseline always among them.
+
+    ``profile`` is what they are made of, unless their name says so.
+
+    Examples
+    --------
+    >>> [m.label for m in choose_methods(["fare"])]
+    ['FARE', 'passive']
+    """
+    made_of = next((p for p in PROFILES if p == profile), None)
+    if made_of is None:
+        raise UserError(f"unknown profile {profile!r}", f"--profile: {suggest(profile, PROFILES)}")
+    wanted = dict.fromkeys(names or DEFAULTS[profile])
+    for name in wanted:
+        if name not in METHODS:
+            raise UserError(f"unknown strategy {name!r}", f"--strategy: {suggest(name, METHODS)}")
+    methods = [METHODS[name] for name in dict.fromkeys([*wanted, BASELINE])]
+    return [m if m.profile == "paper" else replace(m, profile=made_of) for m in methods]

@@ -1,0 +1,111 @@
+"""Opening a labelled table: by name, from a file, or streamed where it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairask.errors import UserError
+from fairask.experiment.method import Method
+from fairask.experiment.streamed import STREAMED, StreamedTable
+from fairask.experiment.table import LabelledTable, MemoryTable, TableColumns
+from fairask.pools.places import local_path
+from fairask.pools.runners import ProgressCallback
+from fairask.pools.sources.parquet import ParquetFiles, open_parquet
+from fairask.tables import Prepared, TableProblem, prepare, read_labelled
+from fairask.tables.read import PARQUET_SUFFIXES
+
+__all__ = ["MOST_HELD", "open_table"]
+
+#: Rows above which a table is streamed.
+MOST_HELD = 1_000_000
+
+
+def open_table(
+    place: str,
+    columns: TableColumns,
+    *,
+    stream: bool | None = None,
+    encoding: str = "utf-8",
+    methods: Sequence[Method] = (),
+    progress: ProgressCallback | None = None,
+) -> LabelledTable:
+    """Open a labelled table in the way its size or ``stream`` calls for.
+
+    Parameters
+    ----------
+    place : str
+        A CSV or Parquet file, a folder of Parquet files, or a URL.
+    columns : TableColumns
+    stream : bool, optional
+        Whether to pass over the table in every round; default by its size.
+    encoding : str
+        Of a CSV file.
+    methods : sequence of Method
+        Checked before a long pass: a streamed table cannot be given to every method.
+    progress : callable, optional
+        Called during passes.
+    """
+    local = local_path(place)
+    parquet = local is None or local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
+    if stream and not parquet:
+        raise UserError(f"{place} cannot be streamed", "Give Parquet, or leave out --stream")
+    if local is not None and (not parquet or not local.exists()):
+        return _read(local, columns, encoding)
+    try:
+        files = open_parquet(place)
+    except FileNotFoundError as error:
+        raise TableProblem(f"there is no file or folder {place}", "Check the path") from error
+    except (ValueError, ImportError) as error:
+        if local is not None and local.is_file():
+            _read(local, columns, encoding)  # says in its own words what is wrong
+        raise TableProblem(str(error), "Give a Parquet file or a folder of them") from error
+    if stream or (stream is None and sum(files.sizes) > MOST_HELD):
+        for method in methods:
+            if method.strategy not in STREAMED:
+                raise UserError(
+                    f"{method.label} must see all rows at once, and the table is streamed",
+                    f"Choose among {', '.join(STREAMED)}, or use --no-stream",
+                )
+        return StreamedTable.open(files, columns, progress)
+    if local is not None and local.is_file():
+        return _read(local, columns, encoding)
+    return _read_files(files, columns)
+
+
+def _read(path: Path, columns: TableColumns, encoding: str) -> MemoryTable:
+    return _in_memory(read_labelled(path, encoding=encoding, **_options(columns)))
+
+
+def _read_files(files: ParquetFiles, columns: TableColumns) -> MemoryTable:
+    import pyarrow as pa
+
+    names = list(files.schema.names)
+    parts = [pa.Table.from_batches([batch]) for block in files.blocks for batch in block.batches(names)]
+    ready = prepare(pa.concat_tables(parts, promote_options="permissive"), **_options(columns))
+    digest = hashlib.sha256(repr(files.records()).encode()).hexdigest()
+    return _in_memory(Prepared(**{**ready.__dict__, "digest": digest}))
+
+
+def _options(columns: TableColumns) -> dict[str, Any]:
+    return {
+        "label": columns.label,
+        "protected": columns.protected,
+        "positive": columns.positive,
+        "drop": columns.drop,
+        "exclude_protected": not columns.use_protected,
+    }
+
+
+def _in_memory(data: Prepared) -> MemoryTable:
+    return MemoryTable(
+        data.X,
+        data.y,
+        data.groups,
+        stratify=True,
+        positive=data.positive,
+        notes=data.notes,
+        digest=data.digest,
+    )

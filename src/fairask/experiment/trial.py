@@ -1,0 +1,270 @@
+"""One method on one split of a table: the loop, its curve, and what a report needs besides."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TextIO
+
+import numpy as np
+
+from fairask.certify import Certificate
+from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
+from fairask.experiment.loop import audit_model, evaluate, play
+from fairask.experiment.method import Method
+from fairask.experiment.split import Split, TestRows
+from fairask.experiment.task import Task
+from fairask.learner import FairActiveLearner
+from fairask.learner.audit import decision_probability
+from fairask.metrics import Float, Int, group_rates
+from fairask.plotting import SamplingDisplay
+from fairask.pools import Pool
+from fairask.sampling import Proposal
+from fairask.strategies import FairFit, Labelled, Strategy
+
+__all__ = ["Measure", "Run", "Snapshot", "Trial", "measure_model"]
+
+#: Returns accuracy and violation of a learner's model on test rows.
+Measure = Callable[[FairActiveLearner, TestRows], tuple[float, float]]
+
+
+def measure_model(learner: FairActiveLearner, test: TestRows) -> tuple[float, float]:
+    """Accuracy and violation of the learner's present model on test rows."""
+    return evaluate(learner.current_model(), *test, learner.metric)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The sampling distributions of one round: rows thinned out, probabilities of the whole pool.
+
+    Attributes
+    ----------
+    labels : int
+        Labels before the round.
+    points : ndarray of shape (rows, 2)
+        First two principal components.
+    ratios : dict of str to ndarray
+        Probability of each row, as a multiple of uniform, by component.
+    drawn : dict of str to ndarray of shape (n, 2)
+        Where the rows lie that each component drew.
+    """
+
+    labels: int
+    points: Float
+    ratios: dict[str, Float]
+    drawn: dict[str, Float]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The result of one trial.
+
+    Attributes
+    ----------
+    method, trial
+        Which.
+    labels, accuracy, violation : ndarray of shape (rounds,)
+        On the test rows, after every measured batch; the baseline may go past the budget.
+    spend : dict
+        ``{group: {component: labels}}`` within the budget.
+    rates : dict
+        ``{"tpr" | "fpr" | "selection_rate": [a rate for each group]}`` at the budget.
+    warnings : dict of str to int
+        Rounds in which a warning of this category was given.
+    snapshot : Snapshot or None
+    certificate : Certificate or None
+        Of the model at the budget, from labels drawn after it was fitted.
+    stopped : int or None
+        Labels at which a stopping rule would have ended the run.
+    group_labels : dict
+        ``{group: [labels]}``, by round.
+    converged : bool
+        False where the strategy learns how to choose and did not converge.
+    """
+
+    method: str
+    trial: int
+    labels: Int
+    accuracy: Float
+    violation: Float
+    spend: dict[str, dict[str, int]] = field(default_factory=dict)
+    rates: dict[str, list[float]] = field(default_factory=dict)
+    warnings: dict[str, int] = field(default_factory=dict)
+    snapshot: Snapshot | None = None
+    certificate: Certificate | None = None
+    stopped: int | None = None
+    group_labels: dict[str, list[int]] = field(default_factory=dict)
+    converged: bool = True
+
+
+@dataclass
+class _Recorder:
+    """A strategy that keeps its last proposal, for the picture of the sampling distributions."""
+
+    inner: Strategy
+    last: tuple[int, Pool, Proposal] | None = None
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.inner.name
+
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+        proposal = self.inner.propose(labelled, pool, fit, rng)
+        self.last = (len(labelled), pool, proposal)
+        return proposal
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One method on one split: ask, tell and evaluate until the labels of its schedule are spent.
+
+    Attributes
+    ----------
+    method : Method
+    split : Split
+    task : Task
+    number : int
+        Trials of one number share their split and seed.
+    pictured : bool
+        Whether the last round's sampling distributions are kept.
+
+    Examples
+    --------
+    >>> from fairask.datasets import load
+    >>> from fairask.experiment import METHODS, MemoryTable
+    >>> task = Task(budget=100, batch=50)
+    >>> table = MemoryTable.from_dataset(load("german"))
+    >>> Trial(METHODS["passive"], table.split(task.seed, 0), task).run().labels.tolist()
+    [50, 100]
+    """
+
+    method: Method
+    split: Split
+    task: Task
+    number: int = 0
+    pictured: bool = False
+
+    def run(
+        self,
+        on_round: Callable[[int, float, float], None] | None = None,
+        measure: Measure = measure_model,
+    ) -> Run:
+        """Run the trial; ``on_round`` is called with labels, accuracy and violation after every measure."""
+        with _collect_warnings() as given:
+            found = self._run(on_round, measure)
+        if given[NoDisagreementWarning]:
+            found.warnings[NoDisagreementWarning.__name__] = given[NoDisagreementWarning]
+        return found if not given[NotConvergedWarning] else replace(found, converged=False)
+
+    def _run(self, on_round: Callable[[int, float, float], None] | None, measure: Measure) -> Run:
+        split, task = self.split, self.task
+        learner = self.method.learner(split, task, self.number)
+        recorder = _Recorder(learner.strategy) if self.pictured else None
+        if recorder is not None:
+            learner.strategy = recorder
+        schedule = self.method.schedule(task, split.rows)
+        curve: list[tuple[int, float, float]] = []
+        by_group: dict[str, list[int]] = {str(group): [] for group in learner.groups_}
+        stopped: int | None = None
+
+        def go_on_to(goal: int) -> None:
+            nonlocal stopped
+            for spent in play(learner, split.labels_of, goal, schedule.size):
+                if not schedule.is_measured(spent):
+                    continue
+                curve.append((spent, *measure(learner, split.test)))
+                history = learner.history_
+                for group, counts in by_group.items():
+                    counts.append(int(history[f"labels[{group}]"][-1]))
+                if task.stop is not None and stopped is None and task.stop.reason(learner) is not None:
+                    stopped = spent
+                if on_round is not None:
+                    on_round(*curve[-1])
+
+        go_on_to(schedule.budget)
+        spend, rates = _spend(learner, split), _rates(learner, split.test)
+        snapshot = None if recorder is None else _snapshot(learner, recorder)
+        certificate = None
+        if task.audit and self.number == 0 and self.method.name == task.audited:
+            certificate = audit_model(learner, task.audit, split.labels_of)
+        go_on_to(schedule.reach)
+        labels, accuracy, violation = zip(*curve, strict=True)
+        return Run(
+            method=self.method.name,
+            trial=self.number,
+            labels=np.array(labels, dtype=np.int64),
+            accuracy=np.array(accuracy),
+            violation=np.array(violation),
+            spend=spend,
+            rates=rates,
+            warnings=_troubled_rounds(learner),
+            snapshot=snapshot,
+            certificate=certificate,
+            stopped=stopped,
+            group_labels=by_group,
+        )
+
+
+def _spend(learner: FairActiveLearner, split: Split) -> dict[str, dict[str, int]]:
+    spend: dict[str, Counter[str]] = {str(group): Counter() for group in learner.groups_}
+    groups = split.groups_of(learner.labelled_indices_)
+    for group, component in zip(groups, learner.components_, strict=True):
+        spend[str(group)][component] += 1
+    return {group: dict(counts) for group, counts in spend.items()}
+
+
+def _rates(learner: FairActiveLearner, test: TestRows) -> dict[str, list[float]]:
+    X, y, groups = test
+    found = group_rates(y, decision_probability(learner.current_model(), X, groups), groups).to_dict()
+    return {name: found[name] for name in ("tpr", "fpr", "selection_rate")}
+
+
+def _troubled_rounds(learner: FairActiveLearner) -> dict[str, int]:
+    history = learner.history_
+    counts = {
+        "InterpolationWarning": int(history["interpolates"].sum()),
+        "InfeasibleWarning": int((~history["feasible"].astype(bool)).sum()),
+    }
+    return {name: n for name, n in counts.items() if n}
+
+
+def _snapshot(learner: FairActiveLearner, recorder: _Recorder) -> Snapshot | None:
+    if recorder.last is None:
+        return None  # the only batch was the uniform one
+    before, pool, proposal = recorder.last
+    rows, code = proposal.cells.unfold()
+    drawn: dict[str, list[int]] = {name: [] for name in proposal.components}
+    for row, component in zip(learner.labelled_indices_[before:], learner.components_[before:], strict=True):
+        if component in drawn:
+            drawn[component].append(int(np.searchsorted(rows, row)))
+    probabilities = {name: per_row[code] for name, per_row in proposal.components.items()}
+    display = SamplingDisplay.from_probabilities(pool.take(rows), probabilities, drawn)
+    return Snapshot(before, display.points, display.ratios, display.drawn)
+
+
+@contextmanager
+def _collect_warnings() -> Iterator[Counter[type[Warning]]]:
+    """Count this package's warnings by category instead of showing them; others are shown as always."""
+    found: Counter[type[Warning]] = Counter()
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def count(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, FairaskWarning):
+                found[category] += 1
+            else:
+                show(message, category, filename, lineno, file, line)
+
+        warnings.simplefilter("always", FairaskWarning)
+        warnings.showwarning = count
+        yield found

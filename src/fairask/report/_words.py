@@ -1,0 +1,173 @@
+"""What to say about a comparison: sentences, settings, and plain values for JSON."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+
+import numpy as np
+
+from fairask.experiment import Comparison, LabelledTable, Task
+from fairask.experiment.method import BASELINE
+from fairask.metrics import Float
+
+__all__ = ["audit_line", "savings", "settings_of", "stops", "to_dict", "verdict", "versions"]
+
+
+def verdict(c: Comparison) -> str:
+    """One sentence: in how many runs each method is within the tolerance.
+
+    Examples
+    --------
+    >>> from fairask.experiment import METHODS, Run
+    >>> runs = [Run(m, 0, np.array([50]), np.array([0.8]), np.array([v]))
+    ...         for m, v in [("fare", 0.05), ("passive", 0.2)]]
+    >>> methods = [METHODS["fare"], METHODS["passive"]]
+    >>> verdict(Comparison("t", "y", "sex", methods, runs, Task(budget=50), 1, {}))
+    'With 50 labels FARE is within 0.1 in 1 of 1 runs; passive in 0 of 1.'
+    """
+    parts = []
+    for i, method in enumerate(c.methods):
+        end = c.final(method.name)
+        head = f"With {c.task.budget:,} labels {method.label} is within {c.task.tolerance:g}"
+        parts.append(
+            f"{method.label if i else head} in {end.within} of {end.runs}{'' if i else ' runs'}",
+        )
+    return "; ".join(parts) + "."
+
+
+def stops(c: Comparison) -> list[str]:
+    """For each method, where the stopping rule would have ended its runs, and what that costs.
+
+    Examples
+    --------
+    >>> from fairask.experiment import METHODS, Run
+    >>> values = np.array([50, 100]), np.array([0.79, 0.80]), np.array([0.05, 0.04])
+    >>> runs = [Run("fare", 0, *values, stopped=50)]
+    >>> stops(Comparison("t", "y", "sex", [METHODS["fare"]], runs, Task(budget=100), 1, {}))[0]
+    'FARE would stop at 50 labels (mean of 1): accuracy 0.790 (0.800 at 100), violation 0.050 (0.040).'
+    """
+    out = []
+    for method in c.methods:
+        runs = c.of(method.name)
+        at = [np.flatnonzero(r.labels <= min(r.stopped or c.task.budget, c.task.budget))[-1] for r in runs]
+        points = [(run.labels[i], run.accuracy[i], run.violation[i]) for run, i in zip(runs, at, strict=True)]
+        labels, accuracy, violation = np.mean(points, axis=0)
+        end = c.final(method.name)
+        out.append(
+            f"{method.label} would stop at {labels:,.0f} labels (mean of "
+            f"{len(runs)}): accuracy {accuracy:.3f} ({end.accuracy:.3f} at "
+            f"{c.task.budget:,}), violation {violation:.3f} ({end.violation:.3f})."
+        )
+    return out
+
+
+def savings(c: Comparison) -> list[str]:
+    """For each method, what the baseline would need to do as well."""
+    out = []
+    for method in c.methods:
+        if method.name == BASELINE:
+            continue
+        needs, budget = c.baseline_needs(method.name), c.task.budget
+        accuracy = c.final(method.name).accuracy
+        goal = f"{method.label}'s accuracy at {budget:,} labels ({accuracy:.3f}), as fairly,"
+        if needs is None:
+            out.append(f"Passive sampling does not reach {goal} with {c.baseline_reach():,} labels.")
+            continue
+        more = f"{needs - budget:,} more" if needs > budget else f"{method.label} saves none here"
+        out.append(f"Passive sampling reaches {goal} with {needs:,} labels: {more}.")
+    return out
+
+
+def audit_line(c: Comparison) -> str | None:
+    """What the audit found, in one line; None if there was none.
+
+    Examples
+    --------
+    >>> from fairask.certify import certify
+    >>> from fairask.experiment import METHODS, Run
+    >>> proof = certify([1] * 400, [1] * 400, [0, 1] * 200)
+    >>> values = np.array([50]), np.array([0.8]), np.array([0.05])
+    >>> runs = [Run("fare", 0, *values, certificate=proof)]
+    >>> print(audit_line(Comparison("t", "y", "sex", [METHODS["fare"]], runs, Task(budget=50), 1, {})))
+    Audit of FARE's first model with 400 more labels: Certified: the difference in true positive
+    rates is at most 0.1 (95% confidence: 0.0149 or less).
+    """
+    if c.audited is None:
+        return None
+    name, proof = c.audited
+    return f"Audit of {name}'s first model with {proof.n_labels:,} more labels: {proof.headline()}"
+
+
+def settings_of(table: LabelledTable, task: Task, trials: int) -> dict[str, str]:
+    """Everything that made the results, for the reader of a report."""
+    audit = f"at most {task.audit:,} labels besides, first run of {task.audited}" if task.audit else "none"
+    known = table.describe()
+    return {
+        "table": known.pop("table"),
+        "split": known.pop("split"),
+        "fairness": f"{task.metric} ≤ {task.tolerance:g}, fitted at that less a margin: from the evidence "
+        "(profile calibrated), 1/√labels (paper)",
+        "model": "profile calibrated: logistic regression with a ridge chosen out of fold, thresholds "
+        f"{'without' if task.blind else 'by'} the group, chosen on the pool; paper: logistic regression "
+        "without penalty in the empirical fair oracle",
+        "labels": f"{task.budget:,} in batches of {task.batch:,}; passive up to {task.baseline_budget:,}",
+        "audit": audit,
+        "runs and seed": f"{trials:,} runs, seed {task.seed}",
+        "versions": versions(),
+        **known,
+    }
+
+
+def versions() -> str:
+    """Versions of what the numbers depend on."""
+    packages = (f"{p} {version(p)}" for p in ("fairask", "numpy", "scipy", "scikit-learn"))
+    return ", ".join([f"Python {platform.python_version()}", *packages])
+
+
+def to_dict(c: Comparison) -> dict[str, object]:
+    """Return plain values for JSON; NaN becomes null."""
+    methods = []
+    for method in c.methods:
+        labels, accuracy, violation = c.curves(method.name)
+        methods.append(
+            {
+                "method": method.name,
+                "label": method.label,
+                "settings": method.describe(),
+                **{k: _number(v) for k, v in asdict(c.final(method.name)).items()},
+                "baseline_needs": None if method.name == BASELINE else c.baseline_needs(method.name),
+                "labels": labels.tolist(),
+                "accuracy_by_round": _numbers(accuracy.mean(axis=0)),
+                "violation_by_round": _numbers(violation.mean(axis=0)),
+                "final_accuracy_by_trial": _numbers(accuracy[:, -1]),
+                "final_violation_by_trial": _numbers(violation[:, -1]),
+            }
+        )
+    return {
+        "table": c.title,
+        "verdict": verdict(c),
+        "budget": c.task.budget,
+        "batch": c.task.batch,
+        "trials": c.trials,
+        "seed": c.task.seed,
+        "metric": c.task.metric,
+        "tolerance": c.task.tolerance,
+        "baseline_budget": c.baseline_reach(),
+        "methods": methods,
+        "audit": None
+        if c.audited is None
+        else {"method": c.audited[0], "trial": 0, "certificate": c.audited[1].to_dict()},
+        "settings": dict(c.settings),
+        "notes": list(c.notes),
+        "command": c.command,
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else value
+
+
+def _numbers(values: Float) -> list[float | None]:
+    return [_number(v) for v in values.tolist()]

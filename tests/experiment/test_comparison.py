@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from fairask.cli._screen import PullProgress, watch
+from fairask.datasets import load
+from fairask.experiment import (
+    METHODS,
+    MemoryTable,
+    Method,
+    Run,
+    Task,
+    Trial,
+    choose_methods,
+    compare,
+    pool_size,
+    split,
+)
+
+TWO = [METHODS["fare"], METHODS["passive"]]
+
+
+TASK = Task(budget=80, batch=40, baseline_budget=120, seed=3)
+
+
+@pytest.fixture(scope="module")
+def table() -> MemoryTable:
+    return MemoryTable.from_dataset(load("german"))
+
+
+def run_trial(table: MemoryTable, method: Method, trial: int, *, pictured: bool = True) -> Run:
+    shown = pictured and trial == 0 and method.name == "fare"
+    return Trial(method, table.split(TASK.seed, trial), TASK, trial, shown).run()
+
+
+def test_every_row_is_in_the_pool_or_in_the_test_part() -> None:
+    pool, test = split(1000, pool_size(1000), [3, 0])
+    assert sorted([*pool, *test]) == list(range(1000))
+    assert len(pool) == 750
+    assert not np.array_equal(pool, split(1000, 750, [3, 1])[0])
+
+
+def test_a_stratified_split_keeps_every_cell_in_both_parts() -> None:
+    groups = np.array(["a"] * 90 + ["b"] * 10)
+    y = np.array([1] * 45 + [0] * 45 + [1] * 5 + [0] * 5)
+    table = MemoryTable(np.zeros((100, 1)), y, groups, stratify=True)
+    for trial in range(20):
+        pool, test = table.split(0, trial).parts
+        for part, least in ((pool, 3), (test, 1)):
+            for group in "ab":
+                for label in (0, 1):
+                    assert ((groups[part] == group) & (y[part] == label)).sum() >= least
+
+
+def test_methods_of_a_trial_share_their_first_batch(table: MemoryTable) -> None:
+    fare, passive = (run_trial(table, method, 0) for method in TWO)
+    assert fare.accuracy[0] == passive.accuracy[0]
+    assert fare.labels.tolist() == [40, 80]
+    assert passive.labels.tolist() == [40, 80, 120]
+
+
+def test_labels_are_booked_within_the_budget(table: MemoryTable) -> None:
+    for method in TWO:
+        run = run_trial(table, method, 0)
+        assert sum(sum(by.values()) for by in run.spend.values()) == 80
+        assert len(run.rates["tpr"]) == 2
+
+
+def test_the_first_fare_run_has_the_picture_of_a_real_round(table: MemoryTable) -> None:
+    snapshot = run_trial(table, METHODS["fare"], 0).snapshot
+    assert snapshot is not None
+    assert snapshot.labels == 40
+    assert sum(len(points) for points in snapshot.drawn.values()) == 40
+    assert snapshot.ratios["fair"].mean() == pytest.approx(1.0)
+    assert run_trial(table, METHODS["fare"], 1).snapshot is None
+
+
+def test_the_recorder_changes_nothing(table: MemoryTable) -> None:
+    recorded = run_trial(table, METHODS["fare"], 0)
+    plain = run_trial(table, METHODS["fare"], 0, pictured=False)
+    assert plain.accuracy.tolist() == recorded.accuracy.tolist()
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_the_board_follows_the_runs_in_every_process(table: MemoryTable, tmp_path: Path, jobs: int) -> None:
+    board = np.memmap(tmp_path / "board", np.float64, "w+", shape=(2, 2, 3))
+    runs = {(r.method, r.trial): r for r in compare(table, TWO, TASK, 2, jobs, board)}
+    for m, method in enumerate(TWO):
+        for trial in range(2):
+            run = runs[method.name, trial]
+            assert board[m, trial].tolist() == [run.labels[-1], run.accuracy[-1], run.violation[-1]]
+
+
+def test_a_terminal_shows_a_live_table_and_the_same_results(table: MemoryTable) -> None:
+    out = io.StringIO()
+    screen = Console(file=out, force_terminal=True, width=120, color_system=None)
+    seen = watch(table, TWO, TASK, 1, 1, screen)
+    for words in ("labels spent", "time left", "80 of 80", "120 of 120"):
+        assert words in out.getvalue()
+    quiet = watch(table, TWO, TASK, 1, 1, None)
+    assert [r.accuracy.tolist() for r in seen] == [r.accuracy.tolist() for r in quiet]
+
+
+def test_the_baseline_is_always_compared() -> None:
+    assert [m.name for m in choose_methods(["uncertainty", "uncertainty"])] == ["uncertainty", "passive"]
+    assert [m.name for m in choose_methods(None)] == ["fare", "passive", "fare_paper"]
+    assert [m.profile for m in choose_methods(None, "paper")] == ["paper"] * 3
+
+
+def test_a_download_shows_its_size_and_ends_its_display() -> None:
+    out = io.StringIO()
+    bar = PullProgress("drug", Console(file=out, force_terminal=True, width=80, color_system=None))
+    bar.total = 4000
+    bar.update(1000)
+    bar.update(1000)
+    bar.close()
+    assert "drug" in out.getvalue()
+    assert "2.0/4.0 kB" in out.getvalue()
+    assert out.getvalue().count("\x1b[?25h") == 1  # the cursor is back

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairask.experiment import run
+from paper import METHODS, plan
+from paper.store import Curves
+
+
+@pytest.fixture(scope="session")
+def smoke_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of a small run; tests only read them."""
+    folder = tmp_path_factory.mktemp("runs")
+    run(plan("smoke", ["german"], ["passive", "fare"], 3), folder)
+    return folder
+
+
+def make_curves(method="passive", problem="german", labels=(25, 50, 75), accuracy=(), violation=()) -> Curves:
+    """Curves of given values, one row a trial."""
+    accuracy, violation = np.atleast_2d(accuracy).astype(float), np.atleast_2d(violation).astype(float)
+    counts = np.tile(np.array(labels), (len(accuracy), 1))
+    return Curves(
+        problem=problem,
+        method=method,
+        labels=np.array(labels),
+        accuracy=accuracy,
+        violation=violation,
+        group_labels={"Female": counts // 3, "Male": counts - counts // 3},
+        trials=np.arange(len(accuracy)),
+        settings=METHODS[method].settings,
+    )
