@@ -1,4 +1,4 @@
-"""The studio: a web page where people label and owners watch. ``fairask studio STUDY``."""
+"""The studio: web pages for annotators and owners. ``fairask studio STUDY``."""
 
 try:
     from fairask.studio._app import create_app

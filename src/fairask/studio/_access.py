@@ -1,4 +1,4 @@
-"""Who is asking: sessions for browsers, tokens for programs, roles for both."""
+"""Who sends a request: sessions for browsers, tokens for programs, roles for both."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Access:
-    """The doorkeeper of one app.
+    """Finds the person behind a request.
 
-    Without people in the study, and on this machine only, whoever opens the page is the owner.
+    If the study has no people and the app serves this machine only, everyone who opens a page is the owner.
     """
 
     def __init__(self, study: Study, local_name: str | None) -> None:
@@ -35,14 +35,14 @@ class Access:
         return self.local_name is not None and not self.study.people.any()
 
     def person(self, name: str) -> Person | None:
-        """The person of a session's name."""
+        """Return the person of a session."""
         known = self.study.people.by_name(name)
         if known is None and self.open and name == self.local_name:
             return Person(name, "owner")
         return known
 
     def from_cookie(self, request: Request) -> tuple[Person, str] | None:
-        """Person and CSRF token of a browser's session."""
+        """Return person and CSRF token of a browser's session."""
         session = self.study.people.session(request.cookies.get(COOKIE, ""))
         person = None if session is None else self.person(session.name)
         return None if session is None or person is None else (person, session.csrf)
@@ -60,12 +60,12 @@ class Access:
 
 
 def access_of(request: Request) -> Access:
-    """The app's doorkeeper."""
+    """Return the app's :class:`Access`."""
     access: Access = request.app.state.access
     return access
 
 
-async def _me(  # not in a thread: it is remembered most of the time, and a hop costs more than a look
+async def _me(  # not in a thread: it is cached mostly, and a change of thread costs more than a look-up
     request: Request,
     bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
     _: Annotated[str | None, Security(_COOKIE)],

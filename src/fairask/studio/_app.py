@@ -6,7 +6,7 @@ import getpass
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -17,10 +17,11 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from fairask.studio import _certificates, _labelling, _owning, _pages
 from fairask.studio._access import COOKIE, Access, Me, access_of
-from fairask.studio._models import Document, Pause, Problem, SignIn
+from fairask.studio._models import Pause, Refusal, SignIn
 from fairask.studio._security import Guard
 from fairask.studio._trainer import Trainer
 from fairask.study import NotYoursError, Study, StudyError
+from fairask.study.events import Document
 
 if TYPE_CHECKING:
     from fairask.studio._robot import Robot
@@ -30,14 +31,14 @@ __all__ = ["create_app"]
 
 _LOG = logging.getLogger("fairask.studio")
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    code: {"model": Problem, "description": words}
+_REFUSALS: dict[int | str, Document] = {
+    code: {"model": Refusal, "description": words}
     for code, words in {
         400: "What was sent cannot be read.",
         401: "Nobody is signed in.",
         403: "Not for this person, or the page is out of date.",
-        404: "There is no such thing.",
-        409: "The study's state forbids it.",
+        404: "It does not exist.",
+        409: "The state of the study does not allow it.",
         413: "The body is too large.",
         422: "What was sent is not what is expected.",
         503: "The database cannot be reached; try again.",
@@ -50,11 +51,11 @@ session = APIRouter(tags=["session"])
 
 @session.get("/me")
 def me(request: Request, me: Me) -> Document:
-    """Who I am."""
+    """Return who is signed in."""
     return {"name": me.name, "role": me.role}
 
 
-@session.post("/session", status_code=201, responses={429: {"model": Problem, "description": "Too many."}})
+@session.post("/session", status_code=201, responses={429: {"model": Refusal, "description": "Too many."}})
 def sign_in(request: Request, response: Response, given: SignIn) -> Document:
     """Begin a session in this browser with a token."""
     access = access_of(request)
@@ -84,13 +85,13 @@ demo = APIRouter(tags=["demo"])
 
 @demo.get("/demo")
 def get_robot(request: Request, me: Me) -> Pause:
-    """Whether the demo's annotator rests."""
+    """Say whether the demo's annotator is paused."""
     return Pause(paused=_robot(request).paused)
 
 
 @demo.put("/demo")
 def set_robot(request: Request, wanted: Pause, me: Me) -> Pause:
-    """Let the demo's annotator rest or go on."""
+    """Pause the demo's annotator, or let it go on."""
     _robot(request).paused = wanted.paused
     return wanted
 
@@ -116,12 +117,12 @@ def create_app(
     ----------
     study : Study
     local : bool
-        Whether it is served to this machine only: then requests must name it, and nobody needs to sign
-        in while the study has no people. Otherwise everybody signs in.
+        Whether it is served to this machine only: then requests must name this machine, and nobody needs to
+        sign in while the study has no people. Otherwise everybody signs in.
     train : bool
-        Draw rows and fit models in a background thread while the app runs, unless
+        Draw rows and fit models in a background thread while the app runs, unless a ``trainer`` is given.
     trainer : Trainer or TrainerProcess, optional
-        is to do it.
+        What draws rows and fits models while the app runs.
     robot : Robot, optional
         A scripted annotator, for the demo.
 
@@ -140,7 +141,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        workers: list[Any] = [worker for worker in (trainer, robot) if worker is not None]
+        workers = [worker for worker in (trainer, robot) if worker is not None]
         for worker in workers:
             worker.start()
         yield
@@ -157,7 +158,7 @@ def create_app(
     )
     app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
     app.state.access = Access(study, getpass.getuser() if local else None)
-    api = APIRouter(prefix="/api", responses=_PROBLEMS)
+    api = APIRouter(prefix="/api", responses=_REFUSALS)
     for part in (session, _labelling.router, _owning.router, _certificates.router, demo):
         api.include_router(part)
     app.include_router(api)
@@ -175,7 +176,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(OperationalError)
     def _unreachable(request: Request, error: OperationalError) -> Response:
-        # Nothing was acknowledged, so trying again is safe, and the page does so by itself.
+        # Nothing was acknowledged, so the request can be repeated, and the page repeats it.
         _LOG.error("the database cannot be reached: %s", error.orig)
         words = "The database cannot be reached. Try again in a moment."
         if request.url.path.startswith("/api"):

@@ -6,7 +6,8 @@ from fastapi import APIRouter, HTTPException, Request
 
 from fairask.studio._access import Owner
 from fairask.studio._labelling import study_of
-from fairask.studio._models import AuditSize, Document
+from fairask.studio._models import AuditSize
+from fairask.study.events import Document
 
 __all__ = ["router"]
 

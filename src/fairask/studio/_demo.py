@@ -1,20 +1,21 @@
-"""A study of German Credit in plain words, and the labels that a scripted annotator gives."""
+"""A study of German Credit with words for its codes, and the labels that a scripted annotator gives."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from fairask.datasets.files import locate, read_texts
 from fairask.datasets.german import COLUMNS, FEMALE, NUMERIC, SPEC
 from fairask.datasets.reading import read_table
 from fairask.study import Study
+from fairask.study.events import Document
 
 __all__ = ["demo_study"]
 
 _YES_NO = {"A201": "yes", "A202": "no"}
-#: Title, unit and words for codes, the most telling columns first.
-WORDS: dict[str, dict[str, Any]] = {
+#: Title, unit and words for codes, the most useful columns first.
+WORDS: dict[str, Document] = {
     "amount": {"title": "Amount of the loan", "unit": "DM"},
     "duration": {"title": "To be repaid within", "unit": "months"},
     "purpose": {
@@ -99,7 +100,7 @@ def demo_study(
     location = locate(SPEC)
     assert location is not None  # the table is part of the package
     raw = read_table(read_texts(SPEC, location)[0], source="german", names=COLUMNS, delimiter=" ")
-    table: dict[str, list[Any]] = {
+    table: dict[str, Sequence[object]] = {
         name: [int(v) for v in raw.numbers(name)] if name in NUMERIC else raw.text(name) for name in WORDS
     }
     table["sex"] = ["Female" if code in FEMALE else "Male" for code in raw.text("status")]

@@ -1,20 +1,20 @@
-"""The annotator's part of the API: next row, answer, correct, take back."""
+"""The part of the API for annotators: next rows, answers, corrections, answers taken back."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Request
 
 from fairask.studio._access import Me
 from fairask.studio._models import (
-    Answer,
     Card,
     CardField,
-    Correction,
-    Given,
+    GivenAnswer,
+    LabelProgress,
+    NewAnswer,
+    NewLabel,
     Next,
-    Progress,
     Wanted,
 )
 from fairask.study import Study
@@ -27,17 +27,17 @@ __all__ = ["RowNumber", "card", "router"]
 router = APIRouter(tags=["labelling"])
 RowNumber = Annotated[int, Path(ge=0, le=2**31 - 1)]
 
-#: Characters of a cell that are sent; a cell may be megabytes.
+#: Characters of a cell that are sent; a cell can have megabytes.
 LONGEST_CELL = 2000
 
 
 def study_of(request: Request) -> Study:
-    """The app's study."""
+    """Return the app's study."""
     study: Study = request.app.state.study
     return study
 
 
-def _shown(column: ColumnInfo, value: Any) -> CardField:
+def _shown(column: ColumnInfo, value: object) -> CardField:
     text = "" if value is None else str(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         text = str(int(value))
@@ -49,20 +49,20 @@ def _shown(column: ColumnInfo, value: Any) -> CardField:
 
 
 def card(study: Study, row: int) -> Card:
-    """A row as an annotator sees it: no scores, no model's opinion, the protected attribute only if asked."""
+    """Return a row as annotators see it: no scores; the protected attribute only if the study shows it."""
     cells = study.row(row)
     visible = set(shown_columns(study.config))
     fields = [_shown(column, cells[column.name]) for column in study.config.columns if column.name in visible]
     return Card(row=row, fields=fields)
 
 
-def _progress(study: Study, who: str) -> Progress:
+def _progress(study: Study, who: str) -> LabelProgress:
     people = study.store.waiting(max_age=1.0).people
     with study.lock:
         state = study.state()
         labels = state.answered - state.skipped
         mine = state.by.get(who, 0)
-        return Progress(
+        return LabelProgress(
             labels=labels,
             budget=state.budget,
             batch=state.batches,
@@ -84,14 +84,14 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
 
 
 @router.get("/progress")
-def progress(request: Request, me: Me) -> Progress:
-    """Where the study stands."""
+def progress(request: Request, me: Me) -> LabelProgress:
+    """Return how many labels there are."""
     return _progress(study_of(request), me.name)
 
 
 @router.post("/answers", status_code=201)
-def answer(request: Request, given: Answer, me: Me) -> Progress:
-    """Answer a row I hold, or skip it; saying the same again changes nothing."""
+def answer(request: Request, given: NewAnswer, me: Me) -> LabelProgress:
+    """NewAnswer a row I hold, or skip it; saying the same again changes nothing."""
     study = study_of(request)
     if given.label is None:
         study.skip([given.row], me.name, notes=[given.note])
@@ -101,7 +101,7 @@ def answer(request: Request, given: Answer, me: Me) -> Progress:
 
 
 @router.get("/answers")
-def my_answers(request: Request, me: Me) -> list[Given]:
+def my_answers(request: Request, me: Me) -> list[GivenAnswer]:
     """My last five answers, newest first."""
     study = study_of(request)
     with study.lock:
@@ -109,13 +109,13 @@ def my_answers(request: Request, me: Me) -> list[Given]:
     return [_given(study, row, me.name) for row in reversed(recent)]
 
 
-def _given(study: Study, row: int, who: str) -> Given:
+def _given(study: Study, row: int, who: str) -> GivenAnswer:
     with study.lock:
         found = study.state().answers.get(row, {}).get(who)
     if found is None:
         raise HTTPException(404, f"you have not answered row {row}")
     label = None if found.code == SKIP else study.config.classes[found.code]
-    return Given(row=row, label=label, at=found.at, note=found.note)
+    return GivenAnswer(row=row, label=label, at=found.at, note=found.note)
 
 
 @router.get("/answers/{row}")
@@ -127,7 +127,7 @@ def my_answer(request: Request, row: RowNumber, me: Me) -> Card:
 
 
 @router.put("/answers/{row}")
-def correct(request: Request, row: RowNumber, correction: Correction, me: Me) -> Given:
+def correct(request: Request, row: RowNumber, correction: NewLabel, me: Me) -> GivenAnswer:
     """Replace my answer to a row."""
     study = study_of(request)
     _given(study, row, me.name)

@@ -1,26 +1,26 @@
-"""What goes over the wire: the API's documents, checked on the way in and out."""
+"""The documents of the API, checked on the way in and out."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Answer",
     "AuditSize",
     "Card",
-    "Correction",
-    "Given",
+    "CardField",
+    "GivenAnswer",
+    "LabelProgress",
+    "NewAnswer",
+    "NewLabel",
     "NewPerson",
     "Next",
     "Pause",
-    "Problem",
-    "Progress",
+    "Refusal",
     "Settings",
     "SignIn",
     "Wanted",
-    "Words",
 ]
 
 #: Rows are 32-bit numbers in the database.
@@ -33,8 +33,8 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Problem(BaseModel):
-    """What was wrong with a request."""
+class Refusal(BaseModel):
+    """Why a request was refused."""
 
     detail: str
 
@@ -45,15 +45,15 @@ class Wanted(_Strict):
     count: Annotated[int, Field(ge=1, le=5)] = 2
 
 
-class Answer(_Strict):
-    """An answer to a row: a class, or null to skip."""
+class NewAnswer(_Strict):
+    """An answer to a row: a class, or null to skip the row."""
 
     row: Row
     label: Annotated[Text, Field(max_length=60)] | None
     note: Annotated[Text, Field(max_length=2000)] = ""
 
 
-class Correction(_Strict):
+class NewLabel(_Strict):
     """Another class for a row."""
 
     label: Annotated[Text, Field(max_length=60)]
@@ -69,8 +69,8 @@ class CardField(BaseModel):
     length: int  #: characters of the whole cell; more than ``value`` has when it was cut
 
 
-class Progress(BaseModel):
-    """Where the study stands, for the bar above the card."""
+class LabelProgress(BaseModel):
+    """How many labels there are, for the bar above the card."""
 
     labels: int
     budget: int
@@ -91,11 +91,11 @@ class Next(BaseModel):
     """The rows this person holds now."""
 
     cards: list[Card]
-    progress: Progress
-    training: bool  #: whether more rows are on their way
+    progress: LabelProgress
+    training: bool  #: whether more rows are being drawn
 
 
-class Given(BaseModel):
+class GivenAnswer(BaseModel):
     """An answer this person gave."""
 
     row: int
@@ -110,7 +110,7 @@ class SignIn(_Strict):
     token: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Words(_Strict):
+class ColumnWords(_Strict):
     """How a column is shown."""
 
     title: Annotated[Text, Field(max_length=120)] = ""
@@ -122,11 +122,11 @@ class Settings(_Strict):
     """Words of the study that may change."""
 
     question: Annotated[Text, Field(min_length=1, max_length=500)] | None = None
-    columns: dict[Annotated[Text, Field(max_length=500)], Words] = {}
+    columns: dict[Annotated[Text, Field(max_length=500)], ColumnWords] = {}
 
 
 class NewPerson(_Strict):
-    """Somebody to let in."""
+    """A person to add."""
 
     name: Annotated[Text, Field(min_length=1, max_length=64)]
     role: Annotated[str, Field(pattern="^(annotator|owner)$")] = "annotator"
@@ -139,9 +139,6 @@ class AuditSize(_Strict):
 
 
 class Pause(_Strict):
-    """Whether the demo's annotator rests."""
+    """Whether the demo's annotator is paused."""
 
     paused: bool
-
-
-Document = dict[str, Any]

@@ -1,19 +1,21 @@
-"""The owner's part of the API: how it goes, who did what, the model, words, people, files."""
+"""The part of the API for owners: status, events, rows, model, settings, people, files."""
 
 from __future__ import annotations
 
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
+from fairask.rules import LinearProbability, LinearRule, PlugInRule, Rule
 from fairask.studio._access import Owner
 from fairask.studio._labelling import RowNumber, card, study_of
-from fairask.studio._models import Card, Correction, Document, NewPerson, Settings
+from fairask.studio._models import Card, NewLabel, NewPerson, Settings
 from fairask.study import Study, export
+from fairask.study.events import Document
 from fairask.study.exporting import label_table, model_bytes
 from fairask.study.features import feature_columns
 
@@ -35,11 +37,11 @@ _Text = Annotated[str | None, Query(max_length=200)]
 
 @router.get("/status", responses={304: {"description": "Nothing has changed."}})
 def status(request: Request, response: Response, me: Owner) -> Document:
-    """The study in numbers; an ETag says whether anything has changed."""
+    """Return where the study stands; its ETag changes with it."""
     study = study_of(request)
     waiting, trainer = study.store.waiting(), request.app.state.trainer
     said = study.store.training()
-    busy, error = said.busy, said.error or getattr(trainer, "error", None)
+    busy, error = said.busy, said.error or (None if trainer is None else trainer.error)
     tag = f'"{study.state().last}-{waiting.people}-{zlib.crc32(repr((busy, error)).encode())}"'
     if request.headers.get("if-none-match") == tag:
         raise HTTPException(304, headers={"ETag": tag})
@@ -48,18 +50,16 @@ def status(request: Request, response: Response, me: Owner) -> Document:
 
 
 @router.get("/events")
-def events(
-    request: Request, me: Owner, limit: Annotated[int, Query(ge=1, le=200)] = 30
-) -> list[dict[str, Any]]:
-    """The newest events, newest first, in words' raw material."""
+def events(request: Request, me: Owner, limit: Annotated[int, Query(ge=1, le=200)] = 30) -> list[Document]:
+    """Return the latest events as structured data, newest first."""
     study = study_of(request)
     last = study.state().last
     found = [e for e in study.store.events(max(last - limit, 0)) if e.kind != "created"]
     return [{"id": e.id, "at": e.at, "who": e.who, "kind": e.kind, **_gist(e.data)} for e in reversed(found)]
 
 
-def _gist(data: dict[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {
+def _gist(data: Document) -> Document:
+    kept: Document = {
         name: data[name]
         for name in ("row", "label", "note", "labels", "batch", "round", "size")
         if name in data
@@ -81,7 +81,7 @@ def rows(
     offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Document:
-    """Drawn rows, latest first: label, by whom, when, why drawn and with which probability."""
+    """Return drawn rows, latest first: label, who gave it and when, why drawn and with which probability."""
     wanted = {"state": state, "group": group, "component": component}
     found = [
         row
@@ -103,7 +103,7 @@ def row(request: Request, row: RowNumber, me: Owner) -> Card:
 
 
 @router.put("/rows/{row}")
-def decide(request: Request, row: RowNumber, correction: Correction, me: Owner) -> Document:
+def decide(request: Request, row: RowNumber, correction: NewLabel, me: Owner) -> Document:
     """Decide a row's label, whatever its answers were."""
     study_of(request).correct(row, correction.label, me.name, decide=True)
     return {"row": row, "label": correction.label}
@@ -111,7 +111,7 @@ def decide(request: Request, row: RowNumber, correction: Correction, me: Owner) 
 
 @router.get("/model")
 def model(request: Request, me: Owner) -> Document:
-    """The last fitted model: rates by group, weights of the features, history of rounds."""
+    """Return the last fitted model: its members with their weights, and the history of rounds."""
     study = study_of(request)
     history = list(study.state().history)
     if not history:
@@ -127,7 +127,7 @@ def model(request: Request, me: Owner) -> Document:
 
 
 def _feature_names(study: Study) -> list[str]:
-    """The encoder's features in the study's own words."""
+    """Return names of the encoder's features, in the words of the study."""
     columns = feature_columns(study.config)
     pretty = []
     for name in study.rows.encoder.get_feature_names_out():
@@ -140,11 +140,12 @@ def _feature_names(study: Study) -> list[str]:
     return pretty
 
 
-def _weights(rule: Any, names: list[str]) -> list[dict[str, Any]]:
-    """The twelve largest weights of a linear member; none for others."""
-    beta = getattr(getattr(rule, "probability", rule), "beta", None)
-    if beta is None:
+def _weights(rule: Rule, names: list[str]) -> list[Document]:
+    """Return the twelve largest weights of a linear member; none for others."""
+    linear = rule.probability if isinstance(rule, PlugInRule) else rule
+    if not isinstance(linear, LinearRule | LinearProbability):
         return []
+    beta = linear.beta
     order = np.argsort(-np.abs(beta[:-1]))[:12]
     return [{"feature": names[i], "weight": float(beta[i])} for i in order]
 
@@ -166,7 +167,7 @@ def get_settings(request: Request, me: Owner) -> Document:
 
 @router.get("/people")
 def people(request: Request, me: Owner) -> list[dict[str, str]]:
-    """Who may sign in."""
+    """Return who may sign in."""
     return [
         {"name": person.name, "role": person.role, "since": person.since}
         for person in study_of(request).people.all()
@@ -175,7 +176,7 @@ def people(request: Request, me: Owner) -> list[dict[str, str]]:
 
 @router.post("/people", status_code=201)
 def add_person(request: Request, new: NewPerson, me: Owner) -> dict[str, str]:
-    """Let somebody in; the token is in this answer and nowhere else."""
+    """Add a person; the token is in this response only."""
     study = study_of(request)
     if not study.people.all() and new.role != "owner":
         raise HTTPException(409, "the first person must be an owner, or nobody could change the study")
@@ -184,7 +185,7 @@ def add_person(request: Request, new: NewPerson, me: Owner) -> dict[str, str]:
 
 @router.delete("/people/{name}")
 def remove_person(request: Request, name: str, me: Owner) -> dict[str, str]:
-    """Let somebody out; their answers stay."""
+    """Remove a person; their answers stay."""
     study_of(request).people.remove(name)
     return {"name": name}
 
@@ -193,7 +194,7 @@ def remove_person(request: Request, name: str, me: Owner) -> dict[str, str]:
     "/export/{name}", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
 )
 def download(request: Request, name: str, me: Owner) -> Response:
-    """A file of the study: labels, events, settings, the report or the model."""
+    """Return a file of the study: labels, events, settings, the report or the model."""
     study = study_of(request)
     if name not in FILES:
         raise HTTPException(404, f"no file of that name; known: {', '.join(FILES)}")

@@ -1,11 +1,10 @@
-"""The pages: thin shells whose modules use the API."""
+"""The pages. Their scripts use the API."""
 
 from __future__ import annotations
 
 import importlib.util
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
@@ -13,6 +12,7 @@ from fastapi.templating import Jinja2Templates
 
 from fairask.studio._access import access_of
 from fairask.studio._labelling import study_of
+from fairask.study.events import Document
 
 __all__ = ["HERE", "error_page", "router"]
 
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 router = APIRouter(include_in_schema=False, default_response_class=Response)
 _TEMPLATES = Jinja2Templates(HERE / "templates")
 
-#: Name, title and who may see it.
+#: Views by name: title, and the least role that may see it.
 VIEWS = {
     "label": ("Label", "annotator"),
     "overview": ("Overview", "owner"),
@@ -33,7 +33,7 @@ VIEWS = {
 
 @cache
 def plotly_script() -> Path:
-    """Plotly's script, as the installed plotly package ships it."""
+    """Return the path of Plotly's script in the installed plotly package."""
     spec = importlib.util.find_spec("plotly")
     if spec is None or spec.origin is None:  # pragma: no cover - depends on the installation
         raise ModuleNotFoundError("the studio needs plotly: pip install 'fairask[studio]'", name="plotly")
@@ -49,8 +49,8 @@ def plotly() -> FileResponse:
 
 
 def error_page(request: Request, status: int, words: str) -> Response:
-    """An error in the page's own clothes."""
-    context: dict[str, Any] = {
+    """Render an error page."""
+    context: Document = {
         "title": "Sorry",
         "status": status,
         "words": words,
@@ -64,13 +64,13 @@ def error_page(request: Request, status: int, words: str) -> Response:
 @router.get("/signin")
 def sign_in(request: Request) -> Response:
     """Ask for a token."""
-    context: dict[str, Any] = {"title": "Sign in", "views": {}, "person": None, "csrf": "", "view": "signin"}
+    context: Document = {"title": "Sign in", "views": {}, "person": None, "csrf": "", "view": "signin"}
     return _TEMPLATES.TemplateResponse(request, "signin.html", context)
 
 
 @router.get("/")
 def home(request: Request) -> Response:
-    """Where each role begins."""
+    """Redirect to the first page of the person's role."""
     found = access_of(request).from_cookie(request)
     role = found[0].role if found else "owner"
     return RedirectResponse("/overview" if role == "owner" else "/label", 303)
@@ -78,13 +78,13 @@ def home(request: Request) -> Response:
 
 @router.get("/{view}")
 def show(request: Request, view: str) -> Response:
-    """One of the views; who may not see it is told so, who is not signed in is asked to."""
+    """Render a view; refuse it without the right role, and redirect to sign in without a session."""
     if view not in VIEWS:
         return error_page(request, 404, "There is no such page.")
     access = access_of(request)
     found = access.from_cookie(request)
     if found is None:
-        # What a proxy hands on comes from elsewhere, and is nobody's own machine.
+        # A request that a proxy forwards does not come from this machine.
         direct = "x-forwarded-for" not in request.headers and "forwarded" not in request.headers
         if direct and access.open and access.local_name is not None:
             response: Response = RedirectResponse(f"/{view}", 303)

@@ -1,4 +1,4 @@
-"""The demo's scripted annotator: knows the truth, answers at its own pace, can be paused."""
+"""The demo's scripted annotator: it answers with known labels, at a given pace, and can be paused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Robot"]
 
 
 class Robot:
-    """Labels one row after another with the known labels until the budget is spent."""
+    """Answers one row after another with the known labels."""
 
     def __init__(self, study: Study, truth: Sequence[str], seconds: float = 0.4, name: str = "robot") -> None:
         self.study, self.truth, self.seconds, self.name = study, truth, seconds, name

@@ -1,4 +1,4 @@
-"""What every answer carries and every request must pass: headers, host, size."""
+"""Checks on every request (host, size) and headers on every response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["LARGEST_BODY", "Guard"]
 
-#: Nothing the page sends is larger: a note has 2,000 characters, a column dictionary some kilobytes.
+#: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
 LARGEST_BODY = 1 << 20
 _TOO_LARGE = f"the body is larger than {LARGEST_BODY} bytes"
 
@@ -19,7 +19,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src {style}; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-#: Plotly writes its style sheet into the page, so the one view with a chart allows that; scripts never.
+#: Plotly writes its style sheet into the page, so the one view with a chart allows inline styles.
 _CHARTED = ("/overview",)
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -32,7 +32,7 @@ _HEADERS = {
 
 
 class Guard:
-    """Refuse foreign hosts and large bodies; add security headers to everything."""
+    """Refuses foreign hosts and large bodies; adds security headers to every response."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] | None) -> None:
         self.app = app
@@ -57,7 +57,7 @@ class Guard:
 
         headers = Headers(scope=scope)
         if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
-            # Another site's name that resolves here is how a web page would reach a local server.
+            # A web page of another site could reach a local server by a name that resolves to this machine.
             refusal = JSONResponse({"detail": "unknown host"}, 421)
             await refusal(scope, receive, guarded_send)
             return

@@ -1,4 +1,4 @@
-"""Drawing and fitting in the background, so that nobody who labels waits for either."""
+"""Draw and fit in the background, so that annotators wait for neither."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ACTIVE_SECONDS = 30.0
 
 
 class Trainer:
-    """Keeps the queue filled and the model fresh.
+    """Keeps the queue filled and the model up to date.
 
-    Rows are drawn as late as possible, since a later draw knows more labels, and early enough that the
-    queue lasts while the next draw is being computed: the more people label, the more rows wait.
+    Rows are drawn as late as possible, since a later draw knows more labels, but early enough that the
+    queue does not run empty during the next draw: the more people label, the more rows wait.
     """
 
     def __init__(self, study: Study, pause: float = 0.05) -> None:
@@ -41,7 +41,7 @@ class Trainer:
         self._rate = 0.0
 
     def low(self, people: int) -> int:
-        """Free rows below which more are drawn, with so many people labelling."""
+        """Return the number of free rows below which more are drawn, for so many people labelling."""
         lasting = self._rate * 2.0 * (self._draw_seconds + self.pause)
         return max(2, 2 * people, math.ceil(lasting))
 
@@ -60,7 +60,7 @@ class Trainer:
             answered, undrawn, fit_is_due = state.answered, state.undrawn, state.fit_is_due()
             active = state.active_since(now(-_ACTIVE_SECONDS))
         self._measure(answered)
-        # Who waits for a row holds none, so those who answered lately count as well.
+        # People who wait for a row hold none, so those who answered lately count as well.
         low = self.low(max(waiting.people, active))
         worked = False
         if waiting.free < low and undrawn > 0:
@@ -84,17 +84,17 @@ class Trainer:
             self._said = current
 
     def run(self, ended: Callable[[], bool]) -> None:
-        """Work until ``ended()``, which is asked after every step."""
+        """Work until ``ended()`` is true; it is called after every step."""
         while not ended():
             try:
                 worked = self.step()
                 self.error = None
                 self._say(None)
             except Exception as error:
-                # The page keeps working on rows drawn before; the owner sees why no new ones come.
+                # Annotators go on with rows drawn before; the owner sees why no new rows come.
                 _LOG.exception("drawing or fitting failed")
                 self.error, worked = f"{type(error).__name__}: {error}", False
-                with contextlib.suppress(OperationalError):  # the database itself may be what fails
+                with contextlib.suppress(OperationalError):  # the database itself may have failed
                     self._say(None)
                 self._stop.wait(2.0)
             self._stop.wait(0.001 if worked else self.pause)

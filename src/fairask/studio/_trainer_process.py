@@ -1,7 +1,7 @@
-"""The trainer in a process of its own: however long a fit computes, the server's threads do not wait.
+"""The trainer in a process of its own, so that the server's threads never wait for a fit.
 
-The two are joined by a pipe: when the server ends, in whatever way, the trainer's input closes and it ends
-too. What it is doing it writes into the study's database, where every process of the server reads it.
+A pipe joins the two: when the server ends in any way, the trainer's input closes, and the trainer ends. It
+writes what it is doing into the study's database, where every process of the server reads it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class TrainerProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-c", code, self.target],
             stdin=subprocess.PIPE,
-            # One core is enough for it, and people who wait for a page come first.
+            # One core is enough, and people who wait for a page come first.
             env={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **os.environ},
-            start_new_session=True,  # Ctrl-C is for the server, which then closes the pipe
+            start_new_session=True,  # Ctrl-C goes to the server, which then closes the pipe
         )
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
@@ -53,7 +53,7 @@ class TrainerProcess:
                 store.set_training(Training(error=self.error))
                 store.close()
             except (OperationalError, StudyError):
-                _LOG.exception("the end of the training process could not be written down")
+                _LOG.exception("the end of the training process could not be recorded")
 
     def stop(self) -> None:
         """Stop it after the step under way."""
@@ -64,7 +64,7 @@ class TrainerProcess:
 
 def main(target: str) -> None:
     """Work until standard input closes."""
-    if hasattr(os, "nice"):  # not on Windows
+    if sys.platform != "win32":
         os.nice(5)
     ended = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Serving: uvicorn in front of the app, on this machine or, with named people, beyond it."""
+"""Serve the app with uvicorn: to this machine or, if the study has people, to others."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def serve(
     ----------
     target : folder or PostgreSQL URL
     host, port : str, int
-        Anything but this machine needs people with tokens.
+        A host other than this machine needs people with tokens.
     processes : int
         More than one, for a study in PostgreSQL with very many people.
     announce : callable
@@ -71,7 +71,7 @@ def serve(
     with Study.open(target) as study:
         check_host(study, host)
         if not study.state().batches:
-            study.draw()  # uniform, so quick: the first person need not wait for the trainer to start
+            study.draw()  # uniform, so fast: the first person does not wait for the trainer to start
         trainer = TrainerProcess(target)
         announce()
         if processes == 1:
@@ -99,7 +99,7 @@ def serve_demo(
     seconds: float = 0.4,
     announce: Callable[[], object] = lambda: None,
 ) -> None:
-    """Serve a throw-away study of German Credit that a scripted annotator labels."""
+    """Serve a temporary study of German Credit that a scripted annotator labels."""
     if not is_local(host):
         raise StudyError(f"the demo is for this machine only, not for host {host!r}; leave --host out")
     with tempfile.TemporaryDirectory() as folder:
@@ -111,5 +111,5 @@ def serve_demo(
 
 
 def app_from_environment() -> FastAPI:
-    """The app of one of several processes."""
+    """Make the app of one of several processes."""
     return create_app(Study.open(os.environ[_STUDY]), local=bool(os.environ[_LOCAL]), train=False)
