@@ -17,27 +17,11 @@ from fairask.certify.audit import Audit, AuditState
 from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog
 from fairask.sampling import Draws
 from fairask.stopping import Plateau
+from fairask.study import events as happened
 from fairask.study._audit import AUDIT, OpenAudit
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
-from fairask.study.events import (
-    SKIP,
-    AnswerWithdrawn,
-    AuditChanged,
-    Cell,
-    CertificateIssued,
-    Document,
-    Event,
-    ModelFitted,
-    PoolMoved,
-    RowCorrected,
-    RowLabelled,
-    RowsDrawn,
-    RowSkipped,
-    StopRuleChanged,
-    StudyCreated,
-    StudyReworded,
-)
+from fairask.study.events import SKIP, Cell, Document, Event
 
 __all__ = ["AUDIT", "Answer", "State", "verdict"]
 
@@ -99,7 +83,7 @@ class State:
         """Return the state after these events; the first one must be the creation of the study."""
         first, *rest = events
         created = first.happening
-        if not isinstance(created, StudyCreated):
+        if not isinstance(created, happened.StudyCreated):
             raise StudyError(f"the first event is of kind {first.kind!r}; restore the study from a copy")
         config = Config.from_dict(created.config)
         state = cls(config, DrawLog(config.rows), created=first.at, last=first.id, pool=created.pool)
@@ -111,39 +95,39 @@ class State:
         """Take one event into account; StudyError for a kind that this version does not know."""
         who = event.who
         match event.happening:
-            case RowLabelled(row=row, label=code, note=note):
+            case happened.RowLabelled(row=row, label=code, note=note):
                 self._answer(row, who, Answer(code, event.at, note or ""))
-            case RowSkipped(row=row, note=note):
+            case happened.RowSkipped(row=row, note=note):
                 self._answer(row, who, Answer(SKIP, event.at, note or ""))
-            case RowsDrawn() as drawn:
+            case happened.RowsDrawn() as drawn:
                 self._draw(drawn)
-            case AnswerWithdrawn(row=row):
+            case happened.AnswerWithdrawn(row=row):
                 self.answers[row].pop(who)
                 self.recent[who].pop(row)
                 self.by[who] -= 1
                 self._settle(row)
-            case RowCorrected(row=row, label=code, decides=True):
+            case happened.RowCorrected(row=row, label=code, decides=True):
                 self.decided[row], self.decided_by[row] = code, who
                 self._settle(row)
-            case RowCorrected(row=row, label=code):
+            case happened.RowCorrected(row=row, label=code):
                 before = self.answers[row][who]
                 self.answers[row][who] = Answer(code, before.at, before.note)
                 self._settle(row)
-            case ModelFitted(document=entry):
+            case happened.ModelFitted(document=entry):
                 self.history.append({**entry, "event": event.id, "at": event.at})
-            case AuditChanged(size=0):
+            case happened.AuditChanged(size=0):
                 self.audit = None
-            case AuditChanged(size=size, audit=begun):
+            case happened.AuditChanged(size=size, audit=begun):
                 audit = None if begun is None else Audit.from_dict(cast(AuditState, begun))
                 self.audit = OpenAudit(size, self.history[-1]["seen"], self.batches, audit)
-            case CertificateIssued(document=certificate):
+            case happened.CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
-            case StudyReworded(question=question, columns=columns):
+            case happened.StudyReworded(question=question, columns=columns):
                 self.config = self.config.reworded(question, columns)
-            case StopRuleChanged(rule=rule):
+            case happened.StopRuleChanged(rule=rule):
                 learner = replace(self.config.learner, stopping=rule or None)
                 self.config = replace(self.config, learner=learner)
-            case PoolMoved(uri=uri) if self.pool is not None:
+            case happened.PoolMoved(uri=uri) if self.pool is not None:
                 self.pool = {**self.pool, "uri": uri}
             case _:
                 raise StudyError(
@@ -151,7 +135,7 @@ class State:
                 )
         self.last = event.id
 
-    def _draw(self, drawn: RowsDrawn) -> None:
+    def _draw(self, drawn: happened.RowsDrawn) -> None:
         q = np.array([np.nan if p is None else p for p in drawn.propensities])
         draws = Draws(np.array(drawn.rows), q, list(drawn.components), np.array(drawn.pool_sizes))
         self.log.add(draws, drawn.batch)

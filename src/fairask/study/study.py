@@ -12,6 +12,7 @@ from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import LABELLED
 from fairask.pools.runners import ProgressCallback
 from fairask.study import _answering
+from fairask.study import events as happened
 from fairask.study._answering import Receipt
 from fairask.study._audit import begin_audit, propose_audit
 from fairask.study._drawing import propose
@@ -23,18 +24,7 @@ from fairask.study._rows import StudyRows, placed, rows_of, with_sample
 from fairask.study._settings import make_config
 from fairask.study._status import status_of
 from fairask.study.config import Config, check_person, check_stop
-from fairask.study.events import (
-    SKIP,
-    AuditChanged,
-    CertificateIssued,
-    Document,
-    Happening,
-    ModelFitted,
-    PoolMoved,
-    StopRuleChanged,
-    StudyCreated,
-    StudyReworded,
-)
+from fairask.study.events import SKIP, Document, Happening
 from fairask.study.state import State
 from fairask.study.store import Store, is_url
 
@@ -137,7 +127,7 @@ class Study:
             data, sha256, reference = None, table.sha256, table.to_dict()
         else:
             (data, sha256), reference = to_parquet(table), None
-        created = StudyCreated({**config.to_dict(), "pool_sha256": sha256}, reference)
+        created = happened.StudyCreated({**config.to_dict(), "pool_sha256": sha256}, reference)
         Store.create(str(target), data, created, who)
         return cls.open(target)
 
@@ -174,7 +164,7 @@ class Study:
                 table = PoolReference.from_dict(state.pool)
             study = cls(store, state, placed(table, pool, progress))
             if moved_by is not None and state.pool is not None and study.table.uri != state.pool["uri"]:
-                store.append(check_person(moved_by), PoolMoved(study.table.uri))
+                store.append(check_person(moved_by), happened.PoolMoved(study.table.uri))
         except BaseException:
             store.close()
             raise
@@ -335,14 +325,14 @@ class Study:
         who : str
             Who changes them.
         """
-        happened: list[Happening] = []
+        changes: list[Happening] = []
         if stop is not None:
             check_stop(stop)
-            happened.append(StopRuleChanged(stop))
+            changes.append(happened.StopRuleChanged(stop))
         if question is not None or columns is not None:
             self.config.reworded(question, columns)  # raises before anything is written
-            happened.append(StudyReworded(question, columns))
-        self.store.append(check_person(who), *happened)
+            changes.append(happened.StudyReworded(question, columns))
+        self.store.append(check_person(who), *changes)
         self.state()
 
     def refit(self, force: bool = False) -> Document | None:
@@ -361,9 +351,9 @@ class Study:
             return None
         entry = fit_entry(learner) | {"seen": seen}
         with self.store.write() as turn:
-            if any(event.kind == ModelFitted.kind for event in turn.events(seen)):
+            if any(event.kind == happened.ModelFitted.kind for event in turn.events(seen)):
                 return None  # another process fitted first
-            turn.append("fairask", ModelFitted(entry))
+            turn.append("fairask", happened.ModelFitted(entry))
         return entry
 
     def start_audit(self, labels: int, who: str = "owner") -> None:
@@ -384,7 +374,7 @@ class Study:
         """End the audit; its labels may train from now on."""
         if self.state().audit is None:
             raise StudyError("no audit is under way")
-        self.store.append(check_person(who), AuditChanged(0))
+        self.store.append(check_person(who), happened.AuditChanged(0))
 
     def certify(self, who: str = "owner") -> Document:
         """Issue the certificate of the audit under way, write it into the log, and end the audit."""
@@ -400,7 +390,7 @@ class Study:
             told = f"{audit.audit.n_labels} of at most {audit.size} are there"
             raise StudyError(f"the audit waits for labels; {told}")
         document = audit.audit.certificate().to_dict()
-        self.store.append(check_person(who), CertificateIssued(document), AuditChanged(0))
+        self.store.append(check_person(who), happened.CertificateIssued(document), happened.AuditChanged(0))
         return document
 
 

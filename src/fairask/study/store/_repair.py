@@ -6,22 +6,12 @@ possible are kept, since somebody may be labelling a file with those rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypedDict, cast
 
 from sqlalchemy import delete, insert, inspect, select, text
 
-from fairask.study.events import (
-    SKIP,
-    AnswerWithdrawn,
-    Event,
-    RowCorrected,
-    RowLabelled,
-    RowsDrawn,
-    RowSkipped,
-    StudyCreated,
-)
+from fairask.study.state import State
 from fairask.study.store._database import Database
 from fairask.study.store._schema import tasks
 from fairask.study.store.transaction import Transaction
@@ -59,39 +49,19 @@ class Repair:
         return not (self.missing or self.foreign or self.wrong)
 
 
-def queue_of(events: Iterable[Event]) -> Queue:
+def queue_of(state: State) -> Queue:
     """Return the queue that follows from the events, by row and slot, without leases."""
     slots: Queue = {}
-    answers: dict[int, dict[str, int]] = {}
-    overlap = position = 0
-    for event in events:
-        match event.happening:
-            case StudyCreated(config=config):
-                overlap = config["overlap"]
-            case RowsDrawn(rows=rows, batch=batch):
-                for row in rows:
-                    for slot in range(overlap):
-                        slots[row, slot] = Slot(
-                            row=row,
-                            slot=slot,
-                            position=position,
-                            batch=batch,
-                            who=None,
-                            until=None,
-                            answer=None,
-                        )
-                    position += 1
-            case RowLabelled(row=row, label=label):
-                answers.setdefault(row, {})[event.who] = label
-            case RowSkipped(row=row):
-                answers.setdefault(row, {})[event.who] = SKIP
-            case AnswerWithdrawn(row=row):
-                answers[row].pop(event.who)
-            case RowCorrected(row=row, label=label, decides=False):
-                answers[row][event.who] = label
-    for row, given in answers.items():
-        for slot, (who, code) in enumerate(given.items()):
-            slots[row, slot]["who"], slots[row, slot]["answer"] = who, code
+    for position, entry in enumerate(state.log.entries):
+        answers = list(state.answers.get(entry.index, {}).items())
+        for number in range(state.config.overlap):
+            slot = Slot(
+                row=entry.index, slot=number, position=position, batch=entry.batch, who=None, until=None,
+                answer=None,
+            )  # fmt: skip
+            if number < len(answers):
+                slot["who"], slot["answer"] = answers[number][0], answers[number][1].code
+            slots[entry.index, number] = slot
     return slots
 
 
@@ -105,7 +75,7 @@ def repair(database: Database, now: float, *, change: bool = True) -> Repair:
             found = [cast(Slot, dict(row)) for row in connection.execute(select(tasks)).mappings()]
         elif change:
             tasks.create(connection)
-        right = queue_of(Transaction(connection).events())
+        right = queue_of(State.replay(Transaction(connection).events()))
         result = _compare(found, right)
         leases = _keep_leases(found, right, now)
         if change and not result.sound:
