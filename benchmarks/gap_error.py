@@ -22,7 +22,7 @@ from _machine import machine_line
 from joblib import Parallel, delayed
 
 from fairask import FairActiveLearner, simulate
-from fairask.oracle import calibrated, correction, probability
+from fairask.oracle import calibrated, plugin, probability
 from paper.problems import get_setup
 from paper.trials import split, trial_data
 
@@ -30,8 +30,8 @@ from paper.trials import split, trial_data
 FIRST_TRIAL = 2000
 #: Prior deviations of a group's intercept, and of the plug-in's gap.
 VARIANTS = {
-    "as it is": (probability.INTERCEPT_DEVIATION, correction.PRIOR),
-    "one intercept for all groups": (1e-3, correction.PRIOR),
+    "as it is": (probability.INTERCEPT_DEVIATION, plugin.PRIOR),
+    "one intercept for all groups": (1e-3, plugin.PRIOR),
     "correction by the labels alone": (probability.INTERCEPT_DEVIATION, 10.0),
 }
 
@@ -40,7 +40,7 @@ def one(name, variant, trial):
     """True gap less the plug-in's, and less the corrected one's."""
     # Both are set in every trial, so that no variant inherits another's.
     probability.INTERCEPT_DEVIATION, prior = VARIANTS[variant]
-    calibrated.gap_corrections = partial(correction.gap_corrections, prior=prior)
+    calibrated.gap_corrections = partial(plugin.gap_corrections, prior=prior)
     problem = get_setup("paper").problem(name)
     data = trial_data(problem, trial)
     train, _ = split(problem, data, 0.25, trial).parts

@@ -7,9 +7,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fairask.design import disagreement_design, group_design
-from fairask.oracle import EmpiricalFairOracle
+from fairask.oracle import EmpiricalFairOracle, Labelled
 from fairask.plotting import COLORS, GROUP_COLORS, figure
 from fairask.pools import MemoryPool
+from fairask.rules import LinearRule
 from paper._draw import styled
 
 __all__ = ["sampling_figure"]
@@ -30,10 +31,9 @@ def sampling_figure() -> Figure:
     rng = np.random.default_rng(0)
     labelled = rng.choice(len(X), 40, replace=False)
     flips = rng.random((2, 40)) < 0.15
-    ones = np.ones(40)
-    solutions = EmpiricalFairOracle(tolerance=0.1, shift_threshold=False).solve_many(
-        X[labelled], np.where(flips, 1.0 - y[labelled], y[labelled]), groups[labelled], 2, ones, ones
-    )
+    rows = Labelled.of(X[labelled], y[labelled], groups[labelled], [0, 1])
+    oracle = EmpiricalFairOracle(tolerance=0.1, shift_threshold=False)
+    solutions = oracle.perturbed(rows, np.where(flips, 1.0 - rows.y, rows.y))
     rules = [solution.sample(rng) for solution in solutions]
     cells = MemoryPool(X, groups, 2).by_prediction(rules)
     design = disagreement_design(cells.patterns, cells.counts)
@@ -56,6 +56,7 @@ def sampling_figure() -> Figure:
                 lw=0,
             )
         for rule, colour in zip(rules, (COLORS["blue"], COLORS["vermillion"]), strict=True):
+            assert isinstance(rule, LinearRule)
             x = np.array([-4.0, 4.0])
             axis.plot(x, -(rule.beta[0] * x + rule.beta[2]) / rule.beta[1], color=colour, lw=1.6)
         axis.set(xlim=(-4, 4), ylim=(-4, 4), xlabel="first feature")

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.checks import check_choice
 
 __all__ = [
+    "CONDITION_NAMES",
     "METRICS",
     "Bool",
     "Float",
@@ -43,6 +44,8 @@ METRICS: dict[str, tuple[int | None, ...]] = {
     "eo": (1, 0),
     "dp": (None,),
 }
+#: The same conditions in words, as the keys of an oracle's ``rates_`` have them.
+CONDITION_NAMES: dict[int | None, str] = {1: "y=1", 0: "y=0", None: "all"}
 
 
 @dataclass(frozen=True)

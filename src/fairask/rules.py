@@ -50,6 +50,10 @@ ONE_CLASS_LOG_ODDS = 4.0
 class Classifier(Protocol):
     """A scikit-learn classifier of 0 and 1."""
 
+    def get_params(self) -> dict[str, Any]:
+        """Settings by name."""
+        ...
+
     def fit(self, X: Matrix, y: ArrayLike, **given: ArrayLike) -> Self:
         """Fit on labelled rows."""
         ...

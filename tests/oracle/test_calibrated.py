@@ -4,10 +4,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate, violation
-from fairask.oracle import CalibratedFairOracle
-from fairask.oracle.correction import gap_corrections
-from fairask.oracle.plugin import PlugInLearner
-from fairask.oracle.probability import calibrate, folds_by_cell
+from fairask.oracle import CalibratedFairOracle, Labelled
+from fairask.oracle.plugin import PlugInLearner, gap_corrections
+from fairask.oracle.probability import calibrate, folds_by_label
 
 
 def population(n=6000, n_groups=2, seed=0):
@@ -99,10 +98,10 @@ def test_known_probabilities_need_no_search_to_beat_every_pair_of_thresholds():
     rng = np.random.default_rng(0)
     p, codes = rng.beta(1.2, 1.0, size=400), np.repeat([0, 1], 200)
     p[codes == 1] **= 1.5
-    from fairask.oracle._moments import Moments
+    from fairask.oracle._moments import FairnessMoments
     from fairask.oracle._search import search
 
-    moments = Moments.soft(p, codes, 2, "tprp")
+    moments = FairnessMoments.soft(p, codes, 2, "tprp")
     learner = PlugInLearner(p, codes, (p, codes), 2, "tprp")
     (solution,) = search(moments, learner, 0.05, max_fits=200, worthwhile=1e-6)
     cuts = np.linspace(0, 1, 201)
@@ -124,8 +123,8 @@ def test_probabilities_are_calibrated_out_of_fold():
     X, y, groups = population()
     few = np.arange(300)
     codes = (groups[few] == "q").astype(int)
-    fold = folds_by_cell(codes, y[few].astype(float), 5, np.random.default_rng(0))
-    calibration = calibrate(X[few], y[few].astype(float), np.ones(300), codes, 2, fold)
+    fold = folds_by_label(codes, y[few].astype(float), 5, np.random.default_rng(0))
+    calibration = calibrate(Labelled.of(X[few], y[few].astype(float), codes, ["p", "q"]), fold)
     later = (groups[300:] == "q").astype(int)
     p = calibration.model.proba(X[300:], later)
     for g in (0, 1):
@@ -142,14 +141,19 @@ def test_a_bias_without_evidence_is_shrunk_and_a_clear_one_is_not():
     y = (rng.random(4000) < 0.5).astype(float)
     decisions = (rng.random(4000) < np.where((groups == 0) & (y == 1), 0.8, 0.5)).astype(float)
     pairs = [(0, 1), (1, 0)]
-    clear = gap_corrections(y, p, decisions, groups, np.ones(4000), 2, "tprp", pairs)
+
+    def corrected(rows):
+        labelled = Labelled.of(np.zeros((len(y[rows]), 1)), y[rows], groups[rows], ["a", "b"])
+        return gap_corrections(labelled, p[rows], decisions[rows], "tprp", pairs)
+
+    clear = corrected(np.arange(4000))
     some = rng.permutation(4000)[:40]
-    vague = gap_corrections(y[some], p[some], decisions[some], groups[some], np.ones(40), 2, "tprp", pairs)
+    vague = corrected(some)
     assert clear.bias[0] > 0.1
     assert clear.shrinkage[0] > 0.8
     assert vague.shrinkage[0] < 0.3
     assert clear.deviation[0] < vague.deviation[0]
-    none = gap_corrections(y[:4], p[:4], decisions[:4], groups[:4], np.ones(4), 2, "tprp", pairs)
+    none = corrected(np.arange(4))
     assert none.shrinkage[0] == 0.0
 
 

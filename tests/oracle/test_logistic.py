@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fairask.oracle.learners import best_shift, fast_ridge
-from fairask.oracle.logistic import solve_logistic, with_intercept
+from fairask.oracle.learners import best_shift
+from fairask.oracle.logistic import fast_ridge, solve_logistic, with_intercept
 
 
 def problems(p=4, n=120, d=6, seed=0):

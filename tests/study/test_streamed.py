@@ -357,13 +357,13 @@ def test_rows_that_an_oracle_looks_at_are_kept_too(
     from fairask.pools import open_pool
 
     seen: list[Any] = []
-    fit = CalibratedFairOracle.fit_codes
+    fit = CalibratedFairOracle.fit_labelled
 
-    def watching(self: Any, *rest: Any, pool: Any = None, **options: Any) -> Any:
-        seen.append(pool)
-        return fit(self, *rest, pool=pool, **options)
+    def watching(self: Any, rows: Any, background: Any = None) -> Any:
+        seen.append(background)
+        return fit(self, rows, background)
 
-    monkeypatch.setattr(CalibratedFairOracle, "fit_codes", watching)
+    monkeypatch.setattr(CalibratedFairOracle, "fit_labelled", watching)
     with Study.create(tmp_path / "s", refer(local), **SETTINGS) as study:
         rows = study.ask(who="ada")
     pool = open_pool(local, "sex", ["income", "debt", "owner", "job"])

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.certify import Certificate
 from fairask.learner import FairActiveLearner
-from fairask.learner.audit import decision_probability
 from fairask.metrics import Int, Matrix, Metric, violation
+from fairask.oracle import decision_probability
 
 __all__ = ["LabelsOf", "audit_model", "evaluate", "play", "simulate"]
 

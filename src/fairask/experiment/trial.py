@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from fairask.experiment.method import Method
 from fairask.experiment.split import Split, TestRows
 from fairask.experiment.task import Task
 from fairask.learner import FairActiveLearner
-from fairask.learner.audit import decision_probability
 from fairask.metrics import Float, Int, group_rates
+from fairask.oracle import decision_probability
 from fairask.plotting import SamplingDisplay
 from fairask.pools import Pool
 from fairask.sampling import Proposal
@@ -101,15 +101,12 @@ class Run:
 
 
 @dataclass
-class _Recorder:
+class _Recorder(Strategy):
     """A strategy that keeps its last proposal, for the picture of the sampling distributions."""
 
     inner: Strategy
     last: tuple[int, Pool, Proposal] | None = None
-    name: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.name = self.inner.name
+    name: ClassVar[str] = "recorder"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         proposal = self.inner.propose(labelled, pool, fit, rng)

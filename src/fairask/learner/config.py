@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypedDict, get_args
+from typing import Literal, TypedDict, get_args
 
 from sklearn.base import clone
 
 from fairask.checks import check_choice, check_count, check_number
 from fairask.errors import suggest
 from fairask.metrics import Metric, check_metric
-from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
-from fairask.rules import has_probabilities
+from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle, FairOracle
+from fairask.rules import Classifier, has_probabilities
 from fairask.sampling import WEIGHTS
 from fairask.stopping import StoppingRule, make_rule
 from fairask.strategies import Strategy, make_strategy
@@ -54,7 +54,7 @@ class LearnerSettings(TypedDict, total=False):
 class Parts:
     """What a learner works with, with nothing left to be chosen."""
 
-    oracle: Any
+    oracle: FairOracle
     strategy: Strategy
     margin: str | float | None
     risk_weights: str
@@ -170,7 +170,7 @@ class LearnerConfig:
         """The stopping rule as an object."""
         return make_rule(self.stopping) if isinstance(self.stopping, str) else self.stopping
 
-    def parts(self, *, oracle: Any = None, estimator: Any = None) -> Parts:
+    def parts(self, *, oracle: FairOracle | None = None, estimator: Classifier | None = None) -> Parts:
         """Fill in what was not given: the profile chooses the oracle, and the rest follows from the oracle.
 
         Examples
@@ -183,7 +183,7 @@ class LearnerConfig:
         ('sqrt_n', 'ips', 0.5)
         """
         template = self._template(oracle, estimator)
-        calibrated = "level" in template.get_params()
+        calibrated = template.estimates_margin
         if calibrated and estimator is not None and not has_probabilities(estimator):
             raise TypeError(
                 f"estimator: {type(estimator).__name__} has no predict_proba, which thresholds need; take a "
@@ -203,25 +203,31 @@ class LearnerConfig:
         params = dict(self.strategy_params or {})
         if calibrated and isinstance(self.strategy, str):
             params = _EXPLORE.get(self.strategy, {}) | params
+        template.set_params(metric=self.metric)
+        template.check_settings()
         return Parts(
-            oracle=template.set_params(metric=self.metric),
+            oracle=template,
             strategy=make_strategy(self.strategy, **params),
             margin=margin,
             risk_weights=self.risk_weights or ("none" if calibrated else "ips"),
         )
 
-    def _template(self, oracle: Any, estimator: Any) -> Any:
+    def _template(self, oracle: FairOracle | None, estimator: Classifier | None) -> FairOracle:
         if oracle is not None:
             given = {"estimator": estimator, "level": self.level, "blind": self.blind or None}
             for name, value in given.items():
                 if value is not None:
                     raise ValueError(f"{name} and oracle were both given; set the {name} in the oracle")
-            return clone(oracle)
+            if not isinstance(oracle, FairOracle):
+                raise TypeError(f"oracle must be a FairOracle, got {type(oracle).__name__}")
+            given_oracle: FairOracle = clone(oracle)
+            return given_oracle
         if self.profile == "paper":
             # The plain reduction: thresholds stay where the fits put them.
             return EmpiricalFairOracle(estimator, shift_threshold=False)
         template = CalibratedFairOracle(estimator, blind=self.blind)
-        return template if self.level is None else template.set_params(level=self.level)
+        template.level = template.level if self.level is None else self.level
+        return template
 
 
 def check_margin(margin: object) -> str | float | None:

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
@@ -18,16 +19,21 @@ from fairask.certify import Audit, AuditPlan, Certificate
 from fairask.checks import check_count
 from fairask.errors import FairaskWarning
 from fairask.learner.config import LearnerConfig, LearnerSettings
-from fairask.learner.fit import SAMPLE_STREAM, Fit, fit_oracle
+from fairask.learner.fit import Fit
 from fairask.learner.state import DrawLog, HistoryRow, LearnerState
 from fairask.metrics import Float, Int, Matrix, encode_groups
-from fairask.oracle.learners import fast_ridge
+from fairask.oracle import FairOracle, Labelled, PoolSample
 from fairask.pools import MemoryPool, Pool
+from fairask.rules import Classifier
 from fairask.sampling import draw
 from fairask.stopping import AnyOf, Budget, StoppingRule
-from fairask.strategies import Labelled, uniform_proposal
+from fairask.strategies import InMemoryStrategy, uniform_proposal
 
 __all__ = ["FairActiveLearner", "Query"]
+
+#: Streams of random numbers beside those of the batches, which are numbered from 0: the last two numbers
+#: that a seed sequence takes as one word, so that no batch reaches them.
+ORACLE_STREAM, SAMPLE_STREAM = 2**32 - 1, 2**32 - 2
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,8 @@ class FairActiveLearner:
         sensitive_features: ArrayLike | None = None,
         config: LearnerConfig | None = None,
         *,
-        estimator: Any = None,
-        oracle: Any = None,
+        estimator: Classifier | None = None,
+        oracle: FairOracle | None = None,
         **settings: Unpack[LearnerSettings],
     ) -> None:
         self.config = config = (config or LearnerConfig()).changed(settings)
@@ -107,30 +113,26 @@ class FairActiveLearner:
         self.classes = (config.classes[0], config.classes[1])
         given = config.random_state
         self.random_state = int(np.random.SeedSequence().generate_state(1)[0]) if given is None else given
-        fast = fast_ridge(self.template.get_params().get("estimator"), 1) is not None
-        self.pool, self.pool_given = as_pool(X, sensitive_features, fast), isinstance(X, Pool)
-        if getattr(self.strategy, "in_memory", False) and not isinstance(self.pool, MemoryPool):
-            raise TypeError(
-                f"strategy {self.strategy.name!r} must see all rows at once, and the pool is streamed: take "
-                "another strategy, or pool.in_memory() if it fits (fairask new --copy)"
-            )
+        self.pool, self.pool_given = _as_pool(X, sensitive_features, self.template), isinstance(X, Pool)
+        if isinstance(self.strategy, InMemoryStrategy):
+            self.strategy.checked(self.pool)
         self.X = self.pool.X if isinstance(self.pool, MemoryPool) else self.pool
         self.groups_ = self.pool.group_values
         if len(self.groups_) < 2:
             raise ValueError(
                 f"sensitive_features has one group only ({self.groups_[0]!r}); two or more are needed"
             )
-        self._sample: tuple[Matrix, NDArray[Any]] | None = None
+        self._background: PoolSample | None = None
         self._begin(LearnerState(DrawLog(len(self.pool))))
 
     def _begin(self, state: LearnerState) -> None:
         self.state = state
-        self._fitted: tuple[int, Any] | None = None
+        self._fitted: tuple[int, FairOracle] | None = None
         self._caught: list[warnings.WarningMessage] = []
         self._audit: tuple[int, Audit] | None = None  # the version of the labels, and its audit
 
     def with_state(
-        self, state: LearnerState, *, background: tuple[Matrix, NDArray[Any]] | None = None
+        self, state: LearnerState, *, background: tuple[Matrix, Int] | None = None
     ) -> FairActiveLearner:
         """Return a learner with the same settings and pool that goes on from ``state``.
 
@@ -140,7 +142,7 @@ class FairActiveLearner:
         other = copy.copy(self)
         other._begin(state.copy())
         if background is not None:
-            other._sample = background
+            other._background = PoolSample(*background)
         return other
 
     # -- asking ---------------------------------------------------------------------------------
@@ -225,23 +227,28 @@ class FairActiveLearner:
             risk_weights=log.weights(self.risk_weights),
             fairness_weights=log.weights(self.fairness_weights),
             indices=indices,
+            group_values=self.groups_,
+            classes=self.classes,
         )
 
-    def background(self) -> tuple[Matrix, NDArray[Any]] | None:
+    def background(self) -> PoolSample | None:
         """Rows of the pool for an oracle that looks at it: all, or a sample that is drawn once."""
-        most = getattr(self.template, "pool_rows", 0)
-        if most and self._sample is None:
+        most = self.template.pool_rows
+        if most and self._background is None:
             n = self.pool.n_rows
             rng = np.random.default_rng([self.random_state, SAMPLE_STREAM])
             rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-            self._sample = (self.pool.take(rows), self.pool.groups_of(rows))
-        return self._sample
+            self._background = PoolSample(self.pool.take(rows), self.pool.groups_of(rows))
+        return self._background
 
-    def fit_on(self, rows: Labelled) -> Any:
-        """Fit a new oracle on these labelled rows; the learner does not change."""
-        return fit_oracle(self, rows)
+    def fit_on(self, rows: Labelled) -> FairOracle:
+        """Fit a new oracle on these rows, at the tolerance of the current number of labels."""
+        seed = int(np.random.default_rng([self.random_state, ORACLE_STREAM]).integers(2**31))
+        oracle: FairOracle = clone(self.template)
+        oracle.set_params(tolerance=self.effective_tolerance_, random_state=seed)
+        return oracle.fit_labelled(rows, self.background())
 
-    def current_model(self) -> Any:
+    def current_model(self) -> FairOracle:
         """The fair model fitted on all labels so far, without its warnings (the history has the facts)."""
         version = self.state.log.version
         if not self.state.log.labelled():
@@ -254,7 +261,7 @@ class FairActiveLearner:
         return self._fitted[1]
 
     @property
-    def model_(self) -> Any:
+    def model_(self) -> FairOracle:
         """The fair model fitted on all labels so far; warns when it deserves no trust."""
         model = self.current_model()
         caught, self._caught = self._caught, []
@@ -351,7 +358,7 @@ class FairActiveLearner:
         entry: HistoryRow = {
             "round": len(self.state.history),
             "labels": len(rows),
-            "tolerance": self.effective_tolerance_ - getattr(model, "margin_", 0.0),
+            "tolerance": self.effective_tolerance_ - model.margin_,
             "error": model.error_,
             "violation": model.violation_,
             "feasible": model.feasible_,
@@ -437,7 +444,7 @@ def _row_numbers(indices: ArrayLike) -> list[int]:
     return rows
 
 
-def as_pool(X: Matrix | Pool, sensitive_features: ArrayLike | None, fast: bool) -> Pool:
+def _as_pool(X: Matrix | Pool, sensitive_features: ArrayLike | None, oracle: FairOracle) -> Pool:
     """The pool as the learner reads it: a pool as it is, a table with its groups as one in memory."""
     if isinstance(X, Pool):
         if sensitive_features is not None:
@@ -445,7 +452,9 @@ def as_pool(X: Matrix | Pool, sensitive_features: ArrayLike | None, fast: bool) 
         return X
     if sensitive_features is None:
         raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
-    rows = check_array(X, dtype=[np.float64, np.float32], input_name="X") if fast else X
+    rows = X
+    if oracle.needs_numbers:
+        rows = check_array(X, dtype=[np.float64, np.float32], input_name="X")
     groups, codes = encode_groups(sensitive_features, "sensitive_features")
     if len(codes) != len(rows):
         raise ValueError(f"lengths disagree: X has {len(rows)} rows, sensitive_features {len(codes)}")

@@ -1,7 +1,15 @@
-"""The empirical fair oracle (EFO): the most accurate classifier within a fairness tolerance."""
+"""Fair oracles: the most accurate classifier within a fairness tolerance."""
 
-from fairask.oracle._search import Solution
+from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, decision_probability
 from fairask.oracle.calibrated import CalibratedFairOracle
 from fairask.oracle.empirical import EmpiricalFairOracle
 
-__all__ = ["CalibratedFairOracle", "EmpiricalFairOracle", "Solution"]
+__all__ = [
+    "CalibratedFairOracle",
+    "EmpiricalFairOracle",
+    "FairOracle",
+    "Labelled",
+    "PerturbedModel",
+    "PoolSample",
+    "decision_probability",
+]

@@ -1,8 +1,8 @@
 """The fairness constraint as linear moments: what the optimiser knows of a fairness notion.
 
-A *cell* is a (condition, group) pair, e.g. (y = 1, group b); its rate is linear in the predictions,
-``rate = sum_i share_i h_i`` with ``share_i = v_i / V_cell``. A metric bounds the differences of rates
-between groups within each condition. Nothing else of the metric reaches the dual search.
+A *rate* belongs to a condition and a group, e.g. y = 1 and group b. It is linear in the predictions,
+``rate = sum_i share_i h_i``, where the shares of its rows add up to 1. A metric bounds the differences of
+rates between groups within each condition. Nothing else of the metric reaches the dual search.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from itertools import permutations
 
 import numpy as np
 
-from fairask.metrics import METRICS, Float, Int, Metric
+from fairask.metrics import METRICS, Bool, Float, Int, Metric
+from fairask.oracle.base import Labelled
 
-__all__ = ["Moments", "ordered_pairs"]
+__all__ = ["FairnessMoments", "ordered_pairs"]
 
 
 def ordered_pairs(n_conditions: int, n_groups: int) -> list[tuple[int, int]]:
-    """Pairs of cells whose rates are compared, both ways; cells are numbered condition-major.
+    """Pairs of rates that are compared, both ways; rates are numbered condition-major.
 
     Examples
     --------
@@ -33,7 +34,7 @@ def ordered_pairs(n_conditions: int, n_groups: int) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Moments:
+class FairnessMoments:
     """Risk and rates of ``p`` problems that share their rows and differ in labels or weights.
 
     Attributes
@@ -42,70 +43,63 @@ class Moments:
         Signed cost of predicting 1 for the error, ``u_i (1 - 2 y_i) / sum(u)``.
     base : ndarray of shape (p,)
         The error of predicting 0 everywhere.
-    shares : ndarray of shape (p, cells, n)
-        ``v_i / V_cell`` for the rows of each cell, else 0.
-    occupied : bool ndarray of shape (p, cells)
-        False where a cell has no weight: its rate is unknown and left unconstrained.
+    shares : ndarray of shape (p, rates, n)
+        Weight of each row in a rate over the weight of all its rows; 0 for other rows.
+    occupied : bool ndarray of shape (p, rates)
+        False where a rate has no weight: it is unknown and left unconstrained.
     pairs : list of (int, int)
-        Cells to compare.
+        Rates to compare.
     """
 
     risk: Float
     base: Float
     shares: Float
-    occupied: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    occupied: Bool
     pairs: list[tuple[int, int]]
 
     @classmethod
-    def build(
-        cls, y: Float, groups: Int, n_groups: int, metric: Metric, risk_weight: Float, fairness_weight: Float
-    ) -> Moments:
-        """Build from labels (p, n), group codes (n,) and weights (n,) or (p, n)."""
-        risk_weight = np.broadcast_to(risk_weight, y.shape)
-        fairness_weight = np.broadcast_to(fairness_weight, y.shape)
+    def of(
+        cls, labelled: Labelled, metric: Metric, labels: Float | None = None, weights: Float | None = None
+    ) -> FairnessMoments:
+        """Build from labelled rows, or from copies with other labels or factors of the weights, (p, n)."""
+        y = labelled.y[None, :] if labels is None else labels
+        factor = np.ones(y.shape) if weights is None else weights
+        risk_weight, fairness_weight = factor * labelled.risk_weights, factor * labelled.fairness_weights
         u = risk_weight / risk_weight.sum(axis=1, keepdims=True)
-        conditions = METRICS[metric]
-        shares = np.zeros((len(y), len(conditions) * n_groups, y.shape[1]))
-        for z, label in enumerate(conditions):
-            inside = fairness_weight if label is None else fairness_weight * (y == label)
-            for g in range(n_groups):
-                shares[:, z * n_groups + g] = inside * (groups == g)
-        totals = shares.sum(axis=2, keepdims=True)
-        occupied = totals[:, :, 0] > 0
-        shares /= np.where(totals > 0, totals, 1.0)
-        return cls(
-            risk=u * (1.0 - 2.0 * y),
-            base=(u * y).sum(axis=1),
-            shares=shares,
-            occupied=occupied,
-            pairs=ordered_pairs(len(conditions), n_groups),
+        inside = [
+            fairness_weight if label is None else fairness_weight * (y == label) for label in METRICS[metric]
+        ]
+        return cls._of_parts(
+            u * (1.0 - 2.0 * y), (u * y).sum(axis=1), inside, labelled.groups, labelled.n_groups
         )
 
     @classmethod
-    def soft(cls, p: Float, groups: Int, n_groups: int, metric: Metric) -> Moments:
+    def soft(cls, p: Float, groups: Int, n_groups: int, metric: Metric) -> FairnessMoments:
         """Build one problem from rows whose label is 1 with probability ``p``: a calibrated pool."""
-        conditions = METRICS[metric]
-        shares = np.zeros((1, len(conditions) * n_groups, len(p)))
-        for z, label in enumerate(conditions):
-            inside = {1: p, 0: 1.0 - p, None: np.ones_like(p)}[label]
+        inside = [{1: p, 0: 1.0 - p, None: np.ones_like(p)}[label][None, :] for label in METRICS[metric]]
+        return cls._of_parts(
+            (1.0 - 2.0 * p)[None, :] / len(p), np.array([p.mean()]), inside, groups, n_groups
+        )
+
+    @classmethod
+    def _of_parts(
+        cls, risk: Float, base: Float, inside: list[Float], groups: Int, n_groups: int
+    ) -> FairnessMoments:
+        """Build from the weight (p, n) of each row in the rates of each condition."""
+        shares = np.zeros((len(risk), len(inside) * n_groups, risk.shape[1]))
+        for z, weight in enumerate(inside):
             for g in range(n_groups):
-                shares[0, z * n_groups + g] = inside * (groups == g)
+                shares[:, z * n_groups + g] = weight * (groups == g)
         totals = shares.sum(axis=2, keepdims=True)
         shares /= np.where(totals > 0, totals, 1.0)
-        return cls(
-            risk=(1.0 - 2.0 * p)[None, :] / len(p),
-            base=np.array([p.mean()]),
-            shares=shares,
-            occupied=totals[:, :, 0] > 0,
-            pairs=ordered_pairs(len(conditions), n_groups),
-        )
+        return cls(risk, base, shares, totals[:, :, 0] > 0, ordered_pairs(len(inside), n_groups))
 
     def __len__(self) -> int:
         return len(self.risk)
 
-    def select(self, problems: Int) -> Moments:
+    def select(self, problems: Int) -> FairnessMoments:
         """Return the problems with these indices."""
-        return Moments(
+        return FairnessMoments(
             self.risk[problems],
             self.base[problems],
             self.shares[problems],
@@ -114,7 +108,7 @@ class Moments:
         )
 
     def costs(self, multipliers: Float) -> Float:
-        """Signed cost of predicting 1 on each row, for one multiplier a cell: (p, cells) -> (p, n)."""
+        """Signed cost of predicting 1 on each row, for one multiplier per rate: (p, rates) -> (p, n)."""
         return np.asarray(self.risk + np.einsum("pc,pcn->pn", multipliers, self.shares))
 
     def errors(self, predictions: Float) -> Float:
@@ -122,11 +116,11 @@ class Moments:
         return np.asarray(self.base + (self.risk * predictions).sum(axis=1))
 
     def rates(self, predictions: Float) -> Float:
-        """Rates by cell (p, cells) of each problem's predictions (p, n)."""
+        """Rates (p, rates) of each problem's predictions (p, n)."""
         return np.asarray(np.einsum("pcn,pn->pc", self.shares, predictions))
 
     def gaps(self, rates: Float, problem: int) -> Float:
-        """Rate differences (..., pairs) of one problem; pairs with an empty cell are 0."""
+        """Rate differences (..., pairs) of one problem; pairs with an unknown rate are 0."""
         first, second = np.array(self.pairs, dtype=np.int64).reshape(-1, 2).T
         known = self.occupied[problem][first] & self.occupied[problem][second]
         return np.asarray((rates[..., first] - rates[..., second]) * known)

@@ -21,7 +21,7 @@ import numpy as np
 
 from fairask.metrics import Float, Int
 from fairask.oracle._mixture import Mixture, best_mixture, best_single
-from fairask.oracle._moments import Moments
+from fairask.oracle._moments import FairnessMoments
 
 __all__ = ["BaseLearner", "Solution", "search"]
 
@@ -37,9 +37,9 @@ class BaseLearner(Protocol):
     batched: bool  #: whether many fits cost little more than one
 
     def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
-        """Return one rule a row of ``costs`` (p, n) and their 0/1 predictions on the sample (p, n).
+        """Return one rule per row of ``costs`` (p, n) and their 0/1 predictions on the sample (p, n).
 
-        ``multipliers`` (p, cells) are the prices that made the costs; ``starts`` are rules of similar
+        ``multipliers`` (p, rates) are the prices that made the costs; ``starts`` are rules of similar
         problems, to start from.
         """
         ...
@@ -47,7 +47,7 @@ class BaseLearner(Protocol):
 
 @dataclass
 class Candidates:
-    """What one problem has tried: rules, errors, rates and the cell multipliers that made them."""
+    """What one problem has tried: rules, errors, rates and the multipliers that made them."""
 
     rules: list[Any] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
@@ -70,21 +70,16 @@ class Solution:
         used = np.flatnonzero(self.mixture.weights)
         return [self.rules[j] for j in used], self.mixture.weights[used]
 
-    def sample(self, rng: np.random.Generator) -> Any:
-        """Draw one rule of the mixture."""
-        rules, weights = self.members
-        return rules[rng.choice(len(rules), p=weights / weights.sum())]
-
 
 class _Game:
     """Fits for chosen problems at chosen multipliers and books the results."""
 
-    def __init__(self, moments: Moments, learner: Any, worthwhile: float) -> None:
+    def __init__(self, moments: FairnessMoments, learner: Any, worthwhile: float) -> None:
         self.moments, self.learner, self.worthwhile = moments, learner, worthwhile
         self.tried = [Candidates() for _ in range(len(moments))]
 
     def play(self, problems: Int, multipliers: Float, starts: Sequence[Any] | None = None) -> Float:
-        """Fit each problem at its cell multipliers (q, cells); return the candidates' rates (q, cells)."""
+        """Fit each problem at its multipliers (q, rates); return the candidates' rates (q, rates)."""
         part = self.moments.select(problems)
         rules, predictions = self.learner.fit(part.costs(multipliers), multipliers, starts)
         errors, rates = part.errors(predictions), part.rates(predictions)
@@ -123,7 +118,7 @@ class _Game:
 
 
 def search(
-    moments: Moments,
+    moments: FairnessMoments,
     learner: BaseLearner,
     tolerance: float | Float,
     *,
@@ -184,7 +179,7 @@ def _bisect(game: _Game, problems: Int, tolerance: Any, max_fits: int) -> None:
 def _generate(game: _Game, problems: Int, tolerance: float | Float, max_fits: int) -> None:
     """Climb until the gaps are closed, then generate columns; all problems in step."""
     _climb(game, problems, tolerance)
-    pairs, n_cells = game.moments.pairs, game.moments.occupied.shape[1]
+    pairs, n_rates = game.moments.pairs, game.moments.occupied.shape[1]
     mixtures = {i: game.best(i, tolerance, True) for i in problems.tolist()}
     stalls = dict.fromkeys(mixtures, 0)
     while True:
@@ -197,7 +192,7 @@ def _generate(game: _Game, problems: Int, tolerance: float | Float, max_fits: in
             if stalls[i]:
                 multipliers.append(np.mean([game.tried[i].multipliers[j] for j in used], axis=0))
             else:
-                multipliers.append(_by_cell(mixtures[i].multipliers, pairs, n_cells))
+                multipliers.append(_by_rate(mixtures[i].multipliers, pairs, n_rates))
             starts.append(game.tried[i].rules[used[np.argmax(mixtures[i].weights[used])]])
         rates = game.play(np.array(live), np.array(multipliers), starts)
         for i, rate in zip(live, rates, strict=True):
@@ -214,7 +209,7 @@ def _generate(game: _Game, problems: Int, tolerance: float | Float, max_fits: in
 
 def _climb(game: _Game, problems: Int, tolerance: float | Float) -> None:
     """Push harder and harder against each gap that no candidate has closed yet."""
-    pairs, n_cells = game.moments.pairs, game.moments.occupied.shape[1]
+    pairs, n_rates = game.moments.pairs, game.moments.occupied.shape[1]
     prices = {i: np.zeros(len(pairs)) for i in problems.tolist()}
     step = _FIRST_STEP
     while prices and step <= _LARGEST_MULTIPLIER:
@@ -227,13 +222,13 @@ def _climb(game: _Game, problems: Int, tolerance: float | Float) -> None:
                 del prices[i]
         if prices:
             live = list(prices)
-            multipliers = np.array([_by_cell(prices[i], pairs, n_cells) for i in live])
+            multipliers = np.array([_by_rate(prices[i], pairs, n_rates) for i in live])
             game.play(np.array(live), multipliers, [game.tried[i].rules[-1] for i in live])
         step *= 2.0
 
 
-def _by_cell(pair_multipliers: Float, pairs: list[tuple[int, int]], n_cells: int) -> Float:
-    out = np.zeros(n_cells)
+def _by_rate(pair_multipliers: Float, pairs: list[tuple[int, int]], n_rates: int) -> Float:
+    out = np.zeros(n_rates)
     for value, (a, b) in zip(pair_multipliers, pairs, strict=True):
         out[a] += value
         out[b] -= value

@@ -3,49 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import validate_data
 
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
-from fairask.metrics import METRICS, Float, Int, Metric, check_metric, encode_groups
-from fairask.oracle._moments import Moments
-from fairask.oracle._search import BaseLearner, Solution, search
-from fairask.oracle.learners import EstimatorLearner, LogisticLearner, fast_ridge
-from fairask.rules import RuleMixture, decide, row_uniforms
+from fairask.metrics import Float, Matrix, Metric, encode_groups
+from fairask.oracle._moments import FairnessMoments
+from fairask.oracle._search import Solution, search
+from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed
+from fairask.oracle.learners import EstimatorLearner, LogisticLearner
+from fairask.oracle.logistic import fast_ridge
+from fairask.rules import Classifier
 
-__all__ = ["EmpiricalFairOracle", "check_tolerance", "make_learner"]
-
-
-def check_tolerance(tolerance: Any, name: str = "tolerance") -> float:
-    """Return ``tolerance`` if it lies in [0, 1], else raise.
-
-    Examples
-    --------
-    >>> check_tolerance(2)
-    Traceback (most recent call last):
-        ...
-    ValueError: tolerance=2 must be a number in [0, 1]
-    """
-    if isinstance(tolerance, bool) or not isinstance(tolerance, Real) or not 0 <= float(tolerance) <= 1:
-        raise ValueError(f"{name}={tolerance!r} must be a number in [0, 1]")
-    return float(tolerance)
+__all__ = ["EmpiricalFairOracle"]
 
 
-def make_learner(estimator: Any, X: Any, rng: np.random.Generator, shift: bool = True) -> BaseLearner:
-    """Return the fast path when it equals ``estimator``, else the generic one."""
-    ridge = fast_ridge(estimator, len(X))
-    if ridge is None:
-        return EstimatorLearner(estimator, X, rng)
-    return LogisticLearner(np.asarray(X, dtype=np.float64), ridge, shift)
-
-
-class EmpiricalFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class EmpiricalFairOracle(FairOracle):
     """Most accurate classifier whose violation on the weighted sample is at most ``tolerance``.
 
     Solves the paper's empirical problem, min R(h) subject to L(h) <= tolerance, by the reduction of
@@ -74,7 +51,7 @@ class EmpiricalFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type:
     Attributes
     ----------
     members_, weights_ : list, ndarray
-        The mixture: rules with ``decide(X)`` and their probabilities.
+        The mixture of rules and their probabilities.
     error_, violation_ : float
         Of the mixture on the weighted sample.
     rates_ : dict
@@ -98,14 +75,14 @@ class EmpiricalFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type:
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Classifier | None = None,
         *,
         metric: Metric = "tprp",
         tolerance: float = 0.1,
         randomized: bool = True,
         shift_threshold: bool = True,
         max_fits: int = 60,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.estimator = estimator
         self.metric = metric
@@ -122,7 +99,7 @@ class EmpiricalFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type:
 
     def fit(
         self,
-        X: Any,
+        X: Matrix,
         y: ArrayLike,
         sensitive_features: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -138,13 +115,12 @@ class EmpiricalFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type:
         sensitive_features : array-like of shape (n,), optional
             Group of each row. Without it there is nothing to constrain.
         sample_weight : array-like of shape (n,), optional
-            Importance weights of the rows in the error, and in the rates unless
+            Importance weights of the rows in the error.
         fairness_weight : array-like of shape (n,), optional
-            gives the rates weights of their own.
+            Importance weights of the rows in the rates; by default those in the error.
         """
-        check_metric(self.metric)
-        check_tolerance(self.tolerance)
-        X, labels = self._validate(X, y)
+        self.check_settings()
+        X, labels, classes = self._validate(X, y)
         n = len(labels)
         weight = _check_weight(sample_weight, n, "sample_weight")
         fairness = weight if fairness_weight is None else _check_weight(fairness_weight, n, "fairness_weight")
@@ -159,74 +135,54 @@ class EmpiricalFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type:
                 raise ValueError(
                     f"sensitive_features has one group only ({groups[0]!r}); two or more are needed"
                 )
-        return self.fit_codes(X, labels, codes, groups, weight, fairness)
-
-    def fit_codes(
-        self,
-        X: Any,
-        labels: Float,
-        codes: Int,
-        groups: list[Any],
-        risk_weight: Float,
-        fairness_weight: Float,
-        pool: Any = None,
-    ) -> EmpiricalFairOracle:
-        """Fit on arrays already checked: 0/1 labels, one of which may be missing, and group codes.
-
-        For callers that know the classes and groups beforehand (set ``classes_`` first), as a learner does
-        whose first labels are all alike. This oracle looks at its labels alone: ``pool`` is not used.
-        """
-        tolerance = check_tolerance(self.tolerance)
-        self.groups_ = np.array([*groups, None], dtype=object)[:-1]  # tuples stay whole
-        moments = Moments.build(
-            labels[None, :], codes, len(groups), self.metric, risk_weight, fairness_weight
-        )
-        (solution,) = self._search(X, moments, tolerance)
-        self._store(solution, moments)
-        self._warn(moments, tolerance)
-        if not hasattr(self, "n_features_in_"):
-            self.n_features_in_ = X.shape[1]
+        self.fit_labelled(Labelled.of(X, labels, codes, groups, weight, fairness))
+        self.classes_ = classes
         return self
 
-    def _search(self, X: Any, moments: Moments, tolerance: float) -> list[Solution]:
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        learner = make_learner(self.estimator, X, rng, self.shift_threshold)
-        return search(moments, learner, tolerance, randomized=self.randomized, max_fits=self.max_fits)
+    def fit_labelled(self, labelled: Labelled, background: PoolSample | None = None) -> EmpiricalFairOracle:
+        """See :class:`FairOracle`; this oracle looks at its labelled rows alone."""
+        self._name(labelled)
+        moments = FairnessMoments.of(labelled, self.metric)
+        (solution,) = self._search(labelled.X, moments)
+        self.members_, self.weights_ = solution.members
+        self.error_, self.violation_ = solution.mixture.error, solution.mixture.violation
+        self.multipliers_, self.feasible_ = solution.mixture.multipliers, solution.mixture.feasible
+        self.n_fits_ = len(solution.candidates.errors)
+        self.interpolates_ = solution.candidates.errors[0] < 1e-12
+        self.rates_ = self._named_rates(np.where(moments.occupied[0], solution.rates, np.nan))
+        if "n_features_in_" not in vars(self):
+            self.n_features_in_ = labelled.X.shape[1]
+        self._warn(len(labelled))
+        return self
 
-    def solve_many(
-        self,
-        X: Any,
-        labels: Float,
-        codes: Int,
-        n_groups: int,
-        risk_weight: Float,
-        fairness_weight: Float,
-        pool: Any = None,
-    ) -> list[Solution]:
-        """Solve ``k`` problems on the same rows together, without changing this object.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (k, n)
-            0/1 labels of each problem, e.g. label-flipped copies.
-        codes : ndarray of shape (n,)
-            Group of each row, 0 .. n_groups - 1.
-        risk_weight, fairness_weight : ndarray of shape (n,) or (k, n)
+    def perturbed(
+        self, labelled: Labelled, labels: Float | None = None, weights: Float | None = None
+    ) -> list[PerturbedModel]:
+        """See :class:`FairOracle`; all copies are solved together.
 
         Examples
         --------
-        >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-        >>> Y = np.array([[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0]])
-        >>> both = EmpiricalFairOracle().solve_many(X, Y, np.array([0, 1, 0, 1]), 2, np.ones(4), np.ones(4))
-        >>> [solution.mixture.error for solution in both]
+        >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 0.0, 1.0, 1.0])
+        >>> rows = Labelled.of(X, y, np.array([0, 1, 0, 1]), ["a", "b"])
+        >>> flipped = np.array([y, [0.0, 1.0, 1.0, 1.0]])
+        >>> [model.error for model in EmpiricalFairOracle().perturbed(rows, flipped)]
         [0.0, 0.0]
         """
-        check_metric(self.metric)
-        moments = Moments.build(labels, codes, n_groups, self.metric, risk_weight, fairness_weight)
-        return self._search(X, moments, check_tolerance(self.tolerance))
+        solutions = self._search(labelled.X, FairnessMoments.of(labelled, self.metric, labels, weights))
+        return [PerturbedModel(*solution.members, solution.mixture.error) for solution in solutions]
 
-    def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Float]:
-        if fast_ridge(self.estimator, 1) is not None:
+    def _search(self, X: Matrix, moments: FairnessMoments) -> list[Solution]:
+        rng, ridge = self._rng(), fast_ridge(self.estimator, len(X))
+        learner = (
+            EstimatorLearner(self.estimator, X, rng)
+            if ridge is None
+            else LogisticLearner(np.asarray(X, dtype=np.float64), ridge, self.shift_threshold)
+        )
+        tolerance = float(self.tolerance)
+        return search(moments, learner, tolerance, randomized=self.randomized, max_fits=self.max_fits)
+
+    def _validate(self, X: Matrix, y: ArrayLike) -> tuple[Matrix, Float, NDArray[Any]]:
+        if self.needs_numbers:
             X, y = validate_data(self, X, y, dtype=np.float64)
         else:
             # A pipeline may take strings or missing values: leave the table to it.
@@ -235,34 +191,17 @@ class EmpiricalFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type:
         check_classification_targets(y)
         if (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only ({self.classes_[0]!r}); Classifier can't train with one class"
-            )
-        return X, codes.astype(np.float64)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has one class only ({classes[0]!r}); Classifier can't train with one class")
+        return X, codes.astype(np.float64), classes
 
-    def _store(self, solution: Solution, moments: Moments) -> None:
-        self.members_, self.weights_ = solution.members
-        self.error_ = solution.mixture.error
-        self.violation_ = solution.mixture.violation
-        self.multipliers_ = solution.mixture.multipliers
-        self.feasible_ = solution.mixture.feasible
-        self.n_fits_ = len(solution.candidates.errors)
-        self.interpolates_ = solution.candidates.errors[0] < 1e-12
-        names = {1: "y=1", 0: "y=0", None: "all"}
-        rates = np.where(moments.occupied[0], solution.rates, np.nan)
-        n_groups = len(self.groups_)
-        self.rates_ = {
-            (names[label], group): float(rates[z * n_groups + g])
-            for z, label in enumerate(METRICS[self.metric])
-            for g, group in enumerate(self.groups_)
-        }
-
-    def _warn(self, moments: Moments, tolerance: float) -> None:
+    def _warn(self, n: int) -> None:
         if len(self.groups_) == 1:
             return
-        empty = [f"({cell}, {group!r})" for (cell, group), rate in self.rates_.items() if np.isnan(rate)]
+        empty = [
+            f"({condition}, {group!r})" for (condition, group), rate in self.rates_.items() if np.isnan(rate)
+        ]
         if empty:
             warnings.warn(
                 f"no labelled weight in {', '.join(empty)}: the rate is unknown and unconstrained",
@@ -271,47 +210,24 @@ class EmpiricalFairOracle(RuleMixture, ClassifierMixin, BaseEstimator):  # type:
             )
         if self.interpolates_:
             warnings.warn(
-                f"the model separates its {moments.risk.shape[1]} rows without error, so the constraint "
+                f"the model separates its {n} rows without error, so the constraint "
                 "binds nothing; use more labels, fewer features or a penalised estimator",
                 InterpolationWarning,
                 stacklevel=3,
             )
         if not self.feasible_:
             warnings.warn(
-                f"no classifier within tolerance={tolerance} was found: the best has a violation of "
+                f"no classifier within tolerance={self.tolerance} was found: the best has a violation of "
                 f"{self.violation_:.3f}",
                 InfeasibleWarning,
                 stacklevel=3,
             )
 
-    def _rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        if fast_ridge(self.estimator, 1) is not None:
+    def _checked_rows(self, X: Matrix) -> Matrix:
+        if self.needs_numbers:
             return validate_data(self, X, reset=False, dtype=np.float64)
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
-
-    def predict_proba(self, X: Any, sensitive_features: ArrayLike | None = None) -> Float:
-        """Probability that the randomised classifier predicts each class, not a score of the label.
-
-        ``sensitive_features`` are not read; they are accepted so that all fair oracles are asked alike.
-        """
-        rows = self._rows(X)
-        positive = np.clip(self.weights_ @ decide(self.members_, rows).astype(np.float64), 0.0, 1.0)
-        return np.stack([1.0 - positive, positive], axis=1)
-
-    def predict(self, X: Any, sensitive_features: ArrayLike | None = None, random_state: Any = None) -> Any:
-        """Predict classes; a mixture draws its member for each row. ``sensitive_features`` are not read.
-
-        The draw depends on the row's values and the seed alone, not on its neighbours or order: the
-        same row gets the same answer in every call with the same ``random_state``.
-        """
-        positive = self.predict_proba(X)[:, 1]
-        if len(self.members_) == 1:
-            return self.classes_[(positive > 0.5).astype(int)]
-        seed = self.random_state if random_state is None else random_state
-        draws = row_uniforms(X, check_random_state(seed).randint(2**31))
-        return self.classes_[(draws < positive).astype(int)]
 
 
 def _check_weight(weight: ArrayLike | None, n: int, name: str) -> Float:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
@@ -16,7 +15,7 @@ from fairask.metrics import Float, Int
 from fairask.oracle.logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
 from fairask.rules import ConstantRule, FittedRule, LinearRule, Rule, take_rows
 
-__all__ = ["EstimatorLearner", "LogisticLearner", "best_shift", "fast_ridge", "weight_parameter"]
+__all__ = ["EstimatorLearner", "LogisticLearner", "best_shift", "weight_parameter"]
 
 
 class LogisticLearner:
@@ -120,6 +119,7 @@ def weight_parameter(estimator: Any) -> str | None:
 
     Examples
     --------
+    >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
@@ -130,32 +130,3 @@ def weight_parameter(estimator: Any) -> str | None:
         inner = weight_parameter(last)
         return None if inner is None else f"{step}__{inner}"
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
-
-
-def fast_ridge(estimator: Any, n_rows: int) -> float | None:
-    """Ridge on the mean loss that makes the fast path equal to ``estimator``; None if it cannot be.
-
-    Examples
-    --------
-    >>> fast_ridge(LogisticRegression(C=2.0), 10)
-    0.05
-    >>> fast_ridge(LogisticRegression(l1_ratio=1.0, solver="saga"), 10) is None
-    True
-    """
-    if estimator is None:
-        return SEPARABLE_RIDGE
-    if type(estimator) is not LogisticRegression:
-        return None
-    given = estimator.get_params()
-    plain = (
-        given.get("penalty") in ("deprecated", "l2", None)
-        and not given.get("l1_ratio")
-        and given["class_weight"] is None
-        and given["fit_intercept"]
-        and given["solver"] != "liblinear"  # liblinear penalises the intercept too
-    )
-    if not plain:
-        return None
-    if given.get("penalty") is None or np.isinf(given["C"]):
-        return SEPARABLE_RIDGE
-    return float(max(1.0 / (given["C"] * n_rows), SEPARABLE_RIDGE))

@@ -12,10 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
 from fairask.metrics import Float
+from fairask.rules import Classifier
 
-__all__ = ["INTERCEPT_RIDGE", "SEPARABLE_RIDGE", "LogisticFit", "solve_logistic", "with_intercept"]
+__all__ = [
+    "INTERCEPT_RIDGE",
+    "SEPARABLE_RIDGE",
+    "LogisticFit",
+    "fast_ridge",
+    "solve_logistic",
+    "with_intercept",
+]
 
 #: Ridge on the mean loss that stands in for "no penalty": it only keeps Newton finite when the
 #: sample is separable, where the unpenalised optimum is at infinity.
@@ -160,3 +169,32 @@ def solve_logistic(
         if not len(live):
             break
     return LogisticFit(beta, inverse)
+
+
+def fast_ridge(estimator: Classifier | None, n_rows: int) -> float | None:
+    """Ridge on the mean loss that makes the fast path equal to ``estimator``; None if it cannot be.
+
+    Examples
+    --------
+    >>> fast_ridge(LogisticRegression(C=2.0), 10)
+    0.05
+    >>> fast_ridge(LogisticRegression(l1_ratio=1.0, solver="saga"), 10) is None
+    True
+    """
+    if estimator is None:
+        return SEPARABLE_RIDGE
+    if type(estimator) is not LogisticRegression:
+        return None
+    given = estimator.get_params()
+    plain = (
+        given.get("penalty") in ("deprecated", "l2", None)
+        and not given.get("l1_ratio")
+        and given["class_weight"] is None
+        and given["fit_intercept"]
+        and given["solver"] != "liblinear"  # liblinear penalises the intercept too
+    )
+    if not plain:
+        return None
+    if given.get("penalty") is None or np.isinf(given["C"]):
+        return SEPARABLE_RIDGE
+    return float(max(1.0 / (given["C"] * n_rows), SEPARABLE_RIDGE))

@@ -11,11 +11,12 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from fairask.metrics import Float, Int
+from fairask.oracle.base import Labelled
 from fairask.oracle.learners import weight_parameter
 from fairask.oracle.logistic import LogisticFit, solve_logistic
-from fairask.rules import CLIP, FittedProbability, LinearProbability, Scaling, take_rows
+from fairask.rules import CLIP, Classifier, FittedProbability, LinearProbability, Scaling, take_rows
 
-__all__ = ["Calibration", "calibrate", "folds_by_cell", "perturb"]
+__all__ = ["Calibration", "calibrate", "folds_by_label", "perturb"]
 
 #: Ridges on the mean loss among which the out-of-fold log loss chooses.
 RIDGES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
@@ -38,53 +39,49 @@ class Calibration:
     log_loss: float
 
 
-def folds_by_cell(groups: Int, y: Float, n_folds: int, rng: np.random.Generator) -> Int:
-    """Fold of each row, balanced within every (group, label) cell, whatever the groups are called.
+def folds_by_label(groups: Int, y: Float, n_folds: int, rng: np.random.Generator) -> Int:
+    """Fold of each row, balanced within every group and label, whatever the groups are called.
 
     Examples
     --------
-    >>> fold = folds_by_cell(np.zeros(10, int), np.array([0.0, 1.0] * 5), 5, np.random.default_rng(0))
+    >>> fold = folds_by_label(np.zeros(10, int), np.array([0.0, 1.0] * 5), 5, np.random.default_rng(0))
     >>> np.bincount(fold).tolist()
     [2, 2, 2, 2, 2]
     """
     fold = np.empty(len(y), dtype=np.int64)
-    cell = 2 * groups + y.astype(np.int64)
+    kind = 2 * groups + y.astype(np.int64)
     start = 0
-    _, first = np.unique(cell, return_index=True)
-    for c in cell[np.sort(first)]:  # in order of appearance: codes depend on the groups' names
-        rows = rng.permutation(np.flatnonzero(cell == c))
+    _, first = np.unique(kind, return_index=True)
+    for k in kind[np.sort(first)]:  # in order of appearance: codes depend on the groups' names
+        rows = rng.permutation(np.flatnonzero(kind == k))
         fold[rows] = (np.arange(len(rows)) + start) % n_folds
         start += len(rows)
     return fold
 
 
 def calibrate(
-    X: Any,
-    y: Float,
-    weight: Float,
-    groups: Int,
-    n_groups: int,
+    labelled: Labelled,
     fold: Int,
     *,
-    estimator: Any = None,
+    estimator: Classifier | None = None,
     ridges: tuple[float, ...] = RIDGES,
 ) -> Calibration:
     """Fit probabilities on all rows, with ridge and scaling from the rows held out.
 
     Probabilities that are calibrated within a group, given the score, give that group's rates at any
-    threshold without bias, even where the model is wrong; so every group has its own intercept.
+    threshold without bias, even where the model is wrong; so every group has its own intercept. The risk
+    weights weight the fit, and the log loss that chooses ridge and scaling.
 
     Parameters
     ----------
-    X, y : labelled rows and their 0/1 labels
-    weight : ndarray
-        Weights of the fit, and of the log loss that chooses ridge and scaling.
-    groups, n_groups : ndarray of codes, int
+    labelled : Labelled
     fold : ndarray
-        See :func:`folds_by_cell`.
+        See :func:`folds_by_label`.
     estimator : classifier with ``predict_proba``, optional
         None is logistic regression with a ridge from ``ridges``.
     """
+    X, y, weight = labelled.X, labelled.y, labelled.risk_weights
+    groups, n_groups = labelled.groups, labelled.n_groups
     held = fold[None, :] == np.unique(fold)[:, None]
     if estimator is not None:
         margins = _held_out_margins(estimator, X, y, weight, held)[None, :]
@@ -149,9 +146,14 @@ def _scale(margin: Float, y: Float, weight: Float, groups: Int, n_groups: int) -
 
 
 def perturb(
-    calibration: Calibration, X: Any, groups: Int, labels: Float, weights: Float, estimator: Any
+    calibration: Calibration,
+    labelled: Labelled,
+    labels: Float,
+    weights: Float,
+    estimator: Classifier | None,
 ) -> list[LinearProbability | FittedProbability]:
-    """Refit with other labels or weights (k, n), at the same ridge and scaling."""
+    """Refit with other labels or risk weights (k, n), at the same ridge and scaling."""
+    X, groups = labelled.X, labelled.groups
     model = calibration.model
     if isinstance(model, FittedProbability):
         return [

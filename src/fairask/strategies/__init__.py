@@ -6,7 +6,8 @@ import inspect
 from typing import Any
 
 from fairask.errors import suggest
-from fairask.strategies._base import FairFit, Labelled, Strategy
+from fairask.oracle import Labelled
+from fairask.strategies._base import FairFit, InMemoryStrategy, Strategy
 from fairask.strategies.fal import Fal
 from fairask.strategies.falcon import Falcon
 from fairask.strategies.falcur import FalCur
@@ -24,6 +25,7 @@ __all__ = [
     "Falcon",
     "Fare",
     "GroupBalanced",
+    "InMemoryStrategy",
     "Labelled",
     "Panda",
     "PandaNotConverged",

@@ -2,74 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import ClassVar, Protocol
 
 import numpy as np
 
-from fairask.metrics import Bool, Float, Int
-from fairask.oracle import Solution
-from fairask.pools import Pool
-from fairask.rules import take_rows
+from fairask.metrics import Float
+from fairask.oracle import FairOracle, Labelled, PerturbedModel
+from fairask.pools import MemoryPool, Pool
 from fairask.sampling import Proposal
 
-__all__ = ["FairFit", "Labelled", "Strategy"]
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """The labelled rows, in draw order.
-
-    Attributes
-    ----------
-    X : array or data frame of shape (n, d)
-    y : ndarray of 0.0 and 1.0
-    groups : ndarray of group codes
-    risk_weights, fairness_weights : ndarray
-    indices : ndarray
-        Their rows in the pool.
-    """
-
-    X: Any
-    y: Float
-    groups: Int
-    risk_weights: Float
-    fairness_weights: Float
-    indices: Int
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def where(self, mask: Bool) -> Labelled:
-        """The labelled rows for which ``mask`` is true."""
-        return Labelled(
-            take_rows(self.X, mask),
-            self.y[mask],
-            self.groups[mask],
-            self.risk_weights[mask],
-            self.fairness_weights[mask],
-            self.indices[mask],
-        )
+__all__ = ["FairFit", "InMemoryStrategy", "Strategy"]
 
 
 class FairFit(Protocol):
     """How the learner fits fair models: its oracle, metric, tolerance, margin and weights."""
 
     @property
-    def model(self) -> Any:
+    def model(self) -> FairOracle:
         """The current fair model."""
         ...
 
-    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[Solution]:
+    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[PerturbedModel]:
         """Fit on the labelled rows with other labels (k, n) or with weights (k, n) times their own."""
         ...
 
 
-class Strategy(Protocol):
-    """Chooses which rows to label next. Strategies are immutable dataclasses of their settings."""
+class Strategy(ABC):
+    """Chooses which rows to label next. Strategies are immutable dataclasses of their settings.
 
-    name: str
+    An object that has ``name`` and ``propose`` and does not inherit from this class serves as well.
+    """
 
+    name: ClassVar[str]
+
+    @abstractmethod
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """Return a sampling distribution over the pool's available rows, or a ranking of them.
 
@@ -83,4 +50,26 @@ class Strategy(Protocol):
         rng : Generator
             The only source of randomness.
         """
-        ...
+
+
+class InMemoryStrategy(Strategy):
+    """A strategy that must see all rows at once; it implements :meth:`choose`."""
+
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+        """See :class:`Strategy`."""
+        return self.choose(labelled, self.checked(pool), fit, rng)
+
+    def checked(self, pool: Pool) -> MemoryPool:
+        """Return ``pool`` if it is in memory, or raise."""
+        if not isinstance(pool, MemoryPool):
+            raise TypeError(
+                f"strategy {self.name!r} must see all rows at once, and the pool is streamed: take "
+                "another strategy, or pool.in_memory() if it fits (fairask new --copy)"
+            )
+        return pool
+
+    @abstractmethod
+    def choose(
+        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
+    ) -> Proposal:
+        """See :meth:`Strategy.propose`."""

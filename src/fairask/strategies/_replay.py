@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
-from fairask.strategies._base import Labelled
+from fairask.oracle import Labelled
 
 __all__ = ["replay"]
 

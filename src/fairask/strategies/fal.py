@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import expit
 
 from fairask.metrics import Float, Metric, check_metric
+from fairask.oracle import Labelled
 from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._base import FairFit, InMemoryStrategy
 from fairask.strategies._checks import check_choice, check_share, check_whole
 from fairask.strategies._plain import Disparity, PlainModel, entropy, fit_plain, numeric, scaled, scores
 from fairask.strategies._replay import replay
@@ -24,7 +25,7 @@ _ADAPTIVE_STEPS = 11
 
 
 @dataclass(frozen=True)
-class Fal:
+class Fal(InMemoryStrategy):
     """Label rows that are uncertain and whose label is expected to make the model fairer.
 
     The expected unfairness of a row is ``sum_y p_y F(model refitted with (row, y))``, F the violation of a
@@ -71,7 +72,6 @@ class Fal:
     refit_steps: int = 3
     subsample: int | None = None
     name: ClassVar[str] = "fal"
-    in_memory: ClassVar[bool] = True  #: looks at all rows at once
 
     def __post_init__(self) -> None:
         check_choice(self.variant, "variant", _VARIANTS)
@@ -87,10 +87,10 @@ class Fal:
         elif self.budget is None:
             raise ValueError("alpha='adaptive' needs budget, the number of labels in all")
 
-    def propose(
+    def choose(
         self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
     ) -> Proposal:
-        """See :class:`Strategy`."""
+        """See :class:`InMemoryStrategy`."""
         if len(labelled) < self.pretrain:
             return uniform_proposal(pool)
         labelled = replace(labelled, X=numeric(labelled.X, self.name))

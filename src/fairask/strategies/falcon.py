@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from fairask.metrics import Float
+from fairask.oracle import Labelled
 from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._base import FairFit, InMemoryStrategy
 from fairask.strategies._checks import check_share, check_whole
 from fairask.strategies._plain import Disparity, fit_plain, numeric, scores
 from fairask.strategies._replay import replay
@@ -33,7 +34,7 @@ class _Bandit:
 
 
 @dataclass(frozen=True)
-class Falcon:
+class Falcon(InMemoryStrategy):
     """Ask for likely positives of the group with the lowest TPR; EXP3 learns how likely they should be.
 
     Policy r ranks the rows of that group by ``|p(x) - (1 - r)|``, p from a plain logistic regression: a
@@ -64,7 +65,6 @@ class Falcon:
     pretrain: int = 25
     gamma: float = 0.1
     name: ClassVar[str] = "falcon"
-    in_memory: ClassVar[bool] = True  #: looks at all rows at once
 
     def __post_init__(self) -> None:
         if not isinstance(self.policies, (tuple, list)) or not self.policies:
@@ -75,10 +75,10 @@ class Falcon:
         check_whole(self.pretrain, "pretrain", 1)
         check_share(self.gamma, "gamma")
 
-    def propose(
+    def choose(
         self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
     ) -> Proposal:
-        """See :class:`Strategy`."""
+        """See :class:`InMemoryStrategy`."""
         if len(labelled) < self.pretrain:
             return uniform_proposal(pool)
         labelled = replace(labelled, X=numeric(labelled.X, self.name))

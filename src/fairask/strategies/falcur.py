@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import expit
 
 from fairask.metrics import Float, Int
+from fairask.oracle import Labelled
 from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._base import FairFit, InMemoryStrategy
 from fairask.strategies._checks import check_choice, check_share, check_whole
 from fairask.strategies._clusters import capacity_clusters, fair_kmeans
 from fairask.strategies._plain import entropy, fit_plain, numeric, scores
@@ -21,7 +22,7 @@ __all__ = ["FalCur"]
 
 
 @dataclass(frozen=True)
-class FalCur:
+class FalCur(InMemoryStrategy):
     """Cluster the pool so that every cluster has the pool's group shares; ask for the best row of each.
 
     Parameters
@@ -56,7 +57,6 @@ class FalCur:
     fairness_weight: float | None = None
     passes: int = 5
     name: ClassVar[str] = "falcur"
-    in_memory: ClassVar[bool] = True  #: looks at all rows at once
 
     def __post_init__(self) -> None:
         for name in ("clusters", "pretrain", "passes"):
@@ -67,10 +67,10 @@ class FalCur:
         if self.fairness_weight is not None and not self.fairness_weight >= 0:
             raise ValueError(f"fairness_weight={self.fairness_weight!r} must be None or a number, 0 or more")
 
-    def propose(
+    def choose(
         self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
     ) -> Proposal:
-        """See :class:`Strategy`."""
+        """See :class:`InMemoryStrategy`."""
         if len(labelled) < self.pretrain:
             return uniform_proposal(pool)
         model = fit_plain(numeric(labelled.X, self.name), labelled.y)

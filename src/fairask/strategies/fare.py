@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from fairask.design import disagreement_design, group_design
 from fairask.errors import NoDisagreementWarning, suggest
+from fairask.oracle import Labelled, PerturbedModel
 from fairask.pools import MemoryPool, Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._base import FairFit, Strategy
 from fairask.strategies._checks import check_whole
 from fairask.strategies._filling import fill
 
@@ -23,7 +24,7 @@ ADAPTIVE_RANGE = (0.5, 0.8)
 
 
 @dataclass(frozen=True)
-class Fare:
+class Fare(Strategy):
     """Sample where k perturbed fair classifiers disagree, and all groups alike.
 
     Parameters
@@ -107,7 +108,7 @@ class Fare:
             info={"design_gap": design.gap, "diff_share": share},
         )
 
-    def _share(self, solutions: list[Any], fit: FairFit) -> float:
+    def _share(self, solutions: list[PerturbedModel], fit: FairFit) -> float:
         """What limits the answer now: the boundary, or the gap?
 
         The first costs what the perturbed models lose against the current one. The second costs the
@@ -116,7 +117,7 @@ class Fare:
         if not isinstance(self.diff_share, str):
             return self.diff_share
         model = fit.model
-        if not hasattr(model, "margin_") or not hasattr(solutions[0], "error"):
+        if not model.estimates_margin:
             raise ValueError(
                 "diff_share='adaptive' needs an oracle that estimates its own errors: CalibratedFairOracle"
             )

@@ -8,15 +8,16 @@ from typing import ClassVar
 import numpy as np
 
 from fairask.design import group_design
+from fairask.oracle import Labelled
 from fairask.pools import Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._base import FairFit, Strategy
 
 __all__ = ["GroupBalanced"]
 
 
 @dataclass(frozen=True)
-class GroupBalanced:
+class GroupBalanced(Strategy):
     """Every group equally likely, rows uniform within groups: what FARE is without lambda_diff.
 
     Examples

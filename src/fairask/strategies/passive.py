@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairask.oracle import Labelled
 from fairask.pools import Pool
 from fairask.sampling import UNIFORM, Proposal
-from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._base import FairFit, Strategy
 
 __all__ = ["Passive", "uniform_proposal"]
 
@@ -27,7 +28,7 @@ def uniform_proposal(pool: Pool) -> Proposal:
 
 
 @dataclass(frozen=True)
-class Passive:
+class Passive(Strategy):
     """Uniform sampling; with the fair oracle it is the paper's passive baseline.
 
     Examples

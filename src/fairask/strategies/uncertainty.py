@@ -10,24 +10,25 @@ import numpy as np
 from scipy.special import expit
 
 from fairask.metrics import Float, Int, Matrix
+from fairask.oracle import Labelled
 from fairask.pools import Pool
 from fairask.pools.codes import linear_scores
 from fairask.rules import GroupLinearRule, LinearRule, Rule
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._base import FairFit, Strategy
 
-__all__ = ["Margin", "Uncertainty"]
+__all__ = ["DistanceToHalf", "Uncertainty"]
 
 
 @dataclass(frozen=True)
-class Margin:
+class DistanceToHalf:
     """``|p(x) - 1/2|``, p averaged over the members of a mixture.
 
     For thresholds by group, p is one half at the group's own threshold.
 
     Examples
     --------
-    >>> Margin([LinearRule(np.array([1.0, 0.0]))], [1.0])(np.array([[0.0]]))
+    >>> DistanceToHalf([LinearRule(np.array([1.0, 0.0]))], [1.0])(np.array([[0.0]]))
     array([0.])
     """
 
@@ -55,7 +56,7 @@ def _proba(rule: Rule, X: Matrix, groups: Int | None) -> Float:
 
 
 @dataclass(frozen=True)
-class Uncertainty:
+class Uncertainty(Strategy):
     """Rank rows by ``|p(x) - 1/2|``, p averaged over the mixture's members.
 
     The choice is deterministic, so its rows have no propensity and weight 1.
@@ -72,8 +73,8 @@ class Uncertainty:
         """See :class:`Strategy`."""
         (solution,) = fit()
         # Ties are broken at random, not by position in the table.
-        rules, weights = solution.members
-        margin, seed = Margin([rule.for_blocks() for rule in rules], weights), int(rng.integers(2**63))
+        rules = [rule.for_blocks() for rule in solution.members_]
+        score, seed = DistanceToHalf(rules, solution.weights_), int(rng.integers(2**63))
         return Proposal(
-            pool.everything(), ranking=lambda n: pool.lowest(margin, n, seed, threads=margin.threads)
+            pool.everything(), ranking=lambda n: pool.lowest(score, n, seed, threads=score.threads)
         )

@@ -17,8 +17,8 @@ import numpy as np
 
 from fairask.errors import FairaskWarning
 from fairask.learner import FairActiveLearner
-from fairask.learner.audit import decision_probability
 from fairask.metrics import METRICS, Float
+from fairask.oracle import decision_probability
 from fairask.pools import MemoryPool
 from fairask.rules import decide
 

@@ -30,8 +30,8 @@ __all__ = ["export", "label_table", "load_model", "model_bytes"]
 #: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.
 TRUSTED = (
     "fairask.oracle.calibrated.CalibratedFairOracle",
-    "fairask.oracle.correction.GapCorrection",
     "fairask.oracle.empirical.EmpiricalFairOracle",
+    "fairask.oracle.plugin.GapCorrection",
     "fairask.oracle.probability.Calibration",
     "fairask.rules.ConstantRule",
     "fairask.rules.LinearProbability",
@@ -43,7 +43,7 @@ TRUSTED = (
 #: Names of classes in model files of version 0.1.0, and their present names.
 MOVED = {
     "fairask.oracle._calibrated.CalibratedFairOracle": "fairask.oracle.calibrated.CalibratedFairOracle",
-    "fairask.oracle._correction.Correction": "fairask.oracle.correction.GapCorrection",
+    "fairask.oracle._correction.Correction": "fairask.oracle.plugin.GapCorrection",
     "fairask.oracle._estimator.EmpiricalFairOracle": "fairask.oracle.empirical.EmpiricalFairOracle",
     "fairask.oracle._learners.ConstantRule": "fairask.rules.ConstantRule",
     "fairask.oracle._learners.LinearRule": "fairask.rules.LinearRule",
@@ -183,15 +183,10 @@ def model_bytes(study: Study) -> bytes:
     learner = study.learner()
     if not len(learner.labelled_indices_):
         raise StudyError("no labels yet, so there is no model to export")
-    model = copy.copy(learner.current_model())
+    model = learner.current_model().bare()
     # skops writes JSON keys.
-    model.rates_ = {f"{condition}, {group}": rate for (condition, group), rate in model.rates_.items()}
-    model.members_ = [rule.bare() for rule in model.members_]
-    if hasattr(model, "calibration_"):
-        model.calibration_ = dataclasses.replace(
-            model.calibration_, model=model.calibration_.model.bare(), out_of_fold=np.zeros(0)
-        )
-        model.__dict__.pop("_pool_sample_", None)
+    named = {f"{condition}, {group}": rate for (condition, group), rate in model.rates_.items()}
+    model.__dict__["rates_"] = named
     encoder = copy.copy(study.rows.encoder)
     pipeline = Pipeline([("encode", encoder), ("model", model)])
     pipeline.columns_ = [column.name for column in feature_columns(study.config)]

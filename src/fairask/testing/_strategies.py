@@ -100,7 +100,7 @@ def leaves_its_arguments_alone(strategy: Strategy) -> None:
 def is_immutable(strategy: Strategy) -> None:
     """Settings cannot be set after the strategy is made."""
     try:
-        strategy.name = "changed"
+        setattr(strategy, "name", "changed")  # noqa: B010
     except AttributeError:
         return
     raise AssertionError("a strategy must be immutable, e.g. a frozen dataclass")

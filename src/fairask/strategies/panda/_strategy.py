@@ -12,9 +12,10 @@ import numpy as np
 
 from fairask.errors import NotConvergedWarning
 from fairask.metrics import Float, Metric, check_metric
+from fairask.oracle import Labelled
 from fairask.pools import Cells, MemoryPool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Labelled
+from fairask.strategies._base import FairFit, InMemoryStrategy
 from fairask.strategies._checks import check_choice, check_share, check_whole
 from fairask.strategies._plain import numeric
 from fairask.strategies.passive import uniform_proposal
@@ -31,7 +32,7 @@ class PandaNotConverged(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Panda:
+class Panda(InMemoryStrategy):
     """Sample rows from a transformer policy trained on the pretraining labels. Needs ``fairask[panda]``.
 
     The policy sees the pool's rows as a set and gives each a score; rows are taken by Gumbel-top-B, which is
@@ -90,7 +91,6 @@ class Panda:
     seed: int = 0
     unconverged: str = "raise"
     name: ClassVar[str] = "panda"
-    in_memory: ClassVar[bool] = True  #: looks at all rows at once
 
     def __post_init__(self) -> None:
         check_whole(self.pretrain, "pretrain", 4)
@@ -107,7 +107,7 @@ class Panda:
         if self.width % self.heads:
             raise ValueError(f"width={self.width} must be a multiple of heads={self.heads}")
 
-    def propose(
+    def choose(
         self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
     ) -> Proposal:
         """See :class:`Strategy`.

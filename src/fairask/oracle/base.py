@@ -1,0 +1,303 @@
+"""The contract of a fair oracle, and what all of them share: predictions, rates and names."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from fairask.checks import check_number
+from fairask.metrics import CONDITION_NAMES, METRICS, Bool, Float, Int, Matrix, Metric, check_metric
+from fairask.oracle.logistic import fast_ridge
+from fairask.rules import Rule, RuleMixture, decide, row_uniforms, take_rows
+
+__all__ = ["FairOracle", "Labelled", "PerturbedModel", "PoolSample", "decision_probability"]
+
+#: What ``random_state`` may be; scikit-learn checks it.
+Seed = int | np.random.RandomState | None
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled rows, in draw order.
+
+    Attributes
+    ----------
+    X : array or data frame of shape (n, d)
+    y : ndarray of 0.0 and 1.0
+    groups : ndarray of group codes
+    risk_weights, fairness_weights : ndarray
+        Importance weights in the error and in the rates.
+    indices : ndarray
+        Their rows in the pool.
+    group_values : sequence
+        The group with code i, as the user knows it. Some may have no labelled row yet.
+    classes : pair
+        The labels 0 and 1, as the user knows them. One of them may have no labelled row yet.
+    """
+
+    X: Matrix
+    y: Float
+    groups: Int
+    risk_weights: Float
+    fairness_weights: Float
+    indices: Int
+    group_values: Sequence[object]
+    classes: tuple[object, object] = (0, 1)
+
+    @classmethod
+    def of(
+        cls,
+        X: Matrix,
+        y: Float,
+        groups: Int,
+        group_values: Sequence[object],
+        risk_weights: Float | None = None,
+        fairness_weights: Float | None = None,
+    ) -> Labelled:
+        """Rows that are numbered from 0; weights are 1 by default, those of the rates the risk's.
+
+        Examples
+        --------
+        >>> len(Labelled.of(np.eye(2), np.array([0.0, 1.0]), np.array([0, 1]), ["a", "b"]))
+        2
+        """
+        risk = np.ones(len(y)) if risk_weights is None else risk_weights
+        fairness = risk if fairness_weights is None else fairness_weights
+        return cls(X, y, groups, risk, fairness, np.arange(len(y)), group_values)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of the population."""
+        return len(self.group_values)
+
+    def where(self, mask: Bool) -> Labelled:
+        """The labelled rows for which ``mask`` is true."""
+        return Labelled(
+            take_rows(self.X, mask),
+            self.y[mask],
+            self.groups[mask],
+            self.risk_weights[mask],
+            self.fairness_weights[mask],
+            self.indices[mask],
+            self.group_values,
+            self.classes,
+        )
+
+
+class PoolSample(NamedTuple):
+    """Unlabelled rows that stand for the population: features and group codes."""
+
+    X: Matrix
+    groups: Int
+
+
+@dataclass(frozen=True)
+class PerturbedModel(RuleMixture):
+    """A model fitted on perturbed labels or weights: a mixture of rules, and its error.
+
+    ``error`` is that on the perturbed sample or, from an oracle that looks at the pool, on the pool.
+    """
+
+    members_: Sequence[Rule]
+    weights_: Float
+    error: float
+
+    def sample(self, rng: np.random.Generator) -> Rule:
+        """Draw one rule of the mixture."""
+        return self.members_[rng.choice(len(self.members_), p=self.weights_ / self.weights_.sum())]
+
+
+class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A classifier that is as accurate as it can be within a fairness tolerance.
+
+    The learner, strategies, audits and reports ask of an oracle what is written here and nothing else. It is
+    a scikit-learn classifier of two classes: settings are the arguments of ``__init__``, and ``clone`` works.
+
+    A subclass implements
+
+    * :meth:`fit`, for users: checks its arguments and its settings, then calls :meth:`fit_labelled`;
+    * :meth:`fit_labelled`, for the learner: fits on rows that were checked before. Some groups and one of the
+      classes may have no labelled row. It sets the attributes below, and gives the same result for the same
+      rows, settings and ``random_state``;
+    * :meth:`perturbed`: fits models on other labels or weights of the same rows, without changing the oracle.
+
+    What an oracle can do is said by attributes, which have these defaults:
+
+    ``pool_rows = 0``
+        Rows of the pool that it wants as ``background``; 0 if it looks at labelled rows alone.
+    ``estimates_margin = False``
+        Whether it reduces the tolerance by a margin of its own, which it estimates when it is fitted:
+        ``margin_``, and ``price_``, the error that a unit of tolerance costs. Both are 0.0 otherwise.
+    ``estimator = None``
+        The base learner; None is logistic regression.
+
+    Attributes
+    ----------
+    members_, weights_ : list of Rule, ndarray
+        The mixture of rules. ``needs_groups`` says whether one of them reads the group.
+    error_, violation_ : float
+        Error and violation of the mixture, as far as the oracle can tell.
+    rates_ : dict
+        Rate of predicting the positive class by (condition, group).
+    feasible_ : bool
+        Whether the tolerance was met.
+    interpolates_ : bool
+        Whether the model reproduces its sample, so that ``error_`` says nothing.
+    n_fits_ : int
+    groups_, classes_ : ndarray
+    """
+
+    pool_rows: int = 0
+    estimates_margin: ClassVar[bool] = False
+    margin_: float = 0.0
+    price_: float = 0.0
+
+    estimator: Any = None
+    metric: Metric
+    tolerance: float
+    random_state: Seed
+
+    members_: Sequence[Rule]
+    weights_: Float
+    error_: float
+    violation_: float
+    rates_: dict[tuple[str, object], float]
+    feasible_: bool
+    interpolates_: bool
+    n_fits_: int
+    groups_: NDArray[np.object_]
+    classes_: NDArray[Any]
+
+    @abstractmethod
+    def fit(
+        self,
+        X: Matrix,
+        y: ArrayLike,
+        sensitive_features: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        fairness_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit on labelled rows."""
+
+    @abstractmethod
+    def fit_labelled(self, labelled: Labelled, background: PoolSample | None = None) -> Self:
+        """Fit on labelled rows that were checked before; see the class."""
+
+    @abstractmethod
+    def perturbed(
+        self, labelled: Labelled, labels: Float | None = None, weights: Float | None = None
+    ) -> list[PerturbedModel]:
+        """Fit models on perturbed copies of the rows that this oracle was fitted on.
+
+        Parameters
+        ----------
+        labelled : Labelled
+        labels : ndarray of shape (k, n), optional
+            0/1 labels of each copy, e.g. flipped ones; the rows' own by default.
+        weights : ndarray of shape (k, n), optional
+            Factors of the rows' weights in each copy.
+        """
+
+    def check_settings(self) -> None:
+        """Raise ValueError naming a setting that makes no sense."""
+        check_metric(self.metric)
+        check_number(self.tolerance, "tolerance", 0, 1)
+
+    @property
+    def needs_numbers(self) -> bool:
+        """Whether features must be an array of numbers; any other table is left to the ``estimator``."""
+        return fast_ridge(self.estimator, 1) is not None
+
+    @property
+    def needs_groups(self) -> bool:
+        """Whether predictions need ``sensitive_features``."""
+        return any(rule.aware for rule in self.members_)
+
+    def bare(self) -> Self:
+        """Return the fitted model without what only warm-starts a later fit or comes from the pool's rows."""
+        model = copy.copy(self)
+        model.members_ = [rule.bare() for rule in self.members_]
+        return model
+
+    def decision_probability(self, X: Matrix, groups: ArrayLike | None) -> Float:
+        """Probability that each row is predicted positive, given its group."""
+        return np.asarray(self.predict_proba(X, sensitive_features=groups)[:, 1])
+
+    def predict_proba(self, X: Matrix, sensitive_features: ArrayLike | None = None) -> Float:
+        """Probability that the randomised classifier predicts each class, not a score of the label.
+
+        ``sensitive_features`` are only read by an oracle that ``needs_groups``.
+        """
+        check_is_fitted(self)
+        rows = self._checked_rows(X)
+        codes = self._group_codes(sensitive_features) if self.needs_groups else None
+        positive = np.clip(self.weights_ @ decide(self.members_, rows, codes).astype(np.float64), 0.0, 1.0)
+        return np.stack([1.0 - positive, positive], axis=1)
+
+    def predict(
+        self, X: Matrix, sensitive_features: ArrayLike | None = None, random_state: Seed = None
+    ) -> NDArray[Any]:
+        """Predict classes; a mixture draws its member for each row.
+
+        The draw depends on the row's values and the seed alone, not on its neighbours or order: the
+        same row gets the same answer in every call with the same ``random_state``.
+        """
+        positive = self.predict_proba(X, sensitive_features)[:, 1]
+        if len(self.members_) == 1:
+            return np.asarray(self.classes_[(positive > 0.5).astype(int)])
+        seed = self.random_state if random_state is None else random_state
+        draws = row_uniforms(X, check_random_state(seed).randint(2**31))
+        return np.asarray(self.classes_[(draws < positive).astype(int)])
+
+    def _checked_rows(self, X: Matrix) -> Matrix:
+        return X
+
+    def _group_codes(self, sensitive_features: ArrayLike | None) -> Int:
+        if sensitive_features is None:
+            raise ValueError(
+                "sensitive_features are needed to predict: thresholds differ by group (or set blind=True)"
+            )
+        index = {g: i for i, g in enumerate(self.groups_)}
+        values = np.asarray(sensitive_features, dtype=object).tolist()
+        unknown = [v for v in values if v not in index]
+        if unknown:
+            raise ValueError(f"sensitive_features has {unknown[0]!r}, known groups: {list(self.groups_)}")
+        return np.array([index[v] for v in values], dtype=np.int64)
+
+    def _name(self, labelled: Labelled) -> None:
+        """Set the names of classes and groups."""
+        self.classes_ = np.array(labelled.classes)
+        self.groups_ = np.array([*labelled.group_values, None], dtype=object)[:-1]  # tuples stay whole
+
+    def _named_rates(self, rates: Float) -> dict[tuple[str, object], float]:
+        names = [(CONDITION_NAMES[z], group) for z in METRICS[self.metric] for group in self.groups_]
+        return dict(zip(names, np.asarray(rates, dtype=np.float64).tolist(), strict=True))
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+
+
+def decision_probability(model: Any, X: Matrix, groups: ArrayLike | None) -> Float:
+    """Probability that ``model`` predicts the positive class: a fair oracle, or any scikit-learn classifier.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> model = DummyClassifier(strategy="uniform").fit([[0], [0]], [0, 1])
+    >>> decision_probability(model, [[0], [0]], ["a", "b"]).tolist()
+    [0.5, 0.5]
+    """
+    if isinstance(model, FairOracle):
+        return model.decision_probability(X, groups)
+    return np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
