@@ -134,7 +134,7 @@ class Audit:
         classes: Sequence[object] | None = None,
         **settings: Unpack[PlanSettings],
     ) -> None:
-        plan = _plan(plan, settings)
+        plan = AuditPlan.of(plan, settings)
         self._begin(Strata.of_rows(pred, groups, trained_on, pos_label, plan.random_state), plan, classes)
 
     @classmethod
@@ -178,7 +178,7 @@ class Audit:
         >>> audit.certificate().verdict
         'certified'
         """
-        plan = _plan(plan, settings)  # checked before the pass over the pool
+        plan = AuditPlan.of(plan, settings)  # checked before the pass over the pool
         none = np.zeros(0, dtype=np.int64)
         trained = none if trained_on is None else row_set(trained_on, pool.n_rows)
         left_out = np.union1d(pool.excluded, trained)
@@ -547,12 +547,6 @@ class Audit:
         if answers:
             raise ValueError(f"state holds labels of {len(answers)} rows that this audit never asked for")
         return self
-
-
-def _plan(plan: AuditPlan | None, settings: PlanSettings) -> AuditPlan:
-    if plan is not None and settings:
-        raise TypeError(f"plan and {', '.join(settings)} were given: use dataclasses.replace(plan, ...)")
-    return AuditPlan(**settings) if plan is None else plan
 
 
 def _check_format(state: AuditState) -> None:

@@ -70,6 +70,13 @@ class AuditPlan:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def of(cls, plan: AuditPlan | None, settings: PlanSettings) -> AuditPlan:
+        """Return ``plan`` or, without one, the plan with these settings."""
+        if plan is not None and settings:
+            raise TypeError(f"plan and {', '.join(settings)} were given: use dataclasses.replace(plan, ...)")
+        return cls(**settings) if plan is None else plan
+
     def schedule(self, pool_size: int) -> Schedule:
         """Return the looks at a pool of so many rows: at equal shares of the budget."""
         top = min(self.budget, pool_size)

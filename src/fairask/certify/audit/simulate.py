@@ -58,24 +58,33 @@ class AuditSimulation:
         return asdict(self)
 
     def __str__(self) -> str:
-        rows = [f"    {n:>6,} labels: {share:.1%} decided" for n, share in self.decided_by.items()]
-        return "\n".join(
-            [
-                f"{self.n_audits:,} simulated audits of a pool whose violation is {self.violation:.4f} "
-                f"(tolerance {self.alpha:g}, delta {self.delta:g})",
-                f"  certified {self.certified:.1%}, refuted {self.refuted:.1%}, "
-                f"undecided {self.undecided:.1%}, wrong {self.wrong:.1%}",
-                f"  labels: mean {self.mean_labels:.0f}, 10/50/90 % "
-                + "/".join(str(q) for q in self.labels_quantiles),
-                *rows,
-            ]
+        return f"{self.headline()}\n{self.details()}"
+
+    def headline(self) -> str:
+        """Return the outcome as one sentence."""
+        return (
+            f"Of {self.n_audits:,} simulated audits {self.certified:.1%} certify, {self.refuted:.1%} refute "
+            f"and {self.undecided:.1%} stay undecided; {self.wrong:.1%} are wrong."
         )
+
+    def details(self) -> str:
+        """Return the pool's violation, the labels used, and the share decided at each look."""
+        low, middle, high = (f"{n:,}" for n in self.labels_quantiles)
+        lines = [
+            f"The pool's own violation is {self.violation:.4f}; tolerance {self.alpha:g}, "
+            f"delta {self.delta:g}.",
+            f"The audits use {self.mean_labels:,.0f} labels on average; {low}, {middle} and {high} "
+            "at the 10th, 50th and 90th percentile.",
+            "labels  decided by then",
+        ]
+        return "\n".join([*lines, *(f"{n:>6,}  {share:>15.1%}" for n, share in self.decided_by.items())])
 
 
 def simulate_audit(
     y: ArrayLike,
     pred: ArrayLike,
     groups: ArrayLike,
+    plan: AuditPlan | None = None,
     *,
     n_audits: int = 1000,
     pos_label: object = None,
@@ -83,7 +92,7 @@ def simulate_audit(
 ) -> AuditSimulation:
     """Simulate audits of a pool whose labels are all known.
 
-    The keywords are the fields of :class:`AuditPlan`; the target is the pool.
+    The plan, or its fields as keywords, is that of each audit; the target is the pool.
 
     Examples
     --------
@@ -94,7 +103,7 @@ def simulate_audit(
     >>> result.certified > 0.95, result.wrong
     (True, 0.0)
     """
-    plan = AuditPlan(**settings)
+    plan = AuditPlan.of(plan, settings)
     if plan.metric == "dp":
         raise ValueError(
             "metric='dp' needs no labels, so there is nothing to simulate: use certify(None, ...)"

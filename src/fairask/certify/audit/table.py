@@ -1,9 +1,10 @@
-"""The pool of an audit: its predictions and groups, and the rows that are to be labelled."""
+"""The table of an audit: its predictions and groups, and the rows that are to be labelled."""
 
 from __future__ import annotations
 
 import hashlib
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.certify import Audit
+from fairask.certify.audit.audit import Audit
+from fairask.certify.audit.plan import AuditPlan
+from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
+from fairask.data import TableError, check_groups, read_table
+from fairask.data.categories import texts
+from fairask.data.encode import listed
+from fairask.data.extras import Arrow
+from fairask.data.kinds import kind_of
+from fairask.data.labels import check_columns, find_positive
+from fairask.data.read import PARQUET_SUFFIXES
+from fairask.metrics import METRICS
 from fairask.pools.places import local_path
-from fairask.tables import TableProblem, read_file
-from fairask.tables.columns import texts
-from fairask.tables.prepare import _check_groups, _columns_hint, _listed, _positive
-from fairask.tables.read import PARQUET_SUFFIXES
+from fairask.pools.sources.parquet import ParquetFiles, open_parquet
 
-__all__ = ["AuditPool", "check_wanted", "key", "open_audit_pool"]
+__all__ = ["AuditTable", "check_wanted", "key", "open_audit_table"]
 
 
 @dataclass(frozen=True, eq=False)
-class AuditPool:
+class AuditTable:
     """What an audit reads of a table.
 
     Attributes
@@ -42,7 +50,7 @@ class AuditPool:
     take : callable
         Rows of the table, by number, as a pyarrow table.
     begin : callable
-        ``begin(**settings)`` makes an :class:`Audit` of the pool.
+        ``begin(plan)`` makes an :class:`Audit` of the pool.
     scores, groups, labels : ndarray or None
         Predictions in [0, 1], groups and, if a column of labels was named, 1 where the label is positive;
         None where the table is streamed.
@@ -55,7 +63,7 @@ class AuditPool:
     classes: list[str]
     notes: list[str]
     take: Callable[[NDArray[np.int64]], Any]
-    begin: Callable[..., Audit]
+    begin: Callable[[AuditPlan], Audit]
     scores: NDArray[np.float64] | None = None
     groups: NDArray[np.str_] | None = None
     labels: NDArray[np.int64] | None = None
@@ -63,6 +71,21 @@ class AuditPool:
     def number_of(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the table, given rows of the pool."""
         return index if self.kept is None else self.kept[index]
+
+    def simulate(self, plan: AuditPlan, runs: int) -> AuditSimulation:
+        """Simulate audits of a table that was opened with a column of labels."""
+        assert self.scores is not None
+        assert self.groups is not None
+        assert self.labels is not None
+        for value in METRICS[plan.metric]:
+            for group in self.group_rows:
+                if not (self.labels[self.groups == group] == value).any():
+                    kind = "positive" if value else "negative"
+                    raise TableError(
+                        f"group {group!r} has no {kind} label, so it has no rate to compare",
+                        "Merge groups, add rows, or choose another --metric",
+                    )
+        return simulate_audit(self.labels, self.scores, self.groups, plan, n_audits=runs)
 
     def index_of(self, number: int) -> int | None:
         """Row of the pool, given a row of the table; None if it is not in the pool."""
@@ -74,17 +97,15 @@ class AuditPool:
 
 def check_wanted(names: Sequence[str], wanted: dict[str, str]) -> None:
     """Raise for options that name a column that is not there, or the same one twice."""
-    for option, name in wanted.items():
-        if name not in names:
-            raise TableProblem(f"--{option}: no column {name!r}", _columns_hint(name, names))
+    check_columns(names, list(wanted.items()))
     if len(set(wanted.values())) < len(wanted):
-        raise TableProblem(
+        raise TableError(
             " and ".join(f"--{o} {n}" for o, n in wanted.items()) + " name a column twice",
             "Name different columns",
         )
 
 
-def open_audit_pool(
+def open_audit_table(
     path: str | Path,
     *,
     predictions: str,
@@ -92,7 +113,7 @@ def open_audit_pool(
     positive: str | None = None,
     label: str | None = None,
     encoding: str = "utf-8",
-) -> AuditPool:
+) -> AuditTable:
     """Read the columns an audit needs of a CSV file, a Parquet file or a folder of Parquet files.
 
     Of Parquet, only these columns are held in memory, and later the rows that are asked for.
@@ -103,7 +124,7 @@ def open_audit_pool(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.csv")
     ...     _ = file.write_text("sex,said\\nm,yes\\nf,no\\n")
-    ...     pool = open_audit_pool(file, predictions="said", protected="sex", positive="yes")
+    ...     pool = open_audit_table(file, predictions="said", protected="sex", positive="yes")
     >>> pool.scores.tolist(), pool.classes
     ([1.0, 0.0], ['no', 'yes'])
     """
@@ -112,7 +133,7 @@ def open_audit_pool(
     if local is None or local.is_dir() or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists()):
         table = _Parquet(path if local is None else local)
     else:
-        table = _Whole(read_file(local, encoding=encoding))
+        table = _Whole(read_table(local, encoding=encoding))
     wanted = {"predictions": predictions, "protected": protected} | (
         {} if label is None else {"label": label}
     )
@@ -121,11 +142,11 @@ def open_audit_pool(
     notes: list[str] = []
     groups = _words(columns.column(protected))
     known: NDArray[np.bool_] = groups != None  # noqa: E711 - element by element
-    _check_groups(protected, {str(g) for g in np.unique(groups[known].astype(str))})
+    check_groups(protected, Counter(groups[known].tolist()))
     labels: NDArray[Any] | None = None
     if label is not None:
         answers = _words(columns.column(label))
-        value = _positive(label, answers.tolist(), positive, notes)
+        value = find_positive(label, answers.tolist(), positive, notes)
         labels = (answers == value).astype(np.int64)
         if n := int((answers == None).sum()):  # noqa: E711
             notes.append(f"{n:,} rows have no value in {label!r} and were left out")
@@ -135,7 +156,7 @@ def open_audit_pool(
     scores, classes = _predictions(columns.column(predictions), predictions, positive, labels is not None)
     scores, names = scores[known], groups[known].astype(np.str_)
     found, counts = np.unique(names, return_counts=True)
-    return AuditPool(
+    return AuditTable(
         names=table.names,
         rows=len(scores),
         kept=np.flatnonzero(known),
@@ -143,7 +164,7 @@ def open_audit_pool(
         classes=classes,
         notes=notes,
         take=table.rows,
-        begin=lambda **settings: Audit(scores, names, **settings),
+        begin=lambda plan: Audit(scores, names, plan),
         scores=scores,
         groups=names,
         labels=None if labels is None else labels[known],
@@ -199,28 +220,30 @@ class _Whole:
         return self._table.take(rows)
 
 
+def parquet_files(path: str | Path) -> ParquetFiles:
+    """Open Parquet at a path or URL; raise TableError for what cannot be read."""
+    try:
+        return open_parquet(path)
+    except FileNotFoundError as error:
+        raise TableError(f"there is no file or folder {path}", "Check the path") from error
+    except (ValueError, ImportError) as error:
+        if isinstance(path, Path) and path.is_file():
+            read_table(path)  # says in its own words what kind of file it is
+        if isinstance(path, str) or "its files differ" in str(error):
+            raise TableError(str(error), "Give a Parquet file or a folder of them") from error
+        raise TableError(
+            f"{path} cannot be read as Parquet", "Give a CSV or Parquet file, or a folder of Parquet files"
+        ) from error
+
+
 class _Parquet:
     """Parquet on disk: columns are read when they are needed, rows block by block."""
 
     def __init__(self, path: str | Path) -> None:
-        from fairask.pools.sources.parquet import open_parquet
-
-        try:
-            self._files = open_parquet(path)
-        except FileNotFoundError as error:
-            raise TableProblem(f"there is no file or folder {path}", "Check the path") from error
-        except (ValueError, ImportError) as error:
-            if isinstance(path, Path) and path.is_file():
-                read_file(path)  # says in its own words what kind of file it is
-            if isinstance(path, str) or "its files differ" in str(error):
-                raise TableProblem(str(error), "Give a Parquet file or a folder of them") from error
-            raise TableProblem(
-                f"{path} cannot be read as Parquet",
-                "Give a CSV or Parquet file, or a folder of Parquet files",
-            ) from error
+        self._files = parquet_files(path)
         self.names = list(self._files.schema.names)
         if not sum(self._files.sizes):
-            raise TableProblem(f"{path} has no rows", "Give a table with rows")
+            raise TableError(f"{path} has no rows", "Give a table with rows")
 
     def columns(self, names: Sequence[str]) -> Any:
         import pyarrow as pa
@@ -252,23 +275,17 @@ class _Parquet:
                     yield at, batch
                     at += batch.num_rows
             except (pa.ArrowException, OSError) as error:
-                raise TableProblem(
+                raise TableError(
                     f"{Path(block.path).name} is a damaged or truncated Parquet file",
                     "Copy or export it again",
                 ) from error
 
 
-def _words(column: Any) -> NDArray[np.object_]:
-    """Values as text, None where missing; each different value is turned into text once."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_nested(column.type):
-        raise TableProblem(f"a column has nested values ({column.type})", "Name a column of plain values")
-    coded = column.combine_chunks().dictionary_encode()
-    levels = np.array([*texts(coded.dictionary), None], dtype=object)
-    return np.asarray(levels[coded.indices.fill_null(len(levels) - 1).to_numpy(zero_copy_only=False)])
+def _words(column: Arrow) -> NDArray[np.object_]:
+    """Values as text, None where missing."""
+    if kind_of(column.type) is None:
+        raise TableError(f"a column has values of type {column.type}", "Name a column of plain values")
+    return np.array(texts(column), dtype=object)
 
 
 def _predictions(
@@ -278,7 +295,7 @@ def _predictions(
 
     if (missing := column.null_count) or (missing := int(column.is_null(nan_is_null=True).to_numpy().sum())):
         row = int(np.argmax(column.is_null(nan_is_null=True).to_numpy())) + 1
-        raise TableProblem(
+        raise TableError(
             f"{missing:,} rows have no prediction in {name!r}, the first is data row {row}",
             "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
         )
@@ -292,31 +309,31 @@ def _predictions(
                 return values, []
             if key(positive) == key("0"):
                 if ((values > 0) & (values < 1)).any():
-                    raise TableProblem(
+                    raise TableError(
                         f"--positive 0: {name!r} has probabilities, which are those of 1",
                         "Give a column with the probabilities of the positive class",
                     )
                 return 1 - values, ["1", "0"]
             # Where labels are known and have names, --positive is about those.
             if not labelled:
-                raise TableProblem(
+                raise TableError(
                     f"--positive {positive!r}: predictions in {name!r} are numbers from 0 to 1, not classes",
                     "Leave --positive out, and label the rows with 1 and 0",
                 )
             return values, []
         if positive is None and len(np.unique(values[:10_000])) > 2:
-            raise TableProblem(
+            raise TableError(
                 f"predictions in {name!r} go from {values.min():g} to {values.max():g}",
                 "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
             )
     words = _words(column)
     found = sorted({str(w) for w in words})
     if positive is None:
-        raise TableProblem(
-            f"predictions in {name!r} are classes: {_listed(found)}",
+        raise TableError(
+            f"predictions in {name!r} are classes: {listed(found)}",
             f"Say which one counts as 1, e.g. --positive {shlex.quote(found[-1][:40])}",
         )
     chosen = next((value for value in found if key(value) == key(positive)), None)
     if chosen is None:
-        raise TableProblem(f"--positive {positive!r} is no value of {name!r}", f"Values: {_listed(found)}")
+        raise TableError(f"--positive {positive!r} is no value of {name!r}", f"Values: {listed(found)}")
     return (words == chosen).astype(np.float64), [value for value in found if value != chosen] + [chosen]

@@ -1,4 +1,4 @@
-"""The pool of an audit, streamed: predictions and groups are counted where they are, never held."""
+"""The table of an audit, streamed: predictions and groups are counted where they are, never held."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fairask.certify import Audit
-from fairask.cli._audit_pool import AuditPool, check_wanted, key
-from fairask.cli._parquet import opened_parquet
+from fairask.certify.audit.audit import Audit
+from fairask.certify.audit.table import AuditTable, check_wanted, key, parquet_files
+from fairask.data import TableError, check_groups
+from fairask.data.encode import listed
 from fairask.metrics import Float
 from fairask.pools import Encoder, SoftModel, StreamedPool
 from fairask.pools.encode import Levels, Number
@@ -20,10 +21,8 @@ from fairask.pools.groups import GroupColumns
 from fairask.pools.open import Look
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.pools.survey import Survey, is_number, is_text
-from fairask.tables import TableProblem
-from fairask.tables.prepare import _check_groups, _listed
 
-__all__ = ["footers_digest", "stream_audit_pool"]
+__all__ = ["footers_digest", "open_streamed_table"]
 
 #: Distinct predictions up to which a column is one of classes.
 _MOST_CLASSES = 100
@@ -45,38 +44,38 @@ class SaysOne(SoftModel):
 
 def footers_digest(path: str) -> str:
     """The sha256 of all files' names, sizes and footers."""
-    files = [[f.name, f.bytes, f.rows, f.digest] for f in opened_parquet(path).records()]
+    files = [[f.name, f.bytes, f.rows, f.digest] for f in parquet_files(path).records()]
     return hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
 
-def stream_audit_pool(
+def open_streamed_table(
     path: str,
     *,
     predictions: str,
     protected: str,
     positive: str | None = None,
     progress: ProgressCallback | None = None,
-) -> AuditPool:
+) -> AuditTable:
     """Look through the two columns once; the audit then counts and draws where the rows are."""
-    table = opened_parquet(path)
+    table = parquet_files(path)
     names = list(table.schema.names)
     check_wanted(names, {"predictions": predictions, "protected": protected})
     if not sum(table.sizes):
-        raise TableProblem(f"{path} has no rows", "Give a table with rows")
+        raise TableError(f"{path} has no rows", "Give a table with rows")
     for name in (predictions, protected):
         kind = table.schema.field(name).type
         if not (is_number(kind) or is_text(kind)):
-            raise TableProblem(f"column {name!r} has type {kind}", "Name a column of numbers or texts")
+            raise TableError(f"column {name!r} has type {kind}", "Name a column of numbers or texts")
     runner = Threads()
     try:
         found, sizes = Look(runner, table, progress, _MOST_CLASSES).all([predictions], [protected])
         groups = GroupColumns.of([protected], found.groups)
     except ValueError as error:
-        raise TableProblem(str(error), "A streamed table needs a group in every row") from error
-    _check_groups(protected, {str(value) for value in groups.values})
+        raise TableError(str(error), "A streamed table needs a group in every row") from error
+    check_groups(protected, found.groups)
     part, rule, classes = _rule(found, predictions, positive, table.schema.field(predictions).type)
     pool = StreamedPool(table, sizes, runner, Encoder((part,), "nothing"), groups, progress)
-    return AuditPool(
+    return AuditTable(
         names=names,
         rows=pool.n_rows,
         kept=None,
@@ -84,7 +83,7 @@ def stream_audit_pool(
         classes=classes,
         notes=["the table was streamed: its predictions and groups were counted where they are"],
         take=pool.table,
-        begin=lambda **settings: Audit.of_pool(pool, rule, **settings),
+        begin=lambda plan: Audit.of_pool(pool, rule, plan),
     )
 
 
@@ -93,33 +92,31 @@ def _rule(
 ) -> tuple[Number | Levels, SaysOne, list[str]]:
     """The column as a feature, the rule that reads it, and the classes, the positive one last."""
     if n := found.missing.get(name, 0):
-        raise TableProblem(
+        raise TableError(
             f"{n:,} rows have no prediction in {name!r}",
             "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
         )
     if is_text(kind):
         levels = sorted(found.levels.get(name, ()))
         if not levels:
-            raise TableProblem(
+            raise TableError(
                 f"predictions in {name!r} have more than {_MOST_CLASSES} different values",
                 "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
             )
         if positive is None:
-            raise TableProblem(
-                f"predictions in {name!r} are classes: {_listed(levels)}",
+            raise TableError(
+                f"predictions in {name!r} are classes: {listed(levels)}",
                 f"Say which one counts as 1, e.g. --positive {shlex.quote(levels[-1][:40])}",
             )
         chosen = next((level for level in levels if key(level) == key(positive)), None)
         if chosen is None:
-            raise TableProblem(
-                f"--positive {positive!r} is no value of {name!r}", f"Values: {_listed(levels)}"
-            )
+            raise TableError(f"--positive {positive!r} is no value of {name!r}", f"Values: {listed(levels)}")
         others = [level for level in levels if level != chosen]
         # Levels make a feature of each level but the first: of the chosen one alone.
         return Levels(name, ("\0", chosen)), SaysOne(), [*others, chosen]
     seen = found.numbers[name]
     if seen.low < 0 or seen.high > 1:
-        raise TableProblem(
+        raise TableError(
             f"predictions in {name!r} go from {seen.low:g} to {seen.high:g}",
             "A streamed table's predictions are 0 and 1, probabilities of 1, or texts",
         )
@@ -130,7 +127,7 @@ def _rule(
         return number, SaysOne(randomised=soft), []
     if key(positive) == key("0") and not soft:
         return number, SaysOne(value=0.0), ["1", "0"]
-    raise TableProblem(
+    raise TableError(
         f"--positive {positive!r}: predictions in {name!r} are numbers from 0 to 1",
         "Leave --positive out, and label the rows with 1 and 0",
     )

@@ -1,0 +1,422 @@
+"""The folder of an audit: what ``fairask audit`` writes and reads between its steps.
+
+``audit.json`` is the state: the table's name and digest, the columns, and :meth:`Audit.to_dict`. It is
+written first. Sheets of rows (``rows-1.csv``, ...) and the certificate (``certificate.html``, ``.txt`` and
+``.json``) follow from it, and are made again if they are missing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+from fairask.certify.audit.audit import Audit
+from fairask.certify.audit.plan import TARGETS, AuditPlan
+from fairask.certify.audit.sheets import read_labels, sheet_name, write_sheet
+from fairask.certify.audit.streamed import footers_digest, open_streamed_table
+from fairask.certify.audit.table import AuditTable, digest_of, open_audit_table, shown_name
+from fairask.certify.certificate import Certificate
+from fairask.data.files import write_whole
+from fairask.data.read import PARQUET_SUFFIXES
+from fairask.errors import UserError
+from fairask.pools.places import local_path, name_of
+from fairask.pools.runners import ProgressCallback
+from fairask.pools.sources.parquet import open_parquet
+
+__all__ = ["STATE", "AuditError", "AuditFolder", "AuditRequest", "Decided", "RowsAwaited"]
+
+STATE = "audit.json"
+_FORMAT = 1
+#: Rows above which a Parquet table is streamed.
+MOST_HELD = 1_000_000
+
+
+class AuditError(UserError):
+    """An audit cannot be begun or continued as asked."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AuditRequest:
+    """What is asked of a folder; what is not given comes from its state, or from defaults at the beginning.
+
+    Attributes
+    ----------
+    table : str
+        Path or URL of the table.
+    columns : dict
+        ``predictions``, ``protected`` and ``positive``; None where not given.
+    settings : dict
+        Fields of :class:`AuditPlan` that were given.
+    folder : Path, optional
+        Default ``NAME.audit`` beside the table.
+    encoding : str, optional
+        Of a CSV file; default utf-8.
+    stream : bool, optional
+        Whether to count predictions where they are; default so for a URL, or above a million rows.
+    progress : callable, optional
+        Called during passes over a streamed table.
+    """
+
+    table: str
+    columns: dict[str, str | None]
+    settings: dict[str, Any]
+    folder: Path | None = None
+    encoding: str | None = None
+    stream: bool | None = None
+    progress: ProgressCallback | None = None
+
+    def place(self) -> Path:
+        """Return the folder of the audit: beside a local table, here for one elsewhere."""
+        local = local_path(self.table)
+        if self.folder is not None:
+            return self.folder
+        if local is None:
+            return Path(f"{name_of(self.table)}.audit")
+        # "." and ".." have no name of their own.
+        named = local.resolve() if local.name in ("", "..") else local
+        return named.with_name(f"{named.stem if named.is_file() else named.name}.audit")
+
+    def streams(self) -> bool:
+        """Whether to stream the table."""
+        local = local_path(self.table)
+        parquet = local is None or local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
+        if self.stream and not parquet:
+            raise AuditError(f"{self.table} cannot be streamed", "Give Parquet, or leave out --stream")
+        if self.stream is not None or not parquet or local is None:
+            return parquet if self.stream is None else self.stream
+        try:
+            return sum(open_parquet(local).sizes) > MOST_HELD
+        except (ValueError, OSError):
+            return False  # reading the table says what is wrong
+
+    def digest(self, streamed: bool) -> str:
+        """Return the sha256 of the table; of a streamed one, of its files' names, sizes and footers."""
+        local = local_path(self.table)
+        return footers_digest(self.table) if streamed or local is None else digest_of(local)
+
+    def opened(self, columns: Mapping[str, Any], encoding: str, streamed: bool) -> AuditTable:
+        """Open the table."""
+        named = {name: columns[name] for name in ("predictions", "protected", "positive")}
+        if streamed:
+            return open_streamed_table(self.table, progress=self.progress, **named)
+        return open_audit_table(self.table, encoding=encoding, **named)
+
+    def opened_with_labels(self, label: str, metric: str) -> AuditTable:
+        """Open the table with a column of known labels, to simulate audits."""
+        if self.columns["predictions"] is None or self.columns["protected"] is None:
+            raise AuditError("--predictions and --protected are needed", "See fairask audit --help")
+        if metric == "dp":
+            raise AuditError(
+                "demographic parity needs no labels, so there is nothing to simulate",
+                "Leave out --label: the certificate is written at once",
+            )
+        named = {name: value for name, value in self.columns.items() if value is not None}
+        return open_audit_table(self.table, label=label, encoding=self.encoding or "utf-8", **named)
+
+
+@dataclasses.dataclass(frozen=True)
+class RowsAwaited:
+    """Rows that are to be labelled next."""
+
+    sheet: Path
+    rows: int
+    look: int
+    looks: int
+    labels: int
+    certificate: Certificate | None
+    answers: str  #: what to write into the column of labels
+    command: str  #: tells the labels
+
+    def headline(self) -> str:
+        """Return what to do now, in one sentence."""
+        batch = f"(batch {self.look} of at most {self.looks})"
+        return f"Label {self.rows:,} rows of {self.sheet} {batch}: in the column label, {self.answers}."
+
+    def details(self) -> str:
+        """Return what is known so far, and the next command."""
+        known = [] if self.certificate is None else [self.certificate.headline()]
+        return "\n".join([*known, f"Then: {self.command}"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "status": "labels awaited",
+            "labels": self.labels,
+            "awaited": self.rows,
+            "look": self.look,
+            "looks": self.looks,
+            "rows_file": str(self.sheet),
+            "certificate": self.certificate.to_dict() if self.certificate else None,
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Decided:
+    """The certificates of an audit that is over, the one that decided first, and how they were made."""
+
+    labels: int
+    certificates: dict[str, Certificate]
+    facts: dict[str, str]
+    folder: Path
+
+    @property
+    def first(self) -> Certificate:
+        """The certificate about the target of the audit."""
+        return next(iter(self.certificates.values()))
+
+    def headline(self) -> str:
+        """Return the verdict in one sentence."""
+        return self.first.headline()
+
+    def details(self) -> str:
+        """Return the rest of the certificates, and where they were written."""
+        first, *others = map(str, self.certificates.values())
+        page = self.folder / "certificate.html"
+        return "\n\n".join([first.partition("\n")[2], *others, f"certificate: {page} (and .txt, .json)"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"status": "done", "labels": self.labels, **self.result()}
+
+    def result(self) -> dict[str, Any]:
+        """Return the content of ``certificate.json``."""
+        return {
+            "verdict": self.first.verdict,
+            "target": next(iter(self.certificates)),
+            "certificates": {t: c.to_dict() for t, c in self.certificates.items()},
+            "made_from": self.facts,
+        }
+
+    def write(self) -> None:
+        """Write the certificates as text, JSON and a page."""
+        text = "\n\n".join(str(c) for c in self.certificates.values())
+        text += "\n\n" + "\n".join(f"{name}: {value}" for name, value in self.facts.items()) + "\n"
+        also = list(self.certificates.values())[1:]
+        for suffix, content in (
+            ("txt", text),
+            ("json", json.dumps(self.result(), indent=1, allow_nan=False) + "\n"),
+            ("html", self.first.to_html(also=also, facts=self.facts)),
+        ):
+            write_whole(self.folder / f"certificate.{suffix}", content)
+
+
+@dataclasses.dataclass
+class AuditFolder:
+    """An audit of a table, kept in a folder."""
+
+    request: AuditRequest
+    folder: Path
+    state: dict[str, Any]
+    table: AuditTable
+    audit: Audit
+
+    @classmethod
+    def open(cls, request: AuditRequest, *, begin: bool = True) -> Self:
+        """Go on with the audit in the folder or, if there is none and ``begin``, begin one."""
+        folder = request.place()
+        state = _read_state(folder)
+        if state is not None:
+            return cls(request, folder, state, *_resume(request, state, folder))
+        if not begin:
+            raise AuditError(
+                f"there is no audit in {folder}", "Begin it without --labels, or name its folder with --out"
+            )
+        _check_place(request, folder)
+        streamed, encoding = request.streams(), request.encoding or "utf-8"
+        table = request.opened(request.columns, encoding, streamed)
+        known = {
+            "name": shown_name(request.table),
+            "rows": table.rows,
+            "sha256": request.digest(streamed),
+            "encoding": encoding,
+            "streamed": streamed,
+        }
+        audit = table.begin(AuditPlan(**request.settings))
+        begun = cls(request, folder, {"pool": known, "columns": request.columns}, table, audit)
+        folder.mkdir(exist_ok=True)
+        begun._write()
+        return begun
+
+    def _write(self) -> None:
+        self.state["audit"] = self.audit.to_dict()
+        write_whole(self.folder / STATE, json.dumps({"format": _FORMAT, **self.state}, indent=1) + "\n")
+
+    def tell(self, file: Path) -> int:
+        """Tell what is new in a file of labels, all of it or none; return the number of new labels."""
+        told = read_labels(file, self.table.classes, self.request.encoding or "utf-8")
+        before = dict(zip(self.state["audit"]["rows"], self.state["audit"]["labels"], strict=True))
+        awaited = set() if self.audit.done else set(self.audit.ask().indices.tolist())
+        new: dict[int, int] = {}
+        for number, value in told.items():
+            row = self.table.index_of(number - 1)
+            if row is not None and row in before:
+                if before[row] != value:
+                    raise AuditError(
+                        f"{file.name}: row {number} has another label than the one it was told with before",
+                        "To correct it, begin again with another --out and this seed: "
+                        "the same rows come first",
+                    )
+            elif row is not None and row in awaited:
+                new[row] = value
+            else:
+                raise AuditError(
+                    f"{file.name}: row {number} was never asked for",
+                    "Label only the rows that were written: an audit of other rows would prove nothing",
+                )
+        if not told:
+            raise AuditError(f"{file.name} has no labels yet", "Fill in its column 'label'")
+        if new:
+            self.audit.tell(list(new), list(new.values()))
+            self._write()
+        return len(new)
+
+    def advance(self) -> RowsAwaited | Decided:
+        """Write the next rows to label, or the certificate if the audit is over."""
+        return self._finish() if self.audit.done else self._ask()
+
+    def _ask(self) -> RowsAwaited:
+        query = self.audit.ask()
+        sheet = self.folder / sheet_name(query.look)
+        if not sheet.exists():
+            # An existing sheet is never overwritten: somebody may be filling it in.
+            rows = self.table.number_of(query.indices)
+            write_sheet(sheet, self.table, rows, self.state["columns"]["predictions"])
+        found, classes = self.audit.certificate(), self.table.classes
+        words = " or ".join(reversed(classes)) if len(classes) <= 5 else "its class"
+        then = ["fairask", "audit", self.request.table, "--labels", str(sheet)]
+        return RowsAwaited(
+            sheet=sheet,
+            rows=len(query.indices),
+            look=query.look,
+            looks=len(self.audit.schedule.totals),
+            labels=self.audit.n_labels,
+            certificate=found if found.n_labels else None,
+            answers=words or "1 or 0",
+            command=shlex.join(then + ([] if self.request.folder is None else ["--out", str(self.folder)])),
+        )
+
+    def _finish(self) -> Decided:
+        first = self.audit.plan.target
+        notes = tuple(f"Of the table, {note}." for note in self.table.notes)
+        found = {}
+        for target in sorted(TARGETS, key=lambda t: t != first):
+            made = self.audit.certificate(target)
+            groups = tuple(str(group) for group in made.groups)
+            found[target] = dataclasses.replace(made, assumptions=(*made.assumptions, *notes), groups=groups)
+        decided = Decided(self.audit.n_labels, found, self._facts(), self.folder)
+        decided.write()
+        return decided
+
+    def about(self) -> str:
+        """Return the table in one line: rows, columns, sizes of the groups."""
+        sizes = ", ".join(f"{g} {n:,}" for g, n in sorted(self.table.group_rows.items()))
+        columns = self.state["columns"]
+        return (
+            f"{shown_name(self.request.table)}: {self.table.rows:,} rows, predictions "
+            f"{columns['predictions']}, groups by {columns['protected']} ({sizes})"
+        )
+
+    def _facts(self) -> dict[str, str]:
+        """How the certificates were made, for a table at their end."""
+        plan, columns, known = self.audit.plan, self.state["columns"], self.state["pool"]
+        what = "files' names, sizes and footers" if known.get("streamed") else "table"
+        positive = f" (positive: {columns['positive']})" if columns["positive"] else ""
+        facts = {
+            "table": f"{known['name']}, {known['rows']:,} rows",
+            f"sha256 of the {what}": known["sha256"],
+            "predictions": f"{columns['predictions']}{positive}",
+            "groups": columns["protected"],
+            "budget": f"{plan.budget:,} labels in at most {plan.looks} batches",
+            "seed": str(plan.random_state),
+            "version": f"fairask {version('fairask')}",
+        }
+        if plan.metric != "dp":
+            worst = self.audit.calibration(random_state=plan.random_state)
+            facts["error replayed"] = (
+                f"{worst:.1%} of 1,000 such audits certify at the worst pools with a difference of exactly "
+                f"{plan.alpha:g} that these labels do not rule out"
+            )
+        return facts
+
+
+def _check_place(request: AuditRequest, folder: Path) -> None:
+    """Raise AuditError where an audit cannot begin."""
+    if request.columns["predictions"] is None or request.columns["protected"] is None:
+        raise AuditError(
+            "--predictions and --protected are needed to begin an audit",
+            f"Name the two columns (there is no audit in {folder} to go on with)",
+        )
+    if folder.exists() and not folder.is_dir():
+        raise AuditError(f"{folder} is a file", "Name a folder with --out")
+    if not folder.parent.is_dir():
+        raise AuditError(f"there is no folder {folder.parent}", f"Make it first: mkdir -p {folder.parent}")
+    if folder.is_dir() and (old := sorted(folder.glob(sheet_name(0).replace("0", "*")))):
+        raise AuditError(
+            f"{folder} has {old[0].name} of an audit, but no {STATE}",
+            "Restore that file, or name another folder with --out",
+        )
+
+
+def _read_state(folder: Path) -> dict[str, Any] | None:
+    """Read the state of the audit in a folder; None if there is none."""
+    file = folder / STATE
+    if not file.exists():
+        return None
+    try:
+        state = json.loads(file.read_text(encoding="utf-8"))
+        if state["format"] != _FORMAT:
+            raise AuditError(
+                f"{file} has format {state['format']!r}, and this version reads format {_FORMAT}",
+                "Use the version of fairask that began the audit, or begin another with --out",
+            )
+        if not all(isinstance(state[part], dict) for part in ("pool", "columns", "audit")):
+            raise TypeError
+    except AuditError:
+        raise
+    except (ValueError, KeyError, TypeError) as error:
+        raise AuditError(
+            f"{file} is damaged", "Restore it from a copy, or begin another audit with --out"
+        ) from error
+    return {part: state[part] for part in ("pool", "columns", "audit")}
+
+
+def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple[AuditTable, Audit]:
+    """Open the table again and tell its audit what the state holds."""
+    settings = state["audit"]["settings"]
+    begun = {**state["columns"], **settings}
+    for name, value in {**request.columns, **request.settings}.items():
+        if value is not None and value != begun[name]:
+            was = "no" if begun[name] is None else begun[name]
+            option = {"alpha": "tolerance", "random_state": "seed"}.get(name, name)
+            raise AuditError(
+                f"--{option} {value}: the audit in {folder} was begun with {was}",
+                f"Leave out --{option} to go on with it, or begin another with --out",
+            )
+    known = state["pool"]
+    streamed = bool(known.get("streamed", False))
+    if request.stream not in (None, streamed):
+        raise AuditError(
+            f"the audit in {folder} was begun {'' if streamed else 'not '}streaming, which draws otherwise",
+            "Leave out --stream and --no-stream to go on with it",
+        )
+    local = local_path(request.table)
+    if local is not None and not local.exists():
+        open_audit_table(request.table, predictions="", protected="")  # names files that are near
+    if request.digest(streamed) != known["sha256"]:
+        raise AuditError(
+            f"{request.table} has changed since the audit in {folder} was begun, or is another file",
+            "Restore it: labels belong to row numbers. Or begin another audit with --out",
+        )
+    table = request.opened(state["columns"], known["encoding"], streamed)
+    try:
+        return table, table.begin(AuditPlan(**settings)).resume(state["audit"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise AuditError(
+            f"{folder / STATE} is damaged: {error}",
+            "Restore it from a copy, or begin another audit with --out",
+        ) from error
