@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo
 STAMP := $(VENV)/.installed
+SITE := $(VENV)/.docs
 # Workers of the test run; 0 runs all tests in one process.
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help setup paper demo test check lint types unit system clean
+.PHONY: help setup paper demo test check lint types unit docs system clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -48,6 +49,14 @@ unit: $(STAMP)
 test: $(STAMP) system lint types  ## everything: lint, types, all tests
 	$(PYTEST)
 
+# The site needs the docs extra alone. Warnings are errors; --keep-going shows all of them.
+$(SITE): $(DEMO)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+docs: $(SITE)  ## the documentation, in docs/_build/html
+	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
+
 # The browser and database tests use Debian's chromium and postgresql: installed when missing and allowed,
 # else those tests skip with a reason (and fail where CI is set).
 system:
@@ -62,4 +71,4 @@ system:
 	done
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache docs/_build docs/api docs/gallery docs/concepts/img

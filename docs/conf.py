@@ -1,0 +1,105 @@
+"""Sphinx settings. ``make docs`` builds the site with warnings as errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib
+from sphinx_gallery.sorting import FileNameSortKey
+
+matplotlib.use("agg")
+# Examples are small: one thread is faster than many, and the pictures do not depend on the machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+import fairask
+
+project = "fairask"
+author = "The fairask developers"
+copyright = "2026, the fairask developers"
+version = release = fairask.__version__
+
+extensions = [
+    "api_pages",
+    "pictures",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_design",
+    "sphinx_copybutton",
+]
+exclude_patterns = [
+    "_build",
+    "_templates",
+    "gallery/*.ipynb",
+    "gallery/*.py",
+    "gallery/*.md5",
+    "**/GALLERY_HEADER.rst",
+]
+templates_path = ["_templates"]
+root_doc = "index"
+nitpicky = False
+suppress_warnings = ["config.cache"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_block"]
+myst_heading_anchors = 4
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": FileNameSortKey,
+    "doc_module": ("fairask",),
+    "reference_url": {"fairask": None},
+    "backreferences_dir": "api/backreferences",
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 10,
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+    "image_scrapers": ("matplotlib",),
+    "matplotlib_animations": False,
+    "plot_gallery": "True",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "fairask"
+html_favicon = "_static/mark.svg"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "fairask", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "results": [], "start/index": ["sidebar-nav-bs"]}
+html_context = {"default_mode": "auto"}
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# What examples warn about is part of what they show; what the tools below warn about is not.
+warnings.filterwarnings("ignore", category=DeprecationWarning, module="sphinx")

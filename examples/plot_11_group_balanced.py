@@ -1,0 +1,48 @@
+"""
+Strategy: all groups alike
+==========================
+
+Each group is drawn with the same probability, whatever its size. Rates of small groups become measurable, and the propensities keep estimates right for the whole pool.
+"""
+
+# %%
+# A pool with two features. In the majority the first feature decides the label, in the minority the second.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from fairask import FairActiveLearner
+from fairask.plotting import group_color
+
+rng = np.random.default_rng(0)
+groups = np.where(rng.random(1200) < 0.15, "minority", "majority")
+small = groups == "minority"
+X = rng.normal(size=(1200, 2)) + 0.5 * small[:, None]
+y = (np.where(small, X[:, 1], X[:, 0]) + 0.3 * rng.normal(size=1200) > 0).astype(int)
+
+# %%
+# The first batch is drawn uniformly; the strategy chooses the other 125 rows.
+learner = FairActiveLearner(X, groups, strategy="group_balanced", batch_size=25, random_state=0)
+asked = []
+for _ in range(6):
+    query = learner.ask()
+    learner.tell(query.indices, y[query.indices])
+    asked.append(query.indices)
+chosen = np.concatenate(asked[1:])
+
+# %%
+# About half of the labels go to the minority, which is 15 % of the pool.
+fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+for code, name in enumerate(("majority", "minority")):
+    here = groups == name
+    ax.scatter(*X[here].T, s=8, color=group_color(code), alpha=0.3, linewidths=0)
+    picked = chosen[groups[chosen] == name]
+    ax.scatter(
+        *X[picked].T,
+        s=45,
+        color=group_color(code),
+        edgecolors="#111111",
+        label=f"{name}: {len(picked)} asked",
+    )
+ax.set(xticks=[], yticks=[], title="Rows that group_balanced asked for")
+ax.legend(loc="lower left")
+plt.show()

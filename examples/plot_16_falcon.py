@@ -1,0 +1,48 @@
+"""
+Strategy: Falcon, positives of the group that is behind
+=======================================================
+
+Falcon (Tae and others, 2024) wants more positives of the group whose true positive rate is lowest. A bandit learns how daring it should be: safe positives teach little, and unclear rows often turn out negative.
+"""
+
+# %%
+# A pool with two features. In the majority the first feature decides the label, in the minority the second.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from fairask import FairActiveLearner
+from fairask.plotting import group_color
+
+rng = np.random.default_rng(0)
+groups = np.where(rng.random(1200) < 0.15, "minority", "majority")
+small = groups == "minority"
+X = rng.normal(size=(1200, 2)) + 0.5 * small[:, None]
+y = (np.where(small, X[:, 1], X[:, 0]) + 0.3 * rng.normal(size=1200) > 0).astype(int)
+
+# %%
+# The first batch is drawn uniformly; the strategy chooses the other 75 rows.
+learner = FairActiveLearner(X, groups, strategy="falcon", batch_size=25, random_state=0)
+asked = []
+for _ in range(4):
+    query = learner.ask()
+    learner.tell(query.indices, y[query.indices])
+    asked.append(query.indices)
+chosen = np.concatenate(asked[1:])
+
+# %%
+# Nearly all rows of a batch belong to one group, the one that was behind when the batch was chosen.
+fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+for code, name in enumerate(("majority", "minority")):
+    here = groups == name
+    ax.scatter(*X[here].T, s=8, color=group_color(code), alpha=0.3, linewidths=0)
+    picked = chosen[groups[chosen] == name]
+    ax.scatter(
+        *X[picked].T,
+        s=45,
+        color=group_color(code),
+        edgecolors="#111111",
+        label=f"{name}: {len(picked)} asked",
+    )
+ax.set(xticks=[], yticks=[], title="Rows that falcon asked for")
+ax.legend(loc="lower left")
+plt.show()

@@ -1,0 +1,95 @@
+"""Pages of the documentation: their links lead somewhere, and their Python runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+#: Written by the build or by benchmarks; Sphinx checks their links.
+GENERATED = ("_build", "api", "gallery")
+PAGES = sorted(
+    page
+    for page in [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
+    if page.relative_to(ROOT).parts[1:2] not in [(g,) for g in GENERATED]
+)
+#: Code that runs before a page's own: what the page's text supposes the reader to have.
+SETUP = {
+    "docs/certificates.md": """
+import numpy as np
+rng = np.random.default_rng(0)
+y, sex = rng.integers(0, 2, 4000), rng.choice(["men", "women"], 4000)
+approved = pred = np.where(rng.random(4000) < 0.9, y, 1 - y)
+groups, look_up = sex, lambda rows: y[rows]
+""",
+}
+#: Pages whose code is run by tests of their own, or needs what a test has not.
+ELSEWHERE = {
+    "docs/strategies/README.md": "tests/strategies/test_docs.py runs it",
+    "docs/datasets.md": "needs tables that are not in the package",
+    "docs/scale.md": "needs a bucket",
+    "docs/study.md": "needs a table and a person",
+    "docs/architecture.md": "has no program",
+}
+
+
+def name(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.S | re.M)
+
+
+def anchors(page):
+    titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_between_pages_lead_to_a_file_and_a_heading(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.S | re.M)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path).resolve() if path else page
+        if "concepts/img" in str(found):  # drawn by the build; its script must be there
+            script = found.stem.partition("-")[0] + ".py"
+            assert (DOCS / "concepts" / "pictures" / script).exists(), target
+            continue
+        assert found.exists(), f"{name(page)} links to {target}"
+        if anchor and found.suffix == ".md":
+            assert anchor in anchors(found), f"{name(page)} links to {target}"
+
+
+WITH_CODE = [page for page in PAGES if blocks(page) and name(page) not in ELSEWHERE]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_CODE, ids=name)
+def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space = {"__name__": "page"}
+    for code in [SETUP.get(name(page), ""), *blocks(page)]:
+        exec(compile(code, name(page), "exec"), space)
+
+
+@pytest.mark.parametrize("page", ELSEWHERE)
+def test_every_exception_is_still_a_page(page):
+    assert (ROOT / page).exists()
+
+
+def test_every_strategy_has_an_example():
+    from fairask.strategies import STRATEGIES
+
+    shown = " ".join(path.read_text("utf-8") for path in (ROOT / "examples").glob("plot_*.py"))
+    # PANDA needs PyTorch, which the site's environment does not have.
+    assert [s for s in STRATEGIES if f'strategy="{s}"' not in shown] == ["panda"]
+
+
+def test_no_page_names_a_package_registry():
+    hosts = re.compile(r"py" + r"pi\.org|pythonhosted|registry\.npm", re.I)
+    for page in [*PAGES, *ROOT.glob(".github/**/*.yml"), ROOT / "Dockerfile", ROOT / "constraints.txt"]:
+        assert not hosts.search(page.read_text("utf-8")), name(page)

@@ -1,0 +1,73 @@
+"""The Action's gate: its exit code is the verdict, and the verdict is Python's."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer")
+GATE = Path(__file__).parents[2] / ".github" / "gate"
+pytestmark = pytest.mark.slow
+
+
+def gate(folder, *, rows, rates, **settings):
+    """Run the gate on a generated table; return exit code, outputs and summary."""
+    table = folder / "scored.csv"
+    subprocess.run([sys.executable, GATE / "make_table.py", table, str(rows), *map(str, rates)], check=True)
+    fairask = folder / "fairask"
+    fairask.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from fairask.cli import main; main()" "$@"\n')
+    fairask.chmod(0o755)
+    env = {
+        **os.environ,
+        "FAIRASK": str(fairask),
+        "TABLE": str(table),
+        "PREDICTIONS": "approved",
+        "PROTECTED": "sex",
+        "LABELS": "repaid",
+        "METRIC": "tprp",
+        "TOLERANCE": "0.1",
+        "DELTA": "0.05",
+        "UNDECIDED": "fail",
+        "RUNNER_TEMP": str(folder),
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+        **settings,
+    }
+    done = subprocess.run(
+        [sys.executable, GATE / "gate.py"], env=env, capture_output=True, text=True, check=False
+    )
+    read = [folder / name for name in ("output", "summary.md")]
+    output, summary = (path.read_text() if path.exists() else "" for path in read)
+    return done.returncode, dict(line.split("=", 1) for line in output.splitlines()), summary, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rows", "rates", "verdict", "code"),
+    [
+        (4000, (0.85, 0.85), "certified", 0),
+        (4000, (0.9, 0.6), "refuted", 1),
+        (120, (0.85, 0.8), "undecided", 3),
+    ],
+)
+def test_the_exit_code_is_the_verdict(tmp_path, rows, rates, verdict, code):
+    found, outputs, summary, error = gate(tmp_path, rows=rows, rates=rates)
+    assert (found, outputs.get("verdict")) == (code, verdict), error
+    assert verdict.capitalize() in summary
+    assert "| a |" in summary
+    assert json.loads(Path(outputs["certificate"]).read_text())["verdict"] == verdict
+
+
+def test_undecided_may_be_a_warning(tmp_path):
+    assert gate(tmp_path, rows=120, rates=(0.85, 0.8), UNDECIDED="warn")[0] == 0
+
+
+def test_a_missing_column_is_wrong_use(tmp_path):
+    found, _, _, error = gate(tmp_path, rows=120, rates=(0.85, 0.8), LABELS="paid")
+    assert found == 2
+    assert "paid" in error
+    found, _, _, error = gate(tmp_path, rows=120, rates=(0.85, 0.8), PREDICTIONS="said")
+    assert found == 2
+    assert "said" in error
