@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairask.cli._options import Json, Profile
+from fairask.cli import _options as opt
 from fairask.cli._study import me, say
 
 if TYPE_CHECKING:
@@ -32,24 +32,27 @@ def register(app: typer.Typer) -> None:
 
 def new(
     pool: Pool,
-    protected: Annotated[str, typer.Option(help="Column of the protected attribute.")],
+    protected: opt.Protected,
     classes: Annotated[str, typer.Option(help="The two answers, the positive one last: bad,good")] = "0,1",
     question: Annotated[str, typer.Option(help="What annotators are asked.")] = "Which class is this?",
-    tolerance: Annotated[float, typer.Option(help="Largest difference between groups to stay within.")] = 0.1,
-    budget: Annotated[int | None, typer.Option(help="Labels to spend; default 250, or the pool.")] = None,
-    metric: Annotated[str, typer.Option(help="tprp, fprp, eo or dp.")] = "tprp",
+    tolerance: opt.Tolerance = 0.1,
+    budget: Annotated[
+        int | None, typer.Option(help=f"Labels to spend; default {opt.BUDGET}, or the pool.")
+    ] = None,
+    metric: opt.Metric = "tprp",
     strategy: Annotated[str, typer.Option(help="How rows are chosen.")] = "fare",
-    profile: Profile = "calibrated",
+    profile: opt.Profile = "calibrated",
     stop: Annotated[
         str, typer.Option(help="Also stop by this rule: plateau, plateau:ROUNDS, plateau:ROUNDS:BY.")
     ] = "",
-    batch: Annotated[int, typer.Option(help="Rows per batch.")] = 25,
+    batch: opt.Batch = opt.BATCH,
     overlap: Annotated[int, typer.Option(help="People who answer each row.")] = 1,
     lease: Annotated[
         float, typer.Option(help="Seconds after which an unanswered row goes to another person.")
     ] = 300.0,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", "--hide", help="Column neither shown nor learned from.")
+        list[str] | None,
+        typer.Option("--drop", "--hide", help="Columns neither shown nor learned from: a,b (or repeat it)."),
     ] = None,
     words: Annotated[
         Path | None, typer.Option(help="Column dictionary, JSON: titles, units, values.")
@@ -57,9 +60,7 @@ def new(
     show_protected: Annotated[
         bool, typer.Option("--show-protected", help="Annotators see the protected attribute.")
     ] = False,
-    use_protected: Annotated[
-        bool, typer.Option("--use-protected", help="The model may use the protected attribute.")
-    ] = False,
+    use_protected: opt.UseProtected = opt.USE_PROTECTED,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same first rows.")] = None,
     stream: Annotated[
         bool | None,
@@ -71,7 +72,7 @@ def new(
     to: Annotated[
         str | None, typer.Option(help="Folder or postgresql:// URL; default the pool's name.")
     ] = None,
-    as_json: Json = False,
+    as_json: opt.Json = False,
 ) -> None:
     """Make a study of a table of unlabelled rows."""
     from fairask.cli._passes import passes
@@ -100,7 +101,7 @@ def new(
             lease_seconds=lease,
             show_protected=show_protected,
             use_protected=use_protected,
-            hide=drop or [],
+            hide=_columns(drop or [], table.column_names),
             words=dictionary,
             random_state=seed,
             **settings,
@@ -109,6 +110,10 @@ def new(
         reference = table if isinstance(table, PoolReference) else None
         data = {"study": target, "streamed": reference is not None, "config": study.config.to_dict()}
         say(as_json, data, _describe(study, target, reference))
+
+
+def _columns(given: list[str], known: list[str]) -> list[str]:
+    return [name for words in given for name in ([words] if words in known else words.split(","))]
 
 
 def _read_words(file: Path) -> dict[str, dict[str, object]]:

@@ -1,4 +1,4 @@
-"""How far people agree on rows that several of them answered."""
+"""Agreement of people on rows that several of them answered."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["agreement"]
 
 
 def agreement(answers: Iterable[Sequence[int]]) -> dict[str, float | int | None]:
-    """Share of pairs of answers that agree, and Krippendorff's alpha, which discounts chance.
+    """Return the share of pairs of answers that agree, and Krippendorff's alpha, which corrects for chance.
 
     Parameters
     ----------
     answers : iterable of sequences
-        The labels each row was given, one sequence a row.
+        The labels each row was given, one sequence per row.
 
     Examples
     --------

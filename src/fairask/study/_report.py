@@ -1,4 +1,4 @@
-"""The study as a page for people who were not there: what was found, and how to check it."""
+"""The report on a study: what was found, and how to check it, for people who did not take part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlalchemy import make_url
@@ -15,17 +15,19 @@ from sqlalchemy import make_url
 from fairask.learner.state import LABELLED
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
+from fairask.study.events import Document
 from fairask.study.store import is_url
 
 if TYPE_CHECKING:
+    from fairask.plotting import DrawnRowsDisplay
     from fairask.study.study import Study
 
 __all__ = ["report_html"]
 
-#: Rows of the pool in the picture.
+#: Rows of the pool in the figure.
 _MOST_POINTS = 2500
 _NAMES = {"pool_sha256": "sha256 of the pool", "random_state": "seed", "rows": "rows of the pool"}
-#: What ``fairask new`` calls a setting; those without a name here it does not know.
+#: Settings that ``fairask new`` has an option for, with its name.
 _OPTIONS = {
     "question": "question", "metric": "metric", "tolerance": "tolerance", "budget": "budget",
     "batch_size": "batch", "strategy": "strategy", "overlap": "overlap", "lease_seconds": "lease",
@@ -34,7 +36,7 @@ _OPTIONS = {
 
 
 def report_html(study: Study) -> str:
-    """The report on a study, one HTML page that opens from disk."""
+    """Return the report on a study as one HTML page."""
     try:
         from fairask.report import StudyReport, render_study
     except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
@@ -56,7 +58,7 @@ def report_html(study: Study) -> str:
 
 
 def _title(target: str) -> str:
-    if is_url(target):  # never the whole address: it may hold a password
+    if is_url(target):  # not the whole URL: it may hold a password
         return make_url(target).database or "study"
     return Path(target).resolve().name
 
@@ -66,7 +68,7 @@ def _word(config: Config, name: str) -> str:
 
 
 def _moments(study: Study) -> list[float]:
-    """When each labelled row had its first answer."""
+    """Return when each labelled row had its first answer."""
     with study.lock:
         state = study.state()
         rows = [entry.index for entry in state.log.entries if entry.state == LABELLED]
@@ -74,7 +76,7 @@ def _moments(study: Study) -> list[float]:
     return [datetime.fromisoformat(at).timestamp() for at in given]
 
 
-def _drawn(study: Study) -> Any:
+def _drawn(study: Study) -> DrawnRowsDisplay | None:
     from fairask.plotting import DrawnRowsDisplay
 
     learner = study.learner()
@@ -84,7 +86,7 @@ def _drawn(study: Study) -> Any:
     if not by:
         return None
     take = learner.pool.take
-    # A pool that is not copied need not be there to report on a study: the log has a sample of it.
+    # The report does not read a pool that is not copied: the log has a sample of it.
     sample = None if study.rows.sample is None else np.asarray(study.rows.sample[0])
     rows = learner.pool.n_rows if sample is None else len(sample)
     some = np.unique(np.linspace(0, rows - 1, min(_MOST_POINTS, rows)).astype(np.int64))
@@ -94,7 +96,7 @@ def _drawn(study: Study) -> Any:
     )
 
 
-def _settings(config: Config, status: dict[str, Any]) -> dict[str, str]:
+def _settings(config: Config, status: Document) -> dict[str, str]:
     told = {k: v for k, v in config.to_dict().items() if k != "columns"}
     told["classes"] = f"{config.classes[0]}, {config.classes[1]} (the last is the positive one)"
     learned = sum(column.role == "feature" for column in config.columns)
@@ -108,7 +110,7 @@ def _settings(config: Config, status: dict[str, Any]) -> dict[str, str]:
     return out | {"versions": ", ".join(versions)}
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
@@ -116,7 +118,7 @@ def _plain(value: Any) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _commands(study: Study, status: dict[str, Any]) -> list[tuple[str, str]]:
+def _commands(study: Study, status: Document) -> list[tuple[str, str]]:
     config = study.config
     mine, defaults = config.to_dict(), Config.make(protected=config.protected).to_dict()
     words = ["fairask", "new", "POOL", "--protected", config.protected, "--classes", ",".join(config.classes)]
@@ -125,7 +127,7 @@ def _commands(study: Study, status: dict[str, Any]) -> list[tuple[str, str]]:
         if value != defaults[name] or name == "random_state":
             words += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
     for column in config.columns:
-        words += ["--hide", column.name] if column.role == "hidden" else []
+        words += ["--drop", column.name] if column.role == "hidden" else []
     words += ["--show-protected"] * config.show_protected + ["--use-protected"] * config.use_protected
     where = "URL" if is_url(study.target) else shlex.quote(_title(study.target))
     commands = [
@@ -134,15 +136,13 @@ def _commands(study: Study, status: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if status["history"]:
         last = status["history"][-1]
+        place = "URL" if is_url(study.target) else repr(_title(study.target))
         commands.append(
             (
-                "Labels came from people, so a model is replayed from the log rather than made anew; "
+                "Labels came from people, so the model is replayed from the log, not made again; "
                 "its predictions have the digest above:",
                 "from fairask.study import Study\n"
-                f"model = Study.open({_title(study.target)!r}).learner(at={last['seen']}).current_model()"
-                if not is_url(study.target)
-                else f"from fairask.study import Study\n"
-                f"model = Study.open(URL).learner(at={last['seen']}).current_model()",
+                f"model = Study.open({place}).learner(at={last['seen']}).current_model()",
             )
         )
     return commands
