@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask._blas import small_problem
+from fairask.blas import small_problem
 from fairask.metrics import Float, Int
 
 __all__ = ["Design", "disagreement_design", "group_design"]

@@ -180,7 +180,7 @@ def test_rows_are_found_alike_whether_keys_were_kept_or_not(
 def test_blas_gets_its_threads_back_after_passes_that_overlap() -> None:
     from threadpoolctl import threadpool_info, threadpool_limits
 
-    from fairask._blas import single_blas
+    from fairask.blas import single_blas
 
     def threads() -> set[int]:
         return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from fairask._blas import small_problem
+from fairask.blas import small_problem
 from fairask.metrics import Float, Int
 from fairask.oracle.logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
 from fairask.rules import ConstantRule, FittedRule, LinearRule, Rule, take_rows

@@ -19,6 +19,7 @@ from fairask.pools.rows import nth_left, row_set, within
 from fairask.pools.runners import ProgressCallback, collect
 from fairask.pools.sources.base import BlockSource
 from fairask.pools.tasks import (
+    BlockTask,
     CellRanks,
     CountCells,
     Counted,
@@ -26,7 +27,6 @@ from fairask.pools.tasks import (
     Found,
     Lowest,
     Score,
-    Task,
     find_kept,
     lowest,
 )
@@ -211,7 +211,7 @@ class Pool(ABC):
         parts = self._run(Lowest(score, n, seed, threads), dict.fromkeys(range(self.n_blocks)), "ranking")
         return lowest(list(parts.values()), n).row
 
-    def _run(self, task: Task[J, R], jobs: Mapping[int, J], stage: str) -> dict[int, R]:
+    def _run(self, task: BlockTask[J, R], jobs: Mapping[int, J], stage: str) -> dict[int, R]:
         """Run a task on the blocks that have a job; results in the order of the blocks."""
         results = self._source.run(task, jobs, self.excluded)
         return collect(results, self._sizes(jobs), stage, self.progress)

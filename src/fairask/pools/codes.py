@@ -1,4 +1,4 @@
-"""From k rules and a block of rows to one small integer a row."""
+"""Decisions of k rules on a block of rows, packed into one small integer per row."""
 
 from __future__ import annotations
 
@@ -10,26 +10,20 @@ from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.pools.cells import Codes
 from fairask.rules import GroupLinearRule, LinearRule, Rule, decide, take_rows
 
-__all__ = [
-    "MOST_RULES",
-    "code_dtype",
-    "decisions",
-    "linear_scores",
-    "pattern_codes",
-]
+__all__ = ["MOST_RULES", "code_dtype", "decisions", "linear_scores", "pattern_codes"]
 
-#: A code has one bit for each rule but the first.
+#: A code has one bit per rule but the first.
 MOST_RULES = 64
 
-#: Rows multiplied at a time: their predictions, codes and features stay in the second-level cache.
+#: Rows multiplied at a time: their features, predictions and codes fit in the second-level cache.
 _SLICE = 1 << 14
 
 
 def linear_scores(beta: Float, X: Matrix) -> Float:
     """``X @ beta[:-1] + beta[-1]`` in double precision, summed in the order of the features.
 
-    A matrix product may round the same row differently in a block of another shape; a sum feature by
-    feature cannot, so every pool that holds a row gives it the same bits.
+    A matrix product may round the same row differently in a block of another shape. A sum feature by
+    feature does not, so a row gets the same bits in every pool.
 
     Examples
     --------
@@ -45,12 +39,11 @@ def linear_scores(beta: Float, X: Matrix) -> Float:
 
 
 def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
-    """Whether each rule predicts 1 on each row, (rules, rows), whatever block the row comes in.
+    """Whether each rule predicts 1 on each row, (rules, rows); does not depend on the block of the row.
 
-    Rules that are aware of the group need its codes.
-
-    Linear rules share one matrix product in the precision of ``X``. Where its rounding error could change
-    a sign, the score is computed again by :func:`linear_scores`: a handful of rows in a million.
+    Rules that are aware of the group need its codes. Linear rules share one matrix product in the precision
+    of ``X``. Where its rounding error could change a sign, which is the case for a few rows in a million, the
+    score is summed again in double precision, in the order of the features.
 
     Examples
     --------
@@ -91,7 +84,7 @@ def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bo
 
 
 def _cuts(rules: Sequence[Rule], groups: Int | None) -> tuple[Float, Int | None]:
-    """The score above which each rule predicts 1, (rules, 1) or (rules, groups), and each row's column."""
+    """Score above which each rule predicts 1, (rules, 1) or (rules, groups), and the column of each row."""
     by_group = [rule.cuts for rule in rules if isinstance(rule, GroupLinearRule)]
     if not by_group:
         return np.zeros((len(rules), 1)), None
@@ -114,7 +107,7 @@ def code_dtype(k: int) -> np.dtype[np.unsignedinteger]:
 
 
 def pattern_codes(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Codes:
-    """One code a row: bit i - 1 says whether rule i differs from rule 0, so complements share a code.
+    """One code per row: bit i - 1 says whether rule i differs from rule 0, so complements share a code.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sets of row numbers, and numbers that break ties between rows."""
+"""Sets of row numbers, and random numbers that depend on the row number and a seed alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["nth_left", "row_set", "tie_breakers", "uniforms", "within"]
 
 
 def row_set(rows: ArrayLike, n_rows: int) -> Int:
-    """Row numbers sorted and without repeats: eight bytes for each row in it, none for the others.
+    """Row numbers sorted and without repeats: eight bytes per row in the set.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def nth_left(excluded: Int, ranks: Int) -> Int:
 
 
 def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:
-    """One number a row that depends on its row number and the seed alone.
+    """One number per row that depends on its row number and the seed alone.
 
     The hash is one to one: no two rows tie.
 
@@ -67,7 +67,7 @@ def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:
 
 
 def uniforms(rows: Int, seed: int) -> NDArray[np.float64]:
-    """One number in [0, 1) a row that depends on its row number and the seed alone.
+    """One number in [0, 1) per row that depends on its row number and the seed alone.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, TypeVarTuple
 
-from fairask._blas import single_blas
+from fairask.blas import single_blas
 from fairask.checks import check_count
 
 __all__ = ["PassProgress", "ProgressCallback", "Runner", "Threads", "collect", "cores"]

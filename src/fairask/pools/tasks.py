@@ -18,7 +18,7 @@ from fairask.pools.cells import BlockCounts, Codes, cell_keys, count_block, merg
 from fairask.pools.coders import Chunk, Coder
 from fairask.pools.rows import tie_breakers, within
 
-__all__ = ["CellRanks", "CountCells", "Counted", "Fetch", "FindRows", "Found", "Lowest", "Score", "Task"]
+__all__ = ["BlockTask", "CellRanks", "CountCells", "Counted", "Fetch", "FindRows", "Found", "Lowest", "Score"]
 
 J = TypeVar("J", contravariant=True)
 R = TypeVar("R", covariant=True)
@@ -27,7 +27,7 @@ R = TypeVar("R", covariant=True)
 Score = Callable[[Matrix, Int], Float]
 
 
-class Task(ABC, Generic[J, R]):
+class BlockTask(ABC, Generic[J, R]):
     """Work on one block: ``J`` is what is asked of the block, ``R`` what comes back."""
 
     #: Whether chunks must hold features.
@@ -48,7 +48,7 @@ class Counted(NamedTuple):
     features: list[Matrix]
 
 
-class CountCells(Task[None, Counted]):
+class CountCells(BlockTask[None, Counted]):
     """Count the available rows in each cell of a block.
 
     With ``keep``, the keys of all rows are returned too; with ``features`` also the features that the coder
@@ -60,7 +60,7 @@ class CountCells(Task[None, Counted]):
         self.needs_features, self.threads = coder.needs_features, coder.threads
 
     def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: None) -> Counted:
-        """See :class:`Task`."""
+        """See :class:`BlockTask`."""
         parts: list[BlockCounts] = []
         kept: list[Codes] = []
         features: list[Matrix] = []
@@ -101,14 +101,14 @@ class CellRanks(NamedTuple):
     ranks: Int
 
 
-class FindRows(Task[CellRanks, Found]):
+class FindRows(BlockTask[CellRanks, Found]):
     """Find rows of a block by group, code and rank, and return their features too."""
 
     def __init__(self, coder: Coder) -> None:
         self.coder, self.threads = coder, coder.threads
 
     def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: CellRanks) -> Found:
-        """See :class:`Task`."""
+        """See :class:`BlockTask`."""
         groups, codes, ranks = job
         left, rows = ranks.copy(), np.full(len(ranks), -1, dtype=np.int64)
         features: list[Matrix] = [None] * len(ranks)
@@ -149,11 +149,11 @@ def find_kept(keys: Codes, excluded: Int, wanted: Codes, ranks: Int) -> Int:
     return found
 
 
-class Fetch(Task[Int, Found]):
+class Fetch(BlockTask[Int, Found]):
     """Fetch rows of a block; the job is their numbers, sorted."""
 
     def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: Int) -> Found:
-        """See :class:`Task`."""
+        """See :class:`BlockTask`."""
         parts: list[Matrix] = []
         groups: list[Int] = []
         for chunk in chunks:
@@ -174,14 +174,14 @@ class Ranked(NamedTuple):
     row: Int
 
 
-class Lowest(Task[None, Ranked]):
+class Lowest(BlockTask[None, Ranked]):
     """The n available rows of a block with the lowest scores; ties are broken by row and seed."""
 
     def __init__(self, score: Score, n: int, seed: int, threads: bool) -> None:
         self.score, self.n, self.seed, self.threads = score, n, seed, threads
 
     def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: None) -> Ranked:
-        """See :class:`Task`."""
+        """See :class:`BlockTask`."""
         none = np.zeros(0)
         best = Ranked(none, none.astype(np.uint64), none.astype(np.int64))
         for chunk in chunks:

@@ -10,7 +10,7 @@ import numpy as np
 from fairask.metrics import Int, Matrix
 from fairask.pools.coders import Chunk
 from fairask.pools.runners import Runner
-from fairask.pools.tasks import Task
+from fairask.pools.tasks import BlockTask
 from fairask.rules import take_rows
 
 __all__ = ["ArraySource"]
@@ -32,10 +32,10 @@ class ArraySource:
         self.X, self.groups, self.runner = X, groups, runner
         self.starts: Int = np.append(np.arange(0, len(groups), _BLOCK), len(groups))
 
-    def run(self, task: Task[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
+    def run(self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
         """See :class:`fairask.pools.sources.BlockSource`."""
 
-        def work(task: Task[J, R], block: int, job: J) -> R:
+        def work(task: BlockTask[J, R], block: int, job: J) -> R:
             start, stop = (int(at) for at in self.starts[block : block + 2])
             chunk = Chunk(
                 start,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from fairask.metrics import Int
-from fairask.pools.tasks import Task
+from fairask.pools.tasks import BlockTask
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,7 @@ class BlockSource(Protocol):
     def local(self) -> bool:
         """Whether results stay in this process, so that large ones cost nothing."""
 
-    def run(self, task: Task[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
+    def run(self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
         """Yield (block, result of the task) for each block that has a job, as blocks finish.
 
         ``excluded`` are the numbers of rows that may not be asked for, sorted.

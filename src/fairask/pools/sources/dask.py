@@ -107,8 +107,11 @@ class DaskFrame:
 
     def __init__(self, frame: dd.DataFrame) -> None:
         self.frame = frame
+        # Made from the types alone: no partition is computed.
+        pandas = optional("pandas", "dask")
+        empty = pandas.DataFrame({name: pandas.Series(dtype=kind) for name, kind in frame.dtypes.items()})
         self.schema: pa.Schema = optional("pyarrow", "parquet").Schema.from_pandas(
-            frame._meta, preserve_index=False
+            empty, preserve_index=False
         )
         self.digest = hashlib.sha256(repr(self.schema.names).encode()).hexdigest()
         self._selected: dict[tuple[str, ...], list[Delayed]] = {}

@@ -18,7 +18,7 @@ from fairask.pools.groups import GroupColumns
 from fairask.pools.rows import within
 from fairask.pools.runners import Runner
 from fairask.pools.sources.base import AnyTable
-from fairask.pools.tasks import Task
+from fairask.pools.tasks import BlockTask
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,7 @@ Read = Callable[[object, Sequence[str]], Iterator["pa.RecordBatch"]]
 class _Work(Generic[J, R]):
     """A task with all that turns a block into chunks; travels to the block."""
 
-    task: Task[J, R]
+    task: BlockTask[J, R]
     read: Read
     encoder: Encoder
     protected: GroupColumns
@@ -100,7 +100,7 @@ class EncodedTable:
         sizes = self.table.sizes if self.sizes is None else self.sizes
         return np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))])
 
-    def run(self, task: Task[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
+    def run(self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
         """See :class:`fairask.pools.sources.BlockSource`."""
         work = _Work(task, self.table.read, self.encoder, self.protected)
         blocks, bounds = self.table.select(work.columns), np.searchsorted(excluded, self.starts)

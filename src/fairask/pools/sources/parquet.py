@@ -1,4 +1,4 @@
-"""Parquet files and folders, wherever a filesystem reaches, as blocks of row groups."""
+"""Parquet files and folders on any filesystem, as blocks of row groups."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 __all__ = ["FileRecord", "ParquetBlock", "ParquetFiles", "open_parquet"]
 
-#: Small row groups next to each other form one block of about this many rows.
+#: Consecutive small row groups form one block of about this many rows.
 _BLOCK = 1 << 18
-#: Most rows, and about how many values, decoded at a time: enough to decode fast, few enough to hold.
+#: Most rows, and about how many values, decoded at a time.
 _BATCH = 1 << 18
 _VALUES = 1 << 23
 
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file as it was found.
+    """What identifies a file.
 
     Attributes
     ----------
     name : str
-        Its path within the folder; empty for a file by itself.
+        Path within the folder; empty if the pool is a single file.
     bytes, rows : int
     digest : str
-        The sha256 of its footer, which holds the place, size and, as a rule, least and largest value of
-        every column of every row group.
+        The sha256 of the footer, which holds the position, the size and usually the least and largest value
+        of every column of every row group.
     """
 
     name: str
@@ -158,7 +158,7 @@ def open_parquet(
             rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
             bytes_ = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
             digest.update(repr((Path(fragment.path).name, rows, bytes_, sorted(constants.items()))).encode())
-            # A file by itself is known by its content alone: it may have another name elsewhere.
+            # A single file is identified by its content: it may have another name elsewhere.
             inside = fragment.path.removeprefix(path.rstrip("/")).lstrip("/")
             listed.append((fragment.path, inside, sum(rows)))
             for row_groups in _runs(rows):
@@ -174,7 +174,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _check_schemas(fragments: Sequence[ParquetFileFragment]) -> None:
-    """Refuse files whose columns are not those of the first one: a row must mean the same everywhere."""
+    """Refuse files whose columns differ from those of the first one."""
     first = _types(fragments[0])
     for fragment in fragments[1:]:
         here = _types(fragment)
@@ -194,7 +194,7 @@ def _types(fragment: ParquetFileFragment) -> dict[str, str]:
 def _record(filesystem: FileSystem, path: str, name: str, rows: int) -> FileRecord:
     with filesystem.open_input_file(path) as file:
         size = file.size()
-        # The last eight bytes of a Parquet file are the footer's length and a mark.
+        # The last eight bytes of a Parquet file are the length of the footer and the magic number.
         length = int.from_bytes(file.read_at(8, size - 8)[:4], "little")
         footer = file.read_at(length + 8, size - length - 8)
     return FileRecord(name, size, rows, hashlib.sha256(footer).hexdigest())
