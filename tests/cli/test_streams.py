@@ -86,7 +86,7 @@ def test_an_audit_streams_from_a_bucket_and_from_disk_alike(
     assert local["certificates"] == remote["certificates"]
     # Begun beyond the limit it streams by itself.
     (tmp_path / "a").rename(tmp_path / "second")
-    monkeypatch.setattr("fairask.certify.audit.folder.MOST_HELD", N - 1)
+    monkeypatch.setattr("fairask.certify.audit.request.MOST_HELD", N - 1)
     again = finish(fairask, "scored.parquet", *BEGIN)
     assert again["certificates"] == remote["certificates"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -139,7 +138,7 @@ class Certificate:
                 return {k: plain(v) for k, v in value.items()}
             return value
 
-        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+        return {name: plain(value) for name, value in vars(self).items()}
 
     def headline(self) -> str:
         """Return the verdict as one sentence.

@@ -13,7 +13,7 @@ from fairask.cli._errors import WrongUse
 
 if TYPE_CHECKING:
     from fairask.certify.audit import AuditPlan
-    from fairask.certify.audit.folder import AuditRequest
+    from fairask.certify.audit.request import AuditRequest
 
 __all__ = ["EXIT_CODES", "audit", "register"]
 
@@ -61,7 +61,9 @@ def audit(
     no_color: opt.NoColor = False,
 ) -> None:
     """Certify a model's fairness: write rows to label, take labels, write the certificate."""
-    from fairask.certify.audit.folder import AuditFolder, AuditRequest, Decided
+    from fairask.certify.audit.folder import AuditFolder
+    from fairask.certify.audit.outcome import Decided
+    from fairask.certify.audit.request import AuditRequest
     from fairask.cli._passes import passes
 
     given = {

@@ -2,87 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Collection, Sequence
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.certify.audit.calibrate import worst_error
-from fairask.certify.audit.draws import SKIPPED, AuditDraws
+from fairask.certify.audit.draws import SKIPPED, AuditDraws, AuditQuery
+from fairask.certify.audit.found import LookFound
 from fairask.certify.audit.parity import parity
 from fairask.certify.audit.plan import TARGETS, AuditPlan, PlanSettings
+from fairask.certify.audit.saved import AuditState, check_format, replay, state_of
 from fairask.certify.audit.strata import Strata
-from fairask.certify.bounds.stratified import rates
-from fairask.certify.certificate import Certificate, labels_needed, verdict_of
+from fairask.certify.certificate import Certificate
 from fairask.certify.sample import binary_labels
 from fairask.checks import check_choice
-from fairask.metrics import Float, Int
 from fairask.pools import Pool
 from fairask.pools.rows import row_set
 
-__all__ = ["Audit", "AuditQuery", "AuditState"]
-
-_FORMAT = 1
-_ASSUMPTIONS = (
-    "The model was fixed before the audit began, and no row of the audited pool trained it.",
-    "The labels told are right, and every row asked for was labelled.",
-    "Rows were drawn by the audit, uniformly within each (group, prediction), and looked at on schedule.",
-)
-_DRAWN = "The classifier is randomised: each decision was drawn once with a fixed seed; those are audited."
-
-
-class AuditState(TypedDict, total=False):
-    """An audit as plain values: what :meth:`Audit.to_dict` returns."""
-
-    format: int
-    settings: dict[str, Any]
-    fingerprint: str
-    trained_on: list[int]
-    rows: list[int]
-    labels: list[int]
-    skipped: list[int]  #: rows that could not be labelled
-    asked: list[list[Any]]  #: the look each draw was made for, and its rows
-    strata: dict[str, Any]  #: with ``whole=True`` only
-    classes: list[Any] | None
-
-
-@dataclasses.dataclass(frozen=True)
-class AuditQuery:
-    """Rows to label before the next look.
-
-    Attributes
-    ----------
-    look : int
-        The look these rows lead to, from 1.
-    indices : ndarray
-        Row numbers in the pool, ascending (nothing in their order hints at a prediction).
-    propensities : ndarray
-        Probability of each row at its draw: the share of its stratum in the look's labels over the rows left
-        in the stratum.
-    """
-
-    look: int
-    indices: Int
-    propensities: Float
-
-
-@dataclasses.dataclass(frozen=True)
-class _Look:
-    """What a complete look found: counts by stratum, and (estimate, lower, upper) by target."""
-
-    number: int
-    size: Float
-    ones: Float
-    labels: Float
-    bounds: dict[str, tuple[float, float, float]]
-
-    def same(self, number: int, *counts: Float) -> bool:
-        """Whether the same look with the same counts was computed."""
-        mine = (self.size, self.ones, self.labels)
-        return number == self.number and all(map(np.array_equal, counts, mine))
+__all__ = ["Audit"]
 
 
 class Audit:
@@ -200,9 +139,8 @@ class Audit:
         self.plan, self.groups = plan, strata.groups
         self.classes = None if classes is None else list(classes)
         self.schedule = plan.schedule(int(strata.sizes.sum()))
-        self._draws, self._found = AuditDraws(strata), None
-
-    _found: _Look | None
+        self._draws = AuditDraws(strata)
+        self._found = LookFound.at(0, self._draws, self.schedule, None)
 
     @property
     def pool_size(self) -> int:
@@ -229,11 +167,8 @@ class Audit:
         """Whether the audit is decided or its budget spent."""
         if self.plan.metric == "dp":
             return True
-        if not self._draws.complete or self._found is None:
-            return False
-        _, lower, upper = self._found.bounds[self.plan.target]
         last = self._draws.looks == len(self.schedule.totals)
-        return last or verdict_of(lower, upper, self.plan.alpha) != "undecided"
+        return self._draws.complete and (last or self._found.decides(self.plan))
 
     # -- asking and telling ---------------------------------------------------------------------
 
@@ -248,9 +183,7 @@ class Audit:
         if self.done:
             raise ValueError("the audit is over: read certificate()")
         self._draw()
-        waiting = sorted(self._draws.waiting.items())
-        rows, chances = (np.array(v) for v in zip(*waiting, strict=True))
-        return AuditQuery(self._draws.looks, rows, chances)
+        return self._draws.query()
 
     def _draw(self) -> None:
         """Draw the rows that are due: for the open look, or for the next one."""
@@ -335,23 +268,14 @@ class Audit:
         if any(row not in self._draws.waiting for row in rows):
             self._draw()
         self._draws.answer(rows, codes)
-        self._look()
+        # With many rows still waiting, nothing has changed unless a row of an earlier look was told again.
+        if not self._draws.waiting or self._found.number < self._draws.looks - 1:
+            self._look()
 
     def _look(self) -> None:
-        """Compute the bounds at the last complete look, unless they are known."""
+        """Compute the bounds at the last complete look."""
         complete = self._draws.complete_looks()
-        if not complete:
-            self._found = None
-            return
-        counts = self._draws.counts(complete)
-        if self._found is not None and self._found.same(complete, *counts):
-            return
-        bounds = {}
-        for target in TARGETS:
-            schedule = dataclasses.replace(self.schedule, population=target == "population")
-            b = schedule.bounds(*counts, complete - 1)
-            bounds[target] = (float(b.estimate[0]), float(b.lower[0]), float(b.upper[0]))
-        self._found = _Look(complete, *counts, bounds)
+        self._found = LookFound.at(complete, self._draws, self.schedule, self._found)
 
     # -- answers --------------------------------------------------------------------------------
 
@@ -367,49 +291,9 @@ class Audit:
         'undecided'
         """
         which = check_choice(self.plan.target if target is None else target, "target", TARGETS)
-        plan = self.plan
-        if plan.metric == "dp":
-            return parity(self.groups, self._draws.strata.sizes, which, plan.alpha, plan.delta)
-        look = self._found or _Look(0, *self._draws.counts(0), {which: (math.nan, 0.0, 1.0)})
-        estimate, lower, upper = look.bounds[which]
-        n, zeros = int(look.labels.sum()), look.labels - look.ones
-        found = {
-            name: rates(look.size, hits, look.labels)[0]
-            for name, label, hits in (("tpr", 1, look.ones), ("fpr", 0, zeros))
-            if label in self.schedule.conditions
-        }
-        more = labels_needed(estimate, lower, upper, plan.alpha, plan.delta, n) if n else None
-        if more and which == "pool":
-            more = min(more, self.pool_size - n)
-        return Certificate(
-            estimate=estimate,
-            lower=lower,
-            upper=upper,
-            verdict=verdict_of(lower, upper, plan.alpha),
-            metric=plan.metric,
-            alpha=plan.alpha,
-            delta=plan.delta,
-            method="stratified",
-            valid="asymptotic",
-            assumptions=self._assumptions(which),
-            target=TARGETS[which].format(size=self.pool_size),
-            n_labels=n,
-            groups=tuple(self.groups),
-            positives=tuple(int(v) for v in look.ones[0].sum(axis=1)),
-            negatives=tuple(int(v) for v in zeros[0].sum(axis=1)),
-            rates={name: tuple(float(v) for v in values) for name, values in found.items()},
-            more_labels=more,
-        )
-
-    def _assumptions(self, target: str) -> tuple[str, ...]:
-        found = [*_ASSUMPTIONS, *([_DRAWN] if self._draws.strata.drawn else [])]
-        if target == "population":
-            found.append("The pool is a random sample of the population.")
-        if left_out := len(self._draws.strata.left_out):
-            found.append(f"{left_out:,} rows that trained the model were left out.")
-        if skipped := self._draws.skipped:
-            found.append(f"{skipped:,} rows could not be labelled and were left out; others replaced them.")
-        return tuple(found)
+        if self.plan.metric == "dp":
+            return parity(self.groups, self._draws.strata.sizes, which, self.plan.alpha, self.plan.delta)
+        return self._found.certificate(which, self.plan, self._draws)
 
     def report(self) -> str:
         """Return the pool's certificate and the population's, as text.
@@ -441,7 +325,7 @@ class Audit:
         """
         if self.plan.metric == "dp":
             return 0.0
-        if self._found is None:
+        if not self._found.number:
             raise ValueError("no look is complete yet: there is nothing to calibrate against")
         look, rng = self._found, np.random.default_rng(random_state)
         return worst_error(self.schedule, look.size[0], look.ones[0], look.labels[0], n_audits, rng)
@@ -462,22 +346,7 @@ class Audit:
         >>> audit.to_dict()["settings"]["budget"]
         40
         """
-        answers = self._draws.answers
-        told = {row: code for row, code in answers.items() if code != SKIPPED}
-        state: AuditState = {
-            "format": _FORMAT,
-            "settings": self.plan.to_dict(),
-            "fingerprint": self._draws.strata.fingerprint,
-            "trained_on": self._draws.strata.left_out.tolist(),
-            "rows": list(told),
-            "labels": list(told.values()),
-            "skipped": [row for row in answers if row not in told],
-            "asked": [[look, sorted(rows)] for look, rows in self._draws.asked],
-        }
-        if whole:
-            state["strata"] = self._draws.strata.to_dict(self.plan.budget)
-            state["classes"] = self.classes
-        return state
+        return state_of(self.plan, self._draws, self.classes, whole)
 
     @classmethod
     def from_dict(
@@ -501,7 +370,7 @@ class Audit:
         >>> Audit.from_dict(audit.to_dict(whole=True)).ask().indices.tolist() == rows
         True
         """
-        _check_format(state)
+        check_format(state)
         plan = AuditPlan(**state["settings"])
         if pred is None or groups is None:
             strata = Strata.from_dict(state["strata"], state["trained_on"], state["fingerprint"])
@@ -524,31 +393,11 @@ class Audit:
         >>> Audit.of_pool(pool, model, **state["settings"]).resume(state).n_labels
         10
         """
-        _check_format(state)
+        check_format(state)
         if self._draws.strata.fingerprint != state["fingerprint"] or self.plan.to_dict() != state["settings"]:
             raise ValueError(
                 "the pool differs from the one this audit was started on (predictions, groups or order), "
                 "or the settings do"
             )
-        answers = dict(zip(state["rows"], state["labels"], strict=True))
-        answers |= dict.fromkeys(state.get("skipped", ()), SKIPPED)
-
-        def answer(asked: list[int]) -> bool:
-            rows = [row for row in asked if row in answers]
-            self._answer(rows, [answers.pop(row) for row in rows])
-            return bool(rows)
-
-        for look, rows in state.get("asked", ()):
-            self.record(look, rows)
-            answer(rows)
-        # A state written by 0.1.0 does not say what was asked: draw it again.
-        while answers and not self.done and answer(self.ask().indices.tolist()):
-            pass
-        if answers:
-            raise ValueError(f"state holds labels of {len(answers)} rows that this audit never asked for")
+        replay(self, state)
         return self
-
-
-def _check_format(state: AuditState) -> None:
-    if state.get("format") != _FORMAT:
-        raise ValueError(f"state has format {state.get('format')!r}; this version reads format {_FORMAT}")

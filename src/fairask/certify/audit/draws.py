@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,10 +11,30 @@ from fairask.certify.audit.schedule import Schedule
 from fairask.certify.audit.strata import Strata
 from fairask.metrics import Float, Int
 
-__all__ = ["SKIPPED", "AuditDraws"]
+__all__ = ["SKIPPED", "AuditDraws", "AuditQuery"]
 
 #: Code of a row that cannot be labelled.
 SKIPPED = -1
+
+
+@dataclass(frozen=True)
+class AuditQuery:
+    """Rows to label before the next look.
+
+    Attributes
+    ----------
+    look : int
+        The look these rows lead to, from 1.
+    indices : ndarray
+        Row numbers in the pool, ascending (nothing in their order hints at a prediction).
+    propensities : ndarray
+        Probability of each row at its draw: the share of its stratum in the look's labels over the rows left
+        in the stratum.
+    """
+
+    look: int
+    indices: Int
+    propensities: Float
 
 
 class AuditDraws:
@@ -65,6 +86,12 @@ class AuditDraws:
         """Rows of each stratum still to be drawn for the open look, in place of skipped ones."""
         missing = np.maximum(self._goal - (self._taken - self._skipped), 0)
         return np.asarray(np.minimum(missing, self._left - self._taken))
+
+    def query(self) -> AuditQuery:
+        """Return the rows without an answer."""
+        waiting = sorted(self.waiting.items())
+        rows = np.array([row for row, _ in waiting], dtype=np.int64)
+        return AuditQuery(self.looks, rows, np.array([chance for _, chance in waiting]))
 
     def replace_skipped(self) -> None:
         """Draw rows in place of skipped ones."""

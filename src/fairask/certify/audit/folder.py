@@ -10,199 +10,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
 from fairask.certify.audit.audit import Audit
+from fairask.certify.audit.outcome import Decided, RowsAwaited
 from fairask.certify.audit.plan import TARGETS, AuditPlan
+from fairask.certify.audit.request import AuditError, AuditRequest
 from fairask.certify.audit.sheets import read_labels, sheet_name, write_sheet
-from fairask.certify.audit.streamed import footers_digest, open_streamed_table
-from fairask.certify.audit.table import AuditTable, digest_of, open_audit_table, shown_name
-from fairask.certify.certificate import Certificate
+from fairask.certify.audit.table import AuditTable, open_audit_table, shown_name
 from fairask.data.files import write_whole
-from fairask.data.read import PARQUET_SUFFIXES
-from fairask.errors import UserError
-from fairask.pools.places import local_path, name_of
-from fairask.pools.runners import ProgressCallback
-from fairask.pools.sources.parquet import open_parquet
+from fairask.pools.places import local_path
 
-__all__ = ["STATE", "AuditError", "AuditFolder", "AuditRequest", "Decided", "RowsAwaited"]
+__all__ = ["STATE", "AuditFolder"]
 
 STATE = "audit.json"
 _FORMAT = 1
-#: Rows above which a Parquet table is streamed.
-MOST_HELD = 1_000_000
-
-
-class AuditError(UserError):
-    """An audit cannot be begun or continued as asked."""
-
-
-@dataclasses.dataclass(frozen=True)
-class AuditRequest:
-    """What is asked of a folder; what is not given comes from its state, or from defaults at the beginning.
-
-    Attributes
-    ----------
-    table : str
-        Path or URL of the table.
-    columns : dict
-        ``predictions``, ``protected`` and ``positive``; None where not given.
-    settings : dict
-        Fields of :class:`AuditPlan` that were given.
-    folder : Path, optional
-        Default ``NAME.audit`` beside the table.
-    encoding : str, optional
-        Of a CSV file; default utf-8.
-    stream : bool, optional
-        Whether to count predictions where they are; default so for a URL, or above a million rows.
-    progress : callable, optional
-        Called during passes over a streamed table.
-    """
-
-    table: str
-    columns: dict[str, str | None]
-    settings: dict[str, Any]
-    folder: Path | None = None
-    encoding: str | None = None
-    stream: bool | None = None
-    progress: ProgressCallback | None = None
-
-    def place(self) -> Path:
-        """Return the folder of the audit: beside a local table, here for one elsewhere."""
-        local = local_path(self.table)
-        if self.folder is not None:
-            return self.folder
-        if local is None:
-            return Path(f"{name_of(self.table)}.audit")
-        # "." and ".." have no name of their own.
-        named = local.resolve() if local.name in ("", "..") else local
-        return named.with_name(f"{named.stem if named.is_file() else named.name}.audit")
-
-    def streams(self) -> bool:
-        """Whether to stream the table."""
-        local = local_path(self.table)
-        parquet = local is None or local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
-        if self.stream and not parquet:
-            raise AuditError(f"{self.table} cannot be streamed", "Give Parquet, or leave out --stream")
-        if self.stream is not None or not parquet or local is None:
-            return parquet if self.stream is None else self.stream
-        try:
-            return sum(open_parquet(local).sizes) > MOST_HELD
-        except (ValueError, OSError):
-            return False  # reading the table says what is wrong
-
-    def digest(self, streamed: bool) -> str:
-        """Return the sha256 of the table; of a streamed one, of its files' names, sizes and footers."""
-        local = local_path(self.table)
-        return footers_digest(self.table) if streamed or local is None else digest_of(local)
-
-    def opened(self, columns: Mapping[str, Any], encoding: str, streamed: bool) -> AuditTable:
-        """Open the table."""
-        named = {name: columns[name] for name in ("predictions", "protected", "positive")}
-        if streamed:
-            return open_streamed_table(self.table, progress=self.progress, **named)
-        return open_audit_table(self.table, encoding=encoding, **named)
-
-    def opened_with_labels(self, label: str, metric: str) -> AuditTable:
-        """Open the table with a column of known labels, to simulate audits."""
-        if self.columns["predictions"] is None or self.columns["protected"] is None:
-            raise AuditError("--predictions and --protected are needed", "See fairask audit --help")
-        if metric == "dp":
-            raise AuditError(
-                "demographic parity needs no labels, so there is nothing to simulate",
-                "Leave out --label: the certificate is written at once",
-            )
-        named = {name: value for name, value in self.columns.items() if value is not None}
-        return open_audit_table(self.table, label=label, encoding=self.encoding or "utf-8", **named)
-
-
-@dataclasses.dataclass(frozen=True)
-class RowsAwaited:
-    """Rows that are to be labelled next."""
-
-    sheet: Path
-    rows: int
-    look: int
-    looks: int
-    labels: int
-    certificate: Certificate | None
-    answers: str  #: what to write into the column of labels
-    command: str  #: tells the labels
-
-    def headline(self) -> str:
-        """Return what to do now, in one sentence."""
-        batch = f"(batch {self.look} of at most {self.looks})"
-        return f"Label {self.rows:,} rows of {self.sheet} {batch}: in the column label, {self.answers}."
-
-    def details(self) -> str:
-        """Return what is known so far, and the next command."""
-        known = [] if self.certificate is None else [self.certificate.headline()]
-        return "\n".join([*known, f"Then: {self.command}"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "status": "labels awaited",
-            "labels": self.labels,
-            "awaited": self.rows,
-            "look": self.look,
-            "looks": self.looks,
-            "rows_file": str(self.sheet),
-            "certificate": self.certificate.to_dict() if self.certificate else None,
-        }
-
-
-@dataclasses.dataclass(frozen=True)
-class Decided:
-    """The certificates of an audit that is over, the one that decided first, and how they were made."""
-
-    labels: int
-    certificates: dict[str, Certificate]
-    facts: dict[str, str]
-    folder: Path
-
-    @property
-    def first(self) -> Certificate:
-        """The certificate about the target of the audit."""
-        return next(iter(self.certificates.values()))
-
-    def headline(self) -> str:
-        """Return the verdict in one sentence."""
-        return self.first.headline()
-
-    def details(self) -> str:
-        """Return the rest of the certificates, and where they were written."""
-        first, *others = map(str, self.certificates.values())
-        page = self.folder / "certificate.html"
-        return "\n\n".join([first.partition("\n")[2], *others, f"certificate: {page} (and .txt, .json)"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"status": "done", "labels": self.labels, **self.result()}
-
-    def result(self) -> dict[str, Any]:
-        """Return the content of ``certificate.json``."""
-        return {
-            "verdict": self.first.verdict,
-            "target": next(iter(self.certificates)),
-            "certificates": {t: c.to_dict() for t, c in self.certificates.items()},
-            "made_from": self.facts,
-        }
-
-    def write(self) -> None:
-        """Write the certificates as text, JSON and a page."""
-        text = "\n\n".join(str(c) for c in self.certificates.values())
-        text += "\n\n" + "\n".join(f"{name}: {value}" for name, value in self.facts.items()) + "\n"
-        also = list(self.certificates.values())[1:]
-        for suffix, content in (
-            ("txt", text),
-            ("json", json.dumps(self.result(), indent=1, allow_nan=False) + "\n"),
-            ("html", self.first.to_html(also=also, facts=self.facts)),
-        ):
-            write_whole(self.folder / f"certificate.{suffix}", content)
 
 
 @dataclasses.dataclass

@@ -64,10 +64,14 @@ class AuditPlan:
     def __post_init__(self) -> None:
         check_metric(self.metric)
         check_choice(self.target, "target", TARGETS)
-        plain: dict[str, float | int] = {n: check_share(getattr(self, n), n) for n in ("alpha", "delta")}
-        plain |= {n: check_count(getattr(self, n), n) for n in ("budget", "looks")}
-        plain["random_state"] = check_count(self.random_state, "random_state", least=0)
-        for name, value in plain.items():
+        checked = {
+            "alpha": check_share(self.alpha, "alpha"),
+            "delta": check_share(self.delta, "delta"),
+            "budget": check_count(self.budget, "budget"),
+            "looks": check_count(self.looks, "looks"),
+            "random_state": check_count(self.random_state, "random_state", least=0),
+        }
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     @classmethod

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairask.certify.audit.table import AuditTable, key
+from fairask.certify.audit.predictions import key
+from fairask.certify.audit.table import AuditTable
 from fairask.data import TableError, read_table
 from fairask.data.categories import texts
 from fairask.data.files import csv_text, write_whole

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairask.certify.audit.audit import Audit
-from fairask.certify.audit.table import AuditTable, check_wanted, key, parquet_files
+from fairask.certify.audit.predictions import choose_class, key
+from fairask.certify.audit.table import AuditTable, check_wanted, parquet_files
 from fairask.data import TableError, check_groups
-from fairask.data.encode import listed
 from fairask.metrics import Float
 from fairask.pools import Encoder, SoftModel, StreamedPool
 from fairask.pools.encode import Levels, Number
@@ -103,14 +102,7 @@ def _rule(
                 f"predictions in {name!r} have more than {_MOST_CLASSES} different values",
                 "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
             )
-        if positive is None:
-            raise TableError(
-                f"predictions in {name!r} are classes: {listed(levels)}",
-                f"Say which one counts as 1, e.g. --positive {shlex.quote(levels[-1][:40])}",
-            )
-        chosen = next((level for level in levels if key(level) == key(positive)), None)
-        if chosen is None:
-            raise TableError(f"--positive {positive!r} is no value of {name!r}", f"Values: {listed(levels)}")
+        chosen = choose_class(name, levels, positive)
         others = [level for level in levels if level != chosen]
         # Levels make a feature of each level but the first: of the chosen one alone.
         return Levels(name, ("\0", chosen)), SaysOne(), [*others, chosen]

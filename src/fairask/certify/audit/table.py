@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,19 +14,16 @@ from numpy.typing import NDArray
 
 from fairask.certify.audit.audit import Audit
 from fairask.certify.audit.plan import AuditPlan
+from fairask.certify.audit.predictions import scores_of, words_of
 from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
 from fairask.data import TableError, check_groups, read_table
-from fairask.data.categories import texts
-from fairask.data.encode import listed
-from fairask.data.extras import Arrow
-from fairask.data.kinds import kind_of
 from fairask.data.labels import check_columns, find_positive
 from fairask.data.read import PARQUET_SUFFIXES
 from fairask.metrics import METRICS
 from fairask.pools.places import local_path
 from fairask.pools.sources.parquet import ParquetFiles, open_parquet
 
-__all__ = ["AuditTable", "check_wanted", "key", "open_audit_table"]
+__all__ = ["AuditTable", "check_wanted", "open_audit_table"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +136,12 @@ def open_audit_table(
     check_wanted(table.names, wanted)
     columns = table.columns(list(wanted.values()))
     notes: list[str] = []
-    groups = _words(columns.column(protected))
+    groups = words_of(columns.column(protected))
     known: NDArray[np.bool_] = groups != None  # noqa: E711 - element by element
     check_groups(protected, Counter(groups[known].tolist()))
     labels: NDArray[Any] | None = None
     if label is not None:
-        answers = _words(columns.column(label))
+        answers = words_of(columns.column(label))
         value = find_positive(label, answers.tolist(), positive, notes)
         labels = (answers == value).astype(np.int64)
         if n := int((answers == None).sum()):  # noqa: E711
@@ -153,7 +149,7 @@ def open_audit_table(
             known = known & (answers != None)  # noqa: E711
     if n := int((groups == None).sum()):  # noqa: E711
         notes.append(f"{n:,} rows have no value in {protected!r} and were left out")
-    scores, classes = _predictions(columns.column(predictions), predictions, positive, labels is not None)
+    scores, classes = scores_of(columns.column(predictions), predictions, positive, labels is not None)
     scores, names = scores[known], groups[known].astype(np.str_)
     found, counts = np.unique(names, return_counts=True)
     return AuditTable(
@@ -169,20 +165,6 @@ def open_audit_table(
         groups=names,
         labels=None if labels is None else labels[known],
     )
-
-
-def key(text: str) -> str:
-    """How values are compared: by number if they are numbers, else without regard to case.
-
-    Examples
-    --------
-    >>> key("1.0") == key("1"), key("Yes") == key("yes ")
-    (True, True)
-    """
-    try:
-        return repr(float(text))
-    except ValueError:
-        return " ".join(text.split()).lower()
 
 
 def shown_name(path: str) -> str:
@@ -279,61 +261,3 @@ class _Parquet:
                     f"{Path(block.path).name} is a damaged or truncated Parquet file",
                     "Copy or export it again",
                 ) from error
-
-
-def _words(column: Arrow) -> NDArray[np.object_]:
-    """Values as text, None where missing."""
-    if kind_of(column.type) is None:
-        raise TableError(f"a column has values of type {column.type}", "Name a column of plain values")
-    return np.array(texts(column), dtype=object)
-
-
-def _predictions(
-    column: Any, name: str, positive: str | None, labelled: bool
-) -> tuple[NDArray[np.float64], list[str]]:
-    import pyarrow as pa
-
-    if (missing := column.null_count) or (missing := int(column.is_null(nan_is_null=True).to_numpy().sum())):
-        row = int(np.argmax(column.is_null(nan_is_null=True).to_numpy())) + 1
-        raise TableError(
-            f"{missing:,} rows have no prediction in {name!r}, the first is data row {row}",
-            "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
-        )
-    kind = column.type
-    if pa.types.is_boolean(kind):
-        column, kind = column.cast(pa.int8()), pa.int8()
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-        if ((values >= 0) & (values <= 1)).all():
-            if positive is None or key(positive) == key("1"):
-                return values, []
-            if key(positive) == key("0"):
-                if ((values > 0) & (values < 1)).any():
-                    raise TableError(
-                        f"--positive 0: {name!r} has probabilities, which are those of 1",
-                        "Give a column with the probabilities of the positive class",
-                    )
-                return 1 - values, ["1", "0"]
-            # Where labels are known and have names, --positive is about those.
-            if not labelled:
-                raise TableError(
-                    f"--positive {positive!r}: predictions in {name!r} are numbers from 0 to 1, not classes",
-                    "Leave --positive out, and label the rows with 1 and 0",
-                )
-            return values, []
-        if positive is None and len(np.unique(values[:10_000])) > 2:
-            raise TableError(
-                f"predictions in {name!r} go from {values.min():g} to {values.max():g}",
-                "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
-            )
-    words = _words(column)
-    found = sorted({str(w) for w in words})
-    if positive is None:
-        raise TableError(
-            f"predictions in {name!r} are classes: {listed(found)}",
-            f"Say which one counts as 1, e.g. --positive {shlex.quote(found[-1][:40])}",
-        )
-    chosen = next((value for value in found if key(value) == key(positive)), None)
-    if chosen is None:
-        raise TableError(f"--positive {positive!r} is no value of {name!r}", f"Values: {listed(found)}")
-    return (words == chosen).astype(np.float64), [value for value in found if value != chosen] + [chosen]

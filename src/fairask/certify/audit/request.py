@@ -1,0 +1,104 @@
+"""What is asked of an audit's folder, and how its table is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairask.certify.audit.streamed import footers_digest, open_streamed_table
+from fairask.certify.audit.table import AuditTable, digest_of, open_audit_table
+from fairask.data.read import PARQUET_SUFFIXES
+from fairask.errors import UserError
+from fairask.pools.places import local_path, name_of
+from fairask.pools.runners import ProgressCallback
+from fairask.pools.sources.parquet import open_parquet
+
+__all__ = ["AuditError", "AuditRequest"]
+
+#: Rows above which a Parquet table is streamed.
+MOST_HELD = 1_000_000
+
+
+class AuditError(UserError):
+    """An audit cannot be begun or continued as asked."""
+
+
+@dataclass(frozen=True)
+class AuditRequest:
+    """What is asked of a folder; what is not given comes from its state, or from defaults at the beginning.
+
+    Attributes
+    ----------
+    table : str
+        Path or URL of the table.
+    columns : dict
+        ``predictions``, ``protected`` and ``positive``; None where not given.
+    settings : dict
+        Fields of :class:`AuditPlan` that were given.
+    folder : Path, optional
+        Default ``NAME.audit`` beside the table.
+    encoding : str, optional
+        Of a CSV file; default utf-8.
+    stream : bool, optional
+        Whether to count predictions where they are; default so for a URL, or above a million rows.
+    progress : callable, optional
+        Called during passes over a streamed table.
+    """
+
+    table: str
+    columns: dict[str, str | None]
+    settings: dict[str, Any]
+    folder: Path | None = None
+    encoding: str | None = None
+    stream: bool | None = None
+    progress: ProgressCallback | None = None
+
+    def place(self) -> Path:
+        """Return the folder of the audit: beside a local table, here for one elsewhere."""
+        local = local_path(self.table)
+        if self.folder is not None:
+            return self.folder
+        if local is None:
+            return Path(f"{name_of(self.table)}.audit")
+        # "." and ".." have no name of their own.
+        named = local.resolve() if local.name in ("", "..") else local
+        return named.with_name(f"{named.stem if named.is_file() else named.name}.audit")
+
+    def streams(self) -> bool:
+        """Whether to stream the table."""
+        local = local_path(self.table)
+        parquet = local is None or local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
+        if self.stream and not parquet:
+            raise AuditError(f"{self.table} cannot be streamed", "Give Parquet, or leave out --stream")
+        if self.stream is not None or not parquet or local is None:
+            return parquet if self.stream is None else self.stream
+        try:
+            return sum(open_parquet(local).sizes) > MOST_HELD
+        except (ValueError, OSError):
+            return False  # reading the table says what is wrong
+
+    def digest(self, streamed: bool) -> str:
+        """Return the sha256 of the table; of a streamed one, of its files' names, sizes and footers."""
+        local = local_path(self.table)
+        return footers_digest(self.table) if streamed or local is None else digest_of(local)
+
+    def opened(self, columns: Mapping[str, Any], encoding: str, streamed: bool) -> AuditTable:
+        """Open the table."""
+        named = {name: columns[name] for name in ("predictions", "protected", "positive")}
+        if streamed:
+            return open_streamed_table(self.table, progress=self.progress, **named)
+        return open_audit_table(self.table, encoding=encoding, **named)
+
+    def opened_with_labels(self, label: str, metric: str) -> AuditTable:
+        """Open the table with a column of known labels, to simulate audits."""
+        if self.columns["predictions"] is None or self.columns["protected"] is None:
+            raise AuditError("--predictions and --protected are needed", "See fairask audit --help")
+        if metric == "dp":
+            raise AuditError(
+                "demographic parity needs no labels, so there is nothing to simulate",
+                "Leave out --label: the certificate is written at once",
+            )
+        named = {name: value for name, value in self.columns.items() if value is not None}
+        return open_audit_table(self.table, label=label, encoding=self.encoding or "utf-8", **named)
