@@ -33,7 +33,6 @@ import numpy as np
 
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design
-from fairask.learner.fit import Fit
 from fairask.rules import LinearRule
 from fairask.pools import MemoryPool, open_pool
 from fairask.pools.runners import cores
@@ -116,7 +115,7 @@ def ask_again(learner: FairActiveLearner) -> None:
 def rules_of(learner: FairActiveLearner) -> list[LinearRule]:
     rng = np.random.default_rng(0)
     y = learner.labelled().y
-    solutions = Fit(learner)(np.where(rng.random((K, len(y))) < 0.1, 1.0 - y, y))
+    solutions = learner.fair_fit()(np.where(rng.random((K, len(y))) < 0.1, 1.0 - y, y))
     return [solution.sample(rng) for solution in solutions]
 
 

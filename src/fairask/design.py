@@ -8,7 +8,6 @@ design is a probability a row for each cell. Its cost depends on the number of c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -139,7 +138,7 @@ def _minimax(D: Float, c: Float, tol: float, max_iter: int) -> tuple[Float, floa
     return best, value, bound, iteration
 
 
-def _largest_step(x: NDArray[Any], step: NDArray[Any]) -> float:
+def _largest_step(x: NDArray[np.floating], step: NDArray[np.floating]) -> float:
     """Most of the way to the boundary of the positive orthant, at most a whole step."""
     shrinking = step < 0
     return min(1.0, 0.99 * float(np.min(-x[shrinking] / step[shrinking]))) if shrinking.any() else 1.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.errors import suggest
+from fairask.checks import check_choice
 from fairask.metrics import Float, Int
 from fairask.pools import Cells
 
@@ -164,7 +164,7 @@ def importance_weights(kind: str, propensities: ArrayLike, pool_sizes: ArrayLike
     [1.0, 0.667]
     """
     if kind not in WEIGHTS:
-        raise ValueError(f"weights={kind!r} is unknown; {suggest(kind, WEIGHTS)}")
+        check_choice(kind, "weights", WEIGHTS)
     q = np.asarray(propensities, dtype=np.float64)
     size = np.asarray(pool_sizes, dtype=np.float64)
     ranked: NDArray[np.bool_] = np.isnan(q)

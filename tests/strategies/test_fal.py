@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, violation
 from fairask.datasets import load
-from fairask.learner.fit import Fit
 from fairask.strategies import Fal
 from fairask.strategies._plain import Disparity, fit_plain
 from fairask.testing._problem import make_problem
@@ -171,4 +170,4 @@ def test_a_pool_of_words_is_refused():
 
     words = replace(problem.labelled, X=np.full((40, 3), "x", dtype=object))
     with pytest.raises(TypeError, match="'fal' needs a pool of numbers"):
-        Fal().propose(words, problem.pool, Fit(problem.learner), np.random.default_rng(0))
+        Fal().propose(words, problem.pool, problem.learner.fair_fit(), np.random.default_rng(0))

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairask.learner.fit import Fit
 from fairask.strategies import Fare
 from fairask.strategies._filling import fill, water_level
 from fairask.testing._problem import make_problem, row_probabilities
@@ -38,7 +37,7 @@ def test_labels_so_far_and_to_come_are_nearer_to_the_design():
     rng = np.random.default_rng(3)
     flips = rng.random((10, 40)) < 0.1
     y = problem.labelled.y
-    rules = [s.sample(rng) for s in Fit(problem.learner)(np.where(flips, 1.0 - y, y))]
+    rules = [s.sample(rng) for s in problem.learner.fair_fit()(np.where(flips, 1.0 - y, y))]
     held = dict.fromkeys(zip(plain.cells.groups, map(bytes, plain.cells.patterns.T), strict=True), 0.0)
     for group, row in zip(problem.labelled.groups, problem.labelled.X, strict=True):
         bits = np.array([rule.decide(row[None], np.array([group]))[0] for rule in rules])

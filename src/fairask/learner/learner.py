@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
@@ -19,10 +19,9 @@ from fairask.certify import Audit, AuditPlan, Certificate
 from fairask.checks import check_count
 from fairask.errors import FairaskWarning
 from fairask.learner.config import LearnerConfig, LearnerSettings
-from fairask.learner.fit import Fit
-from fairask.learner.state import DrawLog, HistoryRow, LearnerState
+from fairask.learner.state import DrawLog, HistoryRow, LearnerRecord, LearnerState
 from fairask.metrics import Float, Int, Matrix, encode_groups
-from fairask.oracle import FairOracle, Labelled, PoolSample
+from fairask.oracle import FairFit, FairOracle, Labelled, PoolSample
 from fairask.pools import MemoryPool, Pool
 from fairask.rules import Classifier
 from fairask.sampling import draw
@@ -49,7 +48,7 @@ class Query:
         return len(self.indices)
 
 
-class FairActiveLearner:
+class FairActiveLearner(LearnerRecord):
     """Fair active learning by ask and tell.
 
     Parameters
@@ -160,7 +159,7 @@ class FairActiveLearner:
         # One stream per batch: no generator state to keep, and any batch can be replayed.
         rng = np.random.default_rng([self.random_state, batch])
         if self.state.log.labelled():
-            proposal = self.strategy.propose(self.labelled(), pool, Fit(self), rng)
+            proposal = self.strategy.propose(self.labelled(), pool, self.fair_fit(), rng)
         else:
             proposal = uniform_proposal(pool)
         draws = draw(proposal, n, rng)
@@ -247,6 +246,10 @@ class FairActiveLearner:
         oracle: FairOracle = clone(self.template)
         oracle.set_params(tolerance=self.effective_tolerance_, random_state=seed)
         return oracle.fit_labelled(rows, self.background())
+
+    def fair_fit(self) -> FairFit:
+        """What a strategy may fit on the labels so far."""
+        return FairFit(self.labelled(), self.current_model)
 
     def current_model(self) -> FairOracle:
         """The fair model fitted on all labels so far, without its warnings (the history has the facts)."""
@@ -369,47 +372,6 @@ class FairActiveLearner:
             entry[f"labels[{group}]"] = int((rows.groups == code).sum())
         self.state.history.append(entry)
         return entry
-
-    @property
-    def history_(self) -> dict[str, NDArray[Any]]:
-        """One entry for each answered batch, by column; any data-frame library reads it."""
-        history = self.state.history
-        return {name: np.array([row[name] for row in history]) for name in (history[0] if history else ())}
-
-    @property
-    def labelled_indices_(self) -> Int:
-        """Labelled rows in draw order; the arrays below are aligned with it."""
-        return self.state.log.arrays()[0]
-
-    @property
-    def labels_(self) -> NDArray[Any]:
-        """Labels, as values of ``classes``."""
-        return np.asarray(np.array(self.classes)[self.state.log.arrays()[1].astype(int)])
-
-    @property
-    def propensities_(self) -> Float:
-        """Probability of each labelled row when it was drawn."""
-        return self.state.log.arrays()[2]
-
-    @property
-    def components_(self) -> list[str]:
-        """Component that drew each labelled row."""
-        return [entry.component for entry in self.state.log.labelled()]
-
-    @property
-    def risk_weights_(self) -> Float:
-        """Importance weights in the error."""
-        return self.state.log.weights(self.risk_weights)
-
-    @property
-    def fairness_weights_(self) -> Float:
-        """Importance weights in the rates."""
-        return self.state.log.weights(self.fairness_weights)
-
-    @property
-    def pending_indices_(self) -> Int:
-        """Rows asked for and not answered yet."""
-        return np.array(self.state.log.open_rows(), dtype=np.int64)
 
     def __repr__(self) -> str:
         return (

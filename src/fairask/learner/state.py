@@ -7,11 +7,21 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairask.metrics import Float, Int
 from fairask.sampling import Draws, importance_weights
 
-__all__ = ["ASKED", "LABELLED", "SKIPPED", "DrawLog", "DrawnRow", "HistoryRow", "LearnerState"]
+__all__ = [
+    "ASKED",
+    "LABELLED",
+    "SKIPPED",
+    "DrawLog",
+    "DrawnRow",
+    "HistoryRow",
+    "LearnerRecord",
+    "LearnerState",
+]
 
 ASKED, LABELLED, SKIPPED = "asked", "labelled", "skipped"
 
@@ -157,3 +167,53 @@ class LearnerState:
             self.log, entries=[replace(e) for e in self.log.entries], position={**self.log.position}
         )
         return LearnerState(log, self.batches, [dict(row) for row in self.history])
+
+
+class LearnerRecord:
+    """What a learner has done so far, as arrays; the part of it that only reads."""
+
+    state: LearnerState
+    classes: tuple[object, object]
+    risk_weights: str
+    fairness_weights: str
+
+    @property
+    def history_(self) -> dict[str, NDArray[Any]]:
+        """One entry for each answered batch, by column; any data-frame library reads it."""
+        history = self.state.history
+        return {name: np.array([row[name] for row in history]) for name in (history[0] if history else ())}
+
+    @property
+    def labelled_indices_(self) -> Int:
+        """Labelled rows in draw order; the arrays below are aligned with it."""
+        return self.state.log.arrays()[0]
+
+    @property
+    def labels_(self) -> NDArray[Any]:
+        """Labels, as values of ``classes``."""
+        return np.asarray(np.array(self.classes)[self.state.log.arrays()[1].astype(int)])
+
+    @property
+    def propensities_(self) -> Float:
+        """Probability of each labelled row when it was drawn."""
+        return self.state.log.arrays()[2]
+
+    @property
+    def components_(self) -> list[str]:
+        """Component that drew each labelled row."""
+        return [entry.component for entry in self.state.log.labelled()]
+
+    @property
+    def risk_weights_(self) -> Float:
+        """Importance weights in the error."""
+        return self.state.log.weights(self.risk_weights)
+
+    @property
+    def fairness_weights_(self) -> Float:
+        """Importance weights in the rates."""
+        return self.state.log.weights(self.fairness_weights)
+
+    @property
+    def pending_indices_(self) -> Int:
+        """Rows asked for and not answered yet."""
+        return np.array(self.state.log.open_rows(), dtype=np.int64)

@@ -46,7 +46,7 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
     )
     state = {
         "format": FORMAT,
-        "settings": {name: getattr(learner, name) for name in _SETTINGS},
+        "settings": {name: vars(learner)[name] for name in _SETTINGS},
         "classes": [_plain(c) for c in learner.classes],
         "strategy": learner.strategy.name,
         "strategy_params": asdict(learner.strategy) if by_name else None,  # type: ignore[call-overload]

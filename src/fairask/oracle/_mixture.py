@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -23,6 +22,8 @@ __all__ = ["Mixture", "best_mixture", "best_single"]
 PENALTY = 20.0
 _TINY = 1e-9
 _MOST_TO_ENUMERATE = 16
+#: Error of a mixture, its members and their shares.
+Vertex = tuple[float, list[int], list[float]]
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,9 @@ def _enumerate(errors: Float, signed: Float, lower: Float, upper: Float) -> tupl
     return weights, prices
 
 
-def _on_one_limit(errors: Float, signed: Float, z: int, limit: float, lower: Float, upper: Float) -> Any:
+def _on_one_limit(
+    errors: Float, signed: Float, z: int, limit: float, lower: Float, upper: Float
+) -> Vertex | None:
     above, below = np.flatnonzero(signed[:, z] > limit), np.flatnonzero(signed[:, z] <= limit)
     if not len(above) or not len(below):
         return None
@@ -160,7 +163,7 @@ def _on_one_limit(errors: Float, signed: Float, z: int, limit: float, lower: Flo
     return float(mixed[i, j]), [int(above[i]), int(below[j])], [s, 1.0 - s]
 
 
-def _on_two_limits(errors: Float, signed: Float, corner: Float) -> Any:
+def _on_two_limits(errors: Float, signed: Float, corner: Float) -> Vertex | None:
     triples = np.array(list(combinations(range(len(errors)), 3)))
     a, b, c = (signed[triples[:, i]] - corner for i in range(3))
     # Barycentric coordinates of the corner in each triangle of candidates.

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from fairask.metrics import Float, Int
 from fairask.oracle._mixture import Mixture, best_mixture, best_single
 from fairask.oracle._moments import FairnessMoments
+from fairask.rules import Rule
 
 __all__ = ["BaseLearner", "Solution", "search"]
+
+R = TypeVar("R", bound=Rule)
 
 _FIRST_STEP = 0.05
 _LARGEST_MULTIPLIER = 20.0
@@ -31,12 +34,12 @@ _LARGEST_MULTIPLIER = 20.0
 _CUTS = 2
 
 
-class BaseLearner(Protocol):
+class BaseLearner(Protocol[R]):
     """Fits classifiers to signed costs: predict 1 where the cost is negative, weight its size."""
 
     batched: bool  #: whether many fits cost little more than one
 
-    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+    def fit(self, costs: Float, multipliers: Float, starts: Sequence[R] | None) -> tuple[list[R], Float]:
         """Return one rule per row of ``costs`` (p, n) and their 0/1 predictions on the sample (p, n).
 
         ``multipliers`` (p, rates) are the prices that made the costs; ``starts`` are rules of similar
@@ -46,39 +49,39 @@ class BaseLearner(Protocol):
 
 
 @dataclass
-class Candidates:
+class Candidates(Generic[R]):
     """What one problem has tried: rules, errors, rates and the multipliers that made them."""
 
-    rules: list[Any] = field(default_factory=list)
+    rules: list[R] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     rates: list[Float] = field(default_factory=list)
     multipliers: list[Float] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Generic[R]):
     """The mixture found for one problem and the record of the search."""
 
-    rules: list[Any]
+    rules: list[R]
     mixture: Mixture
-    candidates: Candidates
+    candidates: Candidates[R]
     rates: Float
 
     @property
-    def members(self) -> tuple[list[Any], Float]:
+    def members(self) -> tuple[list[R], Float]:
         """Rules with positive weight, and their weights."""
         used = np.flatnonzero(self.mixture.weights)
         return [self.rules[j] for j in used], self.mixture.weights[used]
 
 
-class _Game:
+class _Game(Generic[R]):
     """Fits for chosen problems at chosen multipliers and books the results."""
 
-    def __init__(self, moments: FairnessMoments, learner: Any, worthwhile: float) -> None:
+    def __init__(self, moments: FairnessMoments, learner: BaseLearner[R], worthwhile: float) -> None:
         self.moments, self.learner, self.worthwhile = moments, learner, worthwhile
-        self.tried = [Candidates() for _ in range(len(moments))]
+        self.tried: list[Candidates[R]] = [Candidates() for _ in range(len(moments))]
 
-    def play(self, problems: Int, multipliers: Float, starts: Sequence[Any] | None = None) -> Float:
+    def play(self, problems: Int, multipliers: Float, starts: Sequence[R] | None = None) -> Float:
         """Fit each problem at its multipliers (q, rates); return the candidates' rates (q, rates)."""
         part = self.moments.select(problems)
         rules, predictions = self.learner.fit(part.costs(multipliers), multipliers, starts)
@@ -96,10 +99,11 @@ class _Game:
 
         The ends of the scan predict one class for everyone, so there always is one.
         """
-        tried = self.tried[problem]
+        learner: Any = self.learner  # a batched learner also has cuts(), and its rules shifted()
+        tried: Candidates[Any] = self.tried[problem]
         risk, shares = self.moments.risk[problem], self.moments.shares[problem]
         for j, rule in enumerate(list(tried.rules)):
-            order, shift = self.learner.cuts(rule)
+            order, shift = learner.cuts(rule)
             ends = np.zeros((1 + len(shares), 1))
             sums = np.hstack([np.cumsum(np.vstack([risk, shares])[:, order[::-1]], axis=1)[:, ::-1], ends])
             errors, rates = self.moments.base[problem] + sums[0], sums[1:].T
@@ -119,13 +123,13 @@ class _Game:
 
 def search(
     moments: FairnessMoments,
-    learner: BaseLearner,
+    learner: BaseLearner[R],
     tolerance: float | Float,
     *,
     randomized: bool = True,
     max_fits: int = 60,
     worthwhile: float = 1e-3,
-) -> list[Solution]:
+) -> list[Solution[R]]:
     """Solve every problem of ``moments`` within ``tolerance``, with at most ``max_fits`` fits each.
 
     ``tolerance`` may give each ordered pair a limit of its own. A new column must promise an error
@@ -149,7 +153,7 @@ def search(
     return solutions
 
 
-def _bisect(game: _Game, problems: Int, tolerance: Any, max_fits: int) -> None:
+def _bisect(game: _Game[R], problems: Int, tolerance: float | Float, max_fits: int) -> None:
     """One multiplier, for rate 0 minus rate 1: double it until the gap is closed, then bisect."""
     sign = np.array([np.sign(game.tried[i].rates[0] @ [1.0, -1.0]) for i in problems])
     low, high = np.zeros(len(problems)), np.full(len(problems), _FIRST_STEP)
@@ -176,7 +180,7 @@ def _bisect(game: _Game, problems: Int, tolerance: Any, max_fits: int) -> None:
             return
 
 
-def _generate(game: _Game, problems: Int, tolerance: float | Float, max_fits: int) -> None:
+def _generate(game: _Game[R], problems: Int, tolerance: float | Float, max_fits: int) -> None:
     """Climb until the gaps are closed, then generate columns; all problems in step."""
     _climb(game, problems, tolerance)
     pairs, n_rates = game.moments.pairs, game.moments.occupied.shape[1]
@@ -207,7 +211,7 @@ def _generate(game: _Game, problems: Int, tolerance: float | Float, max_fits: in
                 mixtures[i], stalls[i] = game.best(i, tolerance, True), 0
 
 
-def _climb(game: _Game, problems: Int, tolerance: float | Float) -> None:
+def _climb(game: _Game[R], problems: Int, tolerance: float | Float) -> None:
     """Push harder and harder against each gap that no candidate has closed yet."""
     pairs, n_rates = game.moments.pairs, game.moments.occupied.shape[1]
     prices = {i: np.zeros(len(pairs)) for i in problems.tolist()}

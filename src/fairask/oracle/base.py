@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -18,7 +18,7 @@ from fairask.metrics import CONDITION_NAMES, METRICS, Bool, Float, Int, Matrix, 
 from fairask.oracle.logistic import fast_ridge
 from fairask.rules import Rule, RuleMixture, decide, row_uniforms, take_rows
 
-__all__ = ["FairOracle", "Labelled", "PerturbedModel", "PoolSample", "decision_probability"]
+__all__ = ["FairFit", "FairOracle", "Labelled", "PerturbedModel", "PoolSample", "decision_probability"]
 
 #: What ``random_state`` may be; scikit-learn checks it.
 Seed = int | np.random.RandomState | None
@@ -286,6 +286,30 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+
+
+@dataclass(frozen=True)
+class FairFit:
+    """How a strategy fits fair models: as the learner does, with its oracle, tolerance, margin and weights.
+
+    Attributes
+    ----------
+    labelled : Labelled
+    current : callable
+        Returns the fair model of these rows, fitting it when it is asked for first.
+    """
+
+    labelled: Labelled
+    current: Callable[[], FairOracle]
+
+    @property
+    def model(self) -> FairOracle:
+        """The current fair model."""
+        return self.current()
+
+    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[PerturbedModel]:
+        """Fit on the labelled rows with other labels (k, n) or with weights (k, n) times their own."""
+        return self.model.perturbed(self.labelled, labels, weights)
 
 
 def decision_probability(model: Any, X: Matrix, groups: ArrayLike | None) -> Float:

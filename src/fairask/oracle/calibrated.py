@@ -193,7 +193,9 @@ class CalibratedFairOracle(FairOracle):
         self._describe(solution, correction, moments.pairs)
         return self
 
-    def _describe(self, solution: Solution, correction: GapCorrection, pairs: list[tuple[int, int]]) -> None:
+    def _describe(
+        self, solution: Solution[PlugInRule], correction: GapCorrection, pairs: list[tuple[int, int]]
+    ) -> None:
         rates = solution.rates
         self.correction_ = correction
         self.error_ = solution.mixture.error

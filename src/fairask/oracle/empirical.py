@@ -171,7 +171,7 @@ class EmpiricalFairOracle(FairOracle):
         solutions = self._search(labelled.X, FairnessMoments.of(labelled, self.metric, labels, weights))
         return [PerturbedModel(*solution.members, solution.mixture.error) for solution in solutions]
 
-    def _search(self, X: Matrix, moments: FairnessMoments) -> list[Solution]:
+    def _search(self, X: Matrix, moments: FairnessMoments) -> list[Solution[Any]]:
         rng, ridge = self._rng(), fast_ridge(self.estimator, len(X))
         learner = (
             EstimatorLearner(self.estimator, X, rng)

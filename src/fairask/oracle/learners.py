@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -11,9 +10,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from fairask.blas import small_problem
-from fairask.metrics import Float, Int
+from fairask.metrics import Float, Int, Matrix
 from fairask.oracle.logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
-from fairask.rules import ConstantRule, FittedRule, LinearRule, Rule, take_rows
+from fairask.rules import Classifier, ConstantRule, FittedRule, LinearRule, Rule, take_rows
 
 __all__ = ["EstimatorLearner", "LogisticLearner", "best_shift", "weight_parameter"]
 
@@ -27,7 +26,9 @@ class LogisticLearner:
         self.X1, self.ridge, self.shift = with_intercept(X), ridge, shift
         self.X1_single = self.X1.astype(np.float32)
 
-    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+    def fit(
+        self, costs: Float, multipliers: Float, starts: Sequence[LinearRule] | None
+    ) -> tuple[list[LinearRule], Float]:
         """See :class:`BaseLearner`."""
         start = None
         if starts is not None:
@@ -90,15 +91,17 @@ class EstimatorLearner:
 
     batched = False
 
-    def __init__(self, estimator: Any, X: Any, rng: np.random.Generator) -> None:
+    def __init__(self, estimator: Classifier | None, X: Matrix, rng: np.random.Generator) -> None:
         self.estimator, self.X, self.rng = estimator, X, rng
 
-    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+    def fit(
+        self, costs: Float, multipliers: Float, starts: Sequence[Rule] | None
+    ) -> tuple[list[Rule], Float]:
         """See :class:`BaseLearner`."""
         rules = [self._fit_one((c < 0).astype(np.int64), np.abs(c)) for c in costs]
         return rules, np.array([rule.decide(self.X) for rule in rules], dtype=np.float64)
 
-    def _fit_one(self, target: np.ndarray[Any, Any], weight: Float) -> Rule:
+    def _fit_one(self, target: Int, weight: Float) -> Rule:
         # Rows of no cost teach nothing, and a learner may refuse zero weights for a whole class.
         useful = weight > 0
         if len(set(target[useful].tolist())) < 2:
@@ -114,7 +117,7 @@ class EstimatorLearner:
         return FittedRule(estimator.fit(take_rows(self.X, rows), target[rows]))
 
 
-def weight_parameter(estimator: Any) -> str | None:
+def weight_parameter(estimator: object) -> str | None:
     """Name under which ``estimator.fit`` takes sample weights, looking into a pipeline's last step.
 
     Examples

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairask.metrics import METRICS, Float, Int, Metric
 from fairask.oracle.base import Labelled
@@ -37,13 +38,17 @@ class PlugInLearner:
 
     batched = False
 
-    def __init__(self, p: Float, codes: Int, seen: tuple[Float, Any], n_groups: int, metric: Metric) -> None:
+    def __init__(
+        self, p: Float, codes: Int, seen: tuple[Float, NDArray[Any]], n_groups: int, metric: Metric
+    ) -> None:
         self.p, self.seen, self.metric, self.n_groups = p, seen, metric, n_groups
         inside = {1: p, 0: 1.0 - p, None: np.ones_like(p)}
         totals = [np.bincount(codes, weights=inside[z], minlength=n_groups) for z in METRICS[metric]]
         self.per_row = len(p) / np.maximum(np.concatenate(totals), 1e-12)
 
-    def fit(self, costs: Float, multipliers: Float, starts: Sequence[Any] | None) -> tuple[list[Any], Float]:
+    def fit(
+        self, costs: Float, multipliers: Float, starts: Sequence[PlugInRule] | None
+    ) -> tuple[list[PlugInRule], Float]:
         """See :class:`BaseLearner`; the rule follows from the multipliers alone."""
         rules = [self.rule(m) for m in multipliers]
         return rules, np.array([rule.costs(*self.seen) < 0 for rule in rules], dtype=np.float64)

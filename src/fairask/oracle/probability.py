@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 
-from fairask.metrics import Float, Int
+from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.oracle.base import Labelled
 from fairask.oracle.learners import weight_parameter
 from fairask.oracle.logistic import LogisticFit, solve_logistic
@@ -84,7 +85,7 @@ def calibrate(
     groups, n_groups = labelled.groups, labelled.n_groups
     held = fold[None, :] == np.unique(fold)[:, None]
     if estimator is not None:
-        margins = _held_out_margins(estimator, X, y, weight, held)[None, :]
+        margins = _held_out_scores(estimator, X, y, weight, held)[None, :]
     else:
         X1 = _with_groups(X, groups, n_groups)
         penalty = _penalty(ridges, len(y), X1.shape[1] - n_groups - 1, n_groups)
@@ -111,7 +112,7 @@ def calibrate(
     return Calibration(model, np.clip(parts[best], -CLIP, CLIP), ridges[best], float(losses[best]))
 
 
-def _with_groups(X: Any, groups: Int, n_groups: int) -> Float:
+def _with_groups(X: Matrix, groups: Int, n_groups: int) -> Float:
     """Append one column a group, and the intercept's."""
     member = groups[:, None] == np.arange(n_groups)
     return np.hstack([np.asarray(X, dtype=np.float64), member, np.ones((len(member), 1))])
@@ -127,7 +128,9 @@ def _penalty(ridges: Sequence[float], n: int, features: int, n_groups: int) -> F
     return np.array([np.append(np.full(features, ridge), own) for ridge in ridges])
 
 
-def _linear(beta: Float, n_groups: int, scaling: Scaling, inverse: Any) -> LinearProbability:
+def _linear(
+    beta: Float, n_groups: int, scaling: Scaling, inverse: NDArray[np.float32] | None
+) -> LinearProbability:
     weights, intercepts = beta[: -n_groups - 1], beta[-n_groups - 1 : -1] + beta[-1]
     shifted = Scaling(scaling.scale, scaling.shift + scaling.scale * intercepts)
     return LinearProbability(np.append(weights, 0.0), shifted, intercepts, inverse)
@@ -175,7 +178,7 @@ def perturb(
 
 
 def _held_out_by_ridge(
-    X1: Float, y: Float, weight: Float, held: Any, penalty: Float, n_groups: int
+    X1: Float, y: Float, weight: Float, held: Bool, penalty: Float, n_groups: int
 ) -> tuple[Float, Float, list[LogisticFit]]:
     """Margins (ridges, n) of rows by the model that did not see them: all folds and ridges in one batch.
 
@@ -194,7 +197,7 @@ def _held_out_by_ridge(
     return margins, parts, [LogisticFit(fit.beta[i : i + 1], fit.inverse[i : i + 1]) for i in firsts]
 
 
-def _held_out_margins(estimator: Any, X: Any, y: Float, weight: Float, held: Any) -> Float:
+def _held_out_scores(estimator: Classifier, X: Matrix, y: Float, weight: Float, held: Bool) -> Float:
     margins = np.zeros(len(y))
     for rows in held:
         if rows.any():
@@ -203,7 +206,7 @@ def _held_out_margins(estimator: Any, X: Any, y: Float, weight: Float, held: Any
     return margins
 
 
-def _fit(estimator: Any, X: Any, y: Float, weight: Float) -> Any:
+def _fit(estimator: Classifier | None, X: Matrix, y: Float, weight: Float) -> Any:
     if len(np.unique(y)) < 2:
         return float(y[0])  # one class so far: its label is all that is known
     name = weight_parameter(estimator)

@@ -6,8 +6,8 @@ import inspect
 from typing import Any
 
 from fairask.errors import suggest
-from fairask.oracle import Labelled
-from fairask.strategies._base import FairFit, InMemoryStrategy, Strategy
+from fairask.oracle import FairFit, Labelled
+from fairask.strategies._base import InMemoryStrategy, Strategy
 from fairask.strategies.fal import Fal
 from fairask.strategies.falcon import Falcon
 from fairask.strategies.falcur import FalCur

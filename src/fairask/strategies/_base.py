@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
-from fairask.metrics import Float
-from fairask.oracle import FairOracle, Labelled, PerturbedModel
+from fairask.oracle import FairFit, Labelled
 from fairask.pools import MemoryPool, Pool
 from fairask.sampling import Proposal
 
-__all__ = ["FairFit", "InMemoryStrategy", "Strategy"]
-
-
-class FairFit(Protocol):
-    """How the learner fits fair models: its oracle, metric, tolerance, margin and weights."""
-
-    @property
-    def model(self) -> FairOracle:
-        """The current fair model."""
-        ...
-
-    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[PerturbedModel]:
-        """Fit on the labelled rows with other labels (k, n) or with weights (k, n) times their own."""
-        ...
+__all__ = ["InMemoryStrategy", "Strategy"]
 
 
 class Strategy(ABC):

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
+from fairask.checks import check_choice, check_count, check_number
 from fairask.metrics import Float, Metric, check_metric
-from fairask.oracle import Labelled
+from fairask.oracle import FairFit, Labelled
 from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, InMemoryStrategy
-from fairask.strategies._checks import check_choice, check_share, check_whole
+from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import Disparity, PlainModel, entropy, fit_plain, numeric, scaled, scores
 from fairask.strategies._replay import replay
 from fairask.strategies.passive import uniform_proposal
@@ -77,13 +77,13 @@ class Fal(InMemoryStrategy):
         check_choice(self.variant, "variant", _VARIANTS)
         check_metric(self.metric)
         for name in ("pretrain", "candidates", "refit_steps"):
-            check_whole(getattr(self, name), name, 1)
+            check_count(vars(self)[name], name)
         if self.subsample is not None:
-            check_whole(self.subsample, "subsample", 1)
+            check_count(self.subsample, "subsample")
         if self.budget is not None:
-            check_whole(self.budget, "budget", self.pretrain + 1)
+            check_count(self.budget, "budget", least=self.pretrain + 1)
         if self.alpha != "adaptive":
-            check_share(self.alpha, "alpha")
+            check_number(self.alpha, "alpha", 0, 1)
         elif self.budget is None:
             raise ValueError("alpha='adaptive' needs budget, the number of labels in all")
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from fairask.checks import check_count, check_number
 from fairask.metrics import Float
-from fairask.oracle import Labelled
+from fairask.oracle import FairFit, Labelled
 from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, InMemoryStrategy
-from fairask.strategies._checks import check_share, check_whole
+from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import Disparity, fit_plain, numeric, scores
 from fairask.strategies._replay import replay
 from fairask.strategies.passive import uniform_proposal
@@ -71,9 +71,9 @@ class Falcon(InMemoryStrategy):
             raise ValueError(f"policies={self.policies!r} must be a tuple of numbers in [0, 1], at least one")
         object.__setattr__(self, "policies", tuple(self.policies))  # JSON gives lists back
         for r in self.policies:
-            check_share(r, "policies")
-        check_whole(self.pretrain, "pretrain", 1)
-        check_share(self.gamma, "gamma")
+            check_number(r, "policies", 0, 1)
+        check_count(self.pretrain, "pretrain")
+        check_number(self.gamma, "gamma", 0, 1)
 
     def choose(
         self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator

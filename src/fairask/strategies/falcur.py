@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
+from fairask.checks import check_choice, check_count, check_number
 from fairask.metrics import Float, Int
-from fairask.oracle import Labelled
+from fairask.oracle import FairFit, Labelled
 from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, InMemoryStrategy
-from fairask.strategies._checks import check_choice, check_share, check_whole
+from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._clusters import capacity_clusters, fair_kmeans
 from fairask.strategies._plain import entropy, fit_plain, numeric, scores
 from fairask.strategies.passive import uniform_proposal
@@ -60,8 +60,8 @@ class FalCur(InMemoryStrategy):
 
     def __post_init__(self) -> None:
         for name in ("clusters", "pretrain", "passes"):
-            check_whole(getattr(self, name), name, 1)
-        check_share(self.beta, "beta")
+            check_count(vars(self)[name], name)
+        check_number(self.beta, "beta", 0, 1)
         check_choice(self.clustering, "clustering", ("fair_km", "capacity"))
         check_choice(self.similarity, "similarity", ("centroid", "distance"))
         if self.fairness_weight is not None and not self.fairness_weight >= 0:

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairask.checks import check_choice, check_count
 from fairask.design import disagreement_design, group_design
-from fairask.errors import NoDisagreementWarning, suggest
-from fairask.oracle import Labelled, PerturbedModel
+from fairask.errors import NoDisagreementWarning
+from fairask.oracle import FairFit, Labelled, PerturbedModel
 from fairask.pools import MemoryPool, Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Strategy
-from fairask.strategies._checks import check_whole
+from fairask.strategies._base import Strategy
 from fairask.strategies._filling import fill
 
 __all__ = ["Fare"]
@@ -64,10 +64,7 @@ class Fare(Strategy):
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or not 2 <= self.k <= 64:
             raise ValueError(f"k={self.k!r} must be a whole number from 2 to 64")
-        if self.perturbation not in (known := ("flip", "bootstrap")):
-            raise ValueError(
-                f"perturbation={self.perturbation!r} is unknown; {suggest(self.perturbation, known)}"
-            )
+        check_choice(self.perturbation, "perturbation", ("flip", "bootstrap"))
         if not 0 <= self.sigma <= 1:
             raise ValueError(f"sigma={self.sigma!r} must be in [0, 1]")
         share = self.diff_share
@@ -75,7 +72,7 @@ class Fare(Strategy):
             raise ValueError(f"diff_share={share!r} must be in [0, 1] or 'adaptive'")
         if not isinstance(self.water_filling, bool):
             raise ValueError(f"water_filling={self.water_filling!r} must be True or False")
-        check_whole(self.horizon, "horizon", 1)
+        check_count(self.horizon, "horizon")
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

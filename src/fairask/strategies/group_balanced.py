@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from fairask.design import group_design
-from fairask.oracle import Labelled
+from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Strategy
+from fairask.strategies._base import Strategy
 
 __all__ = ["GroupBalanced"]
 

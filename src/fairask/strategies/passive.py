@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairask.oracle import Labelled
+from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.sampling import UNIFORM, Proposal
-from fairask.strategies._base import FairFit, Strategy
+from fairask.strategies._base import Strategy
 
 __all__ = ["Passive", "uniform_proposal"]
 

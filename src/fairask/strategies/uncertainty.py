@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import expit
 
 from fairask.metrics import Float, Int, Matrix
-from fairask.oracle import Labelled
+from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.pools.codes import linear_scores
 from fairask.rules import GroupLinearRule, LinearRule, Rule
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, Strategy
+from fairask.strategies._base import Strategy
 
 __all__ = ["DistanceToHalf", "Uncertainty"]
 

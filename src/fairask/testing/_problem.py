@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fairask.learner import FairActiveLearner
-from fairask.learner.fit import Fit
 from fairask.metrics import Float, Int
 from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies import Labelled, Strategy
 
-__all__ = ["Problem", "make_problem", "row_probabilities"]
+__all__ = ["StrategyProblem", "make_problem", "row_probabilities"]
 
 
 @dataclass(frozen=True)
-class Problem:
+class StrategyProblem:
     """Everything ``propose`` is given."""
 
     learner: FairActiveLearner
@@ -26,11 +24,10 @@ class Problem:
     pool: MemoryPool
     truth: Int
 
-    def propose(self, strategy: Any, seed: int = 0) -> Proposal:
+    def propose(self, strategy: Strategy, seed: int = 0) -> Proposal:
         """One proposal of ``strategy`` with a generator of its own."""
         rng = np.random.default_rng(seed)
-        proposal: Proposal = strategy.propose(self.labelled, self.pool, Fit(self.learner), rng)
-        return proposal
+        return strategy.propose(self.labelled, self.pool, self.learner.fair_fit(), rng)
 
 
 def make_problem(
@@ -41,7 +38,7 @@ def make_problem(
     n_groups: int = 2,
     names: tuple[str, ...] = ("a", "b", "c"),
     one_class: bool = False,
-) -> Problem:
+) -> StrategyProblem:
     """Draw a pool of which ``n_labels`` rows are labelled and ``n_left`` available.
 
     Parameters
@@ -83,7 +80,7 @@ def make_problem(
     left = np.ones(n, dtype=bool)
     left[query.indices] = False
     pool = MemoryPool(learner.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
-    return Problem(learner, learner.labelled(), pool, truth)
+    return StrategyProblem(learner, learner.labelled(), pool, truth)
 
 
 def row_probabilities(proposal: Proposal) -> Float:

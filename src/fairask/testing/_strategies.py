@@ -17,6 +17,7 @@ import numpy as np
 from fairask.errors import FairaskWarning
 from fairask.experiment import simulate
 from fairask.learner import FairActiveLearner
+from fairask.metrics import Int
 from fairask.sampling import Proposal, draw
 from fairask.strategies import Strategy
 from fairask.testing._problem import make_problem, row_probabilities
@@ -40,7 +41,7 @@ def _same(a: Proposal, b: Proposal, tolerance: float = 0.0) -> bool:
     return bool(np.allclose(row_probabilities(a), row_probabilities(b), rtol=tolerance, atol=tolerance))
 
 
-def _valid(proposal: Proposal, rows: Any) -> None:
+def _valid(proposal: Proposal, rows: Int) -> None:
     _require(
         np.array_equal(proposal.cells.unfold()[0], rows), "the cells must hold the pool's available rows"
     )
@@ -85,11 +86,11 @@ def leaves_its_arguments_alone(strategy: Strategy) -> None:
     problem = make_problem(strategy)
     labelled, pool = problem.labelled, problem.pool
     names = ("X", "y", "groups", "risk_weights", "fairness_weights", "indices")
-    before = [np.array(getattr(labelled, n)) for n in names]
+    before = [np.array(vars(labelled)[n]) for n in names]
     before += [np.array(pool.X), np.array(pool.groups), np.array(pool.rows)]
     settings = repr(strategy)
     problem.propose(strategy)
-    after = [getattr(labelled, n) for n in names] + [pool.X, pool.groups, pool.rows]
+    after = [vars(labelled)[n] for n in names] + [pool.X, pool.groups, pool.rows]
     _require(
         all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)),
         "propose() changed the arrays it was given",
@@ -190,7 +191,7 @@ def settings_are_checked(strategy: Strategy) -> None:
     """A setting that makes no sense is refused by name."""
     settings: Any = strategy
     for field in dataclasses.fields(settings) if dataclasses.is_dataclass(settings) else ():
-        value = getattr(strategy, field.name)
+        value = vars(strategy)[field.name]
         wrong: Any = "no such thing" if isinstance(value, str) else float("nan")
         try:
             made = dataclasses.replace(settings, **{field.name: wrong})

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fairask.checks import check_choice, check_count, check_number
 from fairask.errors import NotConvergedWarning
 from fairask.metrics import Float, Metric, check_metric
-from fairask.oracle import Labelled
+from fairask.oracle import FairFit, Labelled
 from fairask.pools import Cells, MemoryPool
 from fairask.sampling import Proposal
-from fairask.strategies._base import FairFit, InMemoryStrategy
-from fairask.strategies._checks import check_choice, check_share, check_whole
+from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import numeric
 from fairask.strategies.passive import uniform_proposal
 
@@ -93,16 +93,16 @@ class Panda(InMemoryStrategy):
     name: ClassVar[str] = "panda"
 
     def __post_init__(self) -> None:
-        check_whole(self.pretrain, "pretrain", 4)
+        check_count(self.pretrain, "pretrain", least=4)
         check_metric(self.metric)
         check_choice(self.unconverged, "unconverged", ("raise", "use"))
         for name in ("iterations", "layers", "width", "heads", "feedforward", "inner_steps", "attended"):
-            check_whole(getattr(self, name), name, 1)
-        check_whole(self.seed, "seed", 0)
+            check_count(vars(self)[name], name)
+        check_count(self.seed, "seed", least=0)
         for name in ("rho", "pick_share"):
-            check_share(getattr(self, name), name)
+            check_number(vars(self)[name], name, 0, 1)
         for name in ("learning_rate", "temperature", "temperature_floor", "inner_rate"):
-            if not isinstance(value := getattr(self, name), (int, float)) or not 0 < value < np.inf:
+            if not isinstance(value := vars(self)[name], (int, float)) or not 0 < value < np.inf:
                 raise ValueError(f"{name}={value!r} must be a positive number")
         if self.width % self.heads:
             raise ValueError(f"width={self.width} must be a multiple of heads={self.heads}")
