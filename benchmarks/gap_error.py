@@ -10,6 +10,8 @@ fixed prior of the correction (a prior so wide that the labels decide).
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 import argparse
 import os
 import warnings
@@ -23,6 +25,8 @@ from joblib import Parallel, delayed
 
 from fairask import FairActiveLearner, simulate
 from fairask.oracle import calibrated, plugin, probability
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from paper.problems import get_setup
 from paper.trials import split, trial_data
 

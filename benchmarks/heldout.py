@@ -9,6 +9,7 @@ settings are those of the benchmark. The tables come with a package:
 
 from __future__ import annotations
 
+import sys
 import argparse
 import csv
 import os
@@ -22,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 from joblib import Parallel, delayed
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from paper import get_method, get_setup, run_trial
 from paper.problems import Problem
 from fairask.datasets import Dataset

@@ -10,6 +10,7 @@ Rows that the file has already are not computed again.
 
 from __future__ import annotations
 
+import sys
 import argparse
 import csv
 import os
@@ -25,6 +26,7 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from paper import get_method, get_setup, run_trial
 from paper.reported import PAPER
 from paper.stats import apart, mean_and_error
@@ -119,7 +121,6 @@ def drawn(model, X, y, groups, metric):
 
 def one(name: str, which: str, options: dict, trial: int) -> tuple[float, float]:
     # Imported here: a worker must change its own registry, not a pickled copy of this process's.
-    from paper import protocol
     from paper.methods import MODELS
 
     warnings.simplefilter("ignore")
@@ -139,18 +140,22 @@ def one(name: str, which: str, options: dict, trial: int) -> tuple[float, float]
         method = replace(method, tolerance=1.0, margin=None)
     if options.get("doubled"):
         method = replace(method, tolerance=2.0 * max(SETUP.tolerance - budget**-0.5, 0.0), margin=None)
-    protocol.evaluate = drawn if options.get("drawn") else evaluate
+    score = drawn if options.get("drawn") else evaluate
     if options.get("fresh"):
         # Raw coordinates, so that the fresh rows are on the scale of the rows learned from.
         spread = options.get("spread", problem.options["spread"])
         problem = replace(problem, options={"spread": spread, "standardize": False})
         test = make_synthetic(spread, 10_000, 10_000, random_state=[trial, 1], standardize=False)
-        protocol.evaluate = lambda model, X, y, groups, metric: (
+        score = lambda model, X, y, groups, metric: (  # noqa: E731
             evaluate(model, X, y, groups, metric)[0],
             evaluate(model, test.X, test.y, test.groups, metric)[1],
         )
     transform = {"unaware": unaware, "ordinal": ordinal, None: None}[options.get("transform")]
-    result = run_trial(SETUP, problem, method, trial, transform)
+
+    def measure(learner, rows):
+        return score(learner.current_model(), *rows, learner.metric)
+
+    result = run_trial(SETUP, problem, method, trial, transform, measure)
     return 100.0 * result.accuracy[-1], result.violation[-1]
 
 

@@ -3,8 +3,10 @@
 python benchmarks/readme_table.py
 """
 
+import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from paper.reported import PAPER
 from paper.problems import get_setup
 from paper.stats import summarize

@@ -12,6 +12,7 @@ Rows that the file has already are not computed again.
 
 from __future__ import annotations
 
+import sys
 import argparse
 import csv
 import os
@@ -24,6 +25,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from joblib import Parallel, delayed
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from misses import unaware
 from sklearn.linear_model import LogisticRegression
 
@@ -31,6 +34,7 @@ from fairask import EmpiricalFairOracle
 from paper import get_method, get_setup, run_trial
 from paper.reported import PAPER
 from paper.stats import apart, mean_and_error
+from paper.trials import without_group
 from fairask.errors import FairaskWarning
 from fairask.experiment import evaluate
 from fairask.oracle.logistic import INTERCEPT_RIDGE, SEPARABLE_RIDGE, solve_logistic, with_intercept
@@ -98,7 +102,6 @@ def final_model(learner, options):
 def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[str, tuple[float, float]]:
     """One trial of a choice of rows: accuracy and violation by variant."""
     # Imported here: a worker must change its own modules, not a pickled copy of this process's.
-    from paper import protocol
     from fairask.strategies import _plain, fal, falcur
 
     warnings.simplefilter("ignore", FairaskWarning)
@@ -113,11 +116,11 @@ def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[st
     fal.Disparity = _plain.Disparity
     found: dict[str, tuple[float, float]] = {}
 
-    def measure(learner, data, test, spent, result):
+    def measure(learner, test):
+        spent = len(learner.labels_)
+
         def tested(model):
-            accuracy, violation = evaluate(
-                model, data.X[test], data.y[test], data.groups[test], learner.metric
-            )
+            accuracy, violation = evaluate(model, *test, learner.metric)
             return 100.0 * accuracy, violation
 
         if label == "as in the profile":
@@ -132,14 +135,12 @@ def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[st
                     found[text or label] = tested(final_model(learner, final))
                 elif text in ("", "final model without penalty"):
                     found[f"{label}, {text}" if text else label] = tested(final_model(learner, final))
-        result.labels.append(spent)
-
-    protocol._measure = measure
+        return 0.0, 0.0
 
     def transform(data):
         if options.get("unaware"):
             # German's table has no column of the group's name, only one that is a function of it.
-            data = protocol.without_group(data) if data.name == "german" else unaware(data)
+            data = without_group(data) if data.name == "german" else unaware(data)
         if options.get("outside"):
             order = np.random.default_rng([trial, 5]).permutation(len(data.y))
             apart_, kept = np.split(order, [len(order) // 5])
@@ -149,7 +150,7 @@ def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[st
             data = replace(data, X=data.X[kept], y=data.y[kept], groups=data.groups[kept])
         return data
 
-    run_trial(SETUP, problem, method, trial, transform)
+    run_trial(SETUP, problem, method, trial, transform, measure)
     return found
 
 

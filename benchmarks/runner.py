@@ -7,6 +7,7 @@ The runs alternate, and the best of each counts: what else the machine does can 
 
 from __future__ import annotations
 
+import sys
 import argparse
 import os
 import platform
@@ -19,21 +20,23 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from joblib import Parallel, delayed
 
-from paper import Cell, plan, run
-from paper.runner import timed_cell
+from fairask.experiment import run
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
+from paper import Job, plan
 
 
-def seconds(cells: list[Cell], jobs: int) -> float:
+def seconds(planned: list[Job], jobs: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        run(cells, Path(folder), jobs=jobs)
+        run(planned, Path(folder), workers=jobs)
         return time.perf_counter() - start
 
 
-def peak(cells: list[Cell]) -> float:
-    """Peak memory in GB of a fresh process that computes these cells."""
-    for cell in cells:
-        timed_cell(cell)
+def peak(planned: list[Job]) -> float:
+    """Peak memory in GB of a fresh process that computes these trials."""
+    for job in planned:
+        job.run()
     unit = 1 if platform.system() == "Darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
 
@@ -45,14 +48,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2)
     arguments = parser.parse_args()
     names = arguments.datasets.split(",")
-    cells = plan("paper", names, ["fare"], arguments.trials)
+    planned = plan("paper", names, ["fare"], arguments.trials)
     one, two = [], []
     for _ in range(arguments.repeats):
-        one.append(seconds(cells, 1))
-        two.append(seconds(cells, 2))
+        one.append(seconds(planned, 1))
+        two.append(seconds(planned, 2))
     largest = plan("paper", ["adult", "bank", "crime"], ["fare", "passive"], 1)
     (memory,) = Parallel(n_jobs=2)([delayed(peak)(largest)])
-    print(f"| {len(cells)} cells of FARE on {', '.join(names)} | wanted | measured |")
+    print(f"| {len(planned)} trials of FARE on {', '.join(names)} | wanted | measured |")
     print("|---|---|---|")
     print(f"| one worker, s | | {min(one):.1f} |")
     print(f"| two workers, s | | {min(two):.1f} |")

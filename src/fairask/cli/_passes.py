@@ -1,17 +1,20 @@
-"""Progress of passes over a pool: rows, and rows a second, on a terminal and nowhere else."""
+"""Progress of passes over a pool: rows and rows per second, on a terminal and nowhere else."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairask.pools.runners import PassProgress, ProgressCallback
 
 __all__ = ["passes"]
 
 
 @contextmanager
-def passes(*, quiet: bool = False) -> Iterator[Any]:
-    """Yield what a pool calls during its passes; None where nobody watches.
+def passes(*, quiet: bool = False) -> Iterator[ProgressCallback | None]:
+    """Yield what a pool calls during its passes; None without a terminal.
 
     Examples
     --------
@@ -42,7 +45,7 @@ def passes(*, quiet: bool = False) -> Iterator[Any]:
         task = bar.add_task("", total=None, visible=False, rate=0.0)
         seen = ("", 0)
 
-        def show(now: Any) -> None:
+        def show(now: PassProgress) -> None:
             nonlocal seen
             if now.stage != seen[0] or now.rows < seen[1]:
                 bar.reset(task, total=now.total, description=now.stage, visible=True)

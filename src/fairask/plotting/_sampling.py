@@ -128,5 +128,6 @@ class SamplingDisplay:
             )
             bar.minorticks_off()
             bar.set_label("as likely as uniform")
-            bar.solids.set(alpha=1)
+            if bar.solids is not None:
+                bar.solids.set(alpha=1)
         return self

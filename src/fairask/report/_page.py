@@ -8,7 +8,7 @@ import warnings
 from collections import Counter
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,11 @@ from fairask.plotting import (
     style,
 )
 from fairask.report._words import savings, verdict
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
 
 __all__ = ["ON_DARK", "curves_display", "render", "svg", "template", "write_report"]
 
@@ -66,7 +71,7 @@ def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
 
 def render(comparison: Comparison) -> str:
     """Return the page as text: no scripts, nothing from the network, every name escaped."""
-    page = template("report.html.j2").render(
+    return template("report.html.j2").render(
         c=comparison,
         palette=ON_DARK,
         verdict=verdict(comparison),
@@ -77,10 +82,9 @@ def render(comparison: Comparison) -> str:
         sampling=_snapshot(comparison),
         remarks=_remarks(comparison),
     )
-    return str(page)
 
 
-def template(name: str) -> Any:
+def template(name: str) -> Template:
     """One of this package's pages; whatever is put into it is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -104,7 +108,7 @@ def curves_display(comparison: Comparison) -> LearningCurveDisplay:
     )
 
 
-def svg(figure: Any, name: str) -> Any:
+def svg(figure: Figure, name: str) -> Markup:
     """Return a figure as inline SVG in the page's text colour; ``name`` makes its ids unique."""
     import matplotlib
     from markupsafe import Markup
@@ -113,7 +117,7 @@ def svg(figure: Any, name: str) -> Any:
     with style(), matplotlib.rc_context({"svg.hashsalt": name}), warnings.catch_warnings():
         # The text stays text, so it is the reader's browser that needs the glyphs, not this font.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        metadata: dict[str, str | None] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(buffer, format="svg", transparent=True, metadata=metadata, dpi=160)
     text = buffer.getvalue()
     text = text[text.index("<svg") :].replace(INK, "currentColor")
@@ -127,7 +131,7 @@ def svg(figure: Any, name: str) -> Any:
     return Markup(text)
 
 
-def _figures(c: Comparison) -> dict[str, Any]:
+def _figures(c: Comparison) -> dict[str, Markup]:
     drawn = {"curves": svg(curves_display(c).plot().figure_, "curves")}
     drawn["spend"] = svg(
         LabelSpendDisplay.from_counts(_spend(c), c.pool_shares, names=c.names).plot().figure_, "spend"

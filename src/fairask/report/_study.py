@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from fairask.plotting import (
     LabelSpendDisplay,
 )
 from fairask.report._page import ON_DARK, svg, template
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 __all__ = ["StudyReport", "render_study"]
 
@@ -137,8 +140,9 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 
-def _figures(report: StudyReport) -> dict[str, Any]:
-    status, drawn = report.status, {}
+def _figures(report: StudyReport) -> dict[str, Markup]:
+    status = report.status
+    drawn: dict[str, Markup] = {}
     seen = [entry for entry in status["history"] if entry["estimate"]]
     if seen:
         curves = EstimateCurvesDisplay.from_rounds(
@@ -170,7 +174,7 @@ def _interval(guess: Mapping[str, float] | None) -> list[float]:
     return [math.nan] * 3 if guess is None else [guess["value"], guess["low"], guess["high"]]
 
 
-def _rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Markup]:
     out = {}
     for i, condition in enumerate(dict.fromkeys(rate["condition"] for rate in rates)):
         known = [rate for rate in rates if rate["condition"] == condition]
