@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairask.datasets import make_synthetic
-from fairask.plotting import GROUP_COLORS, LearningCurveDisplay, figure, method_color, style
+from fairask.plotting import GROUP_COLORS, LearningCurveDisplay, method_color, panels, style
 from paper.methods import METHODS
 from paper.problems import Problem
 from paper.reported import PAPER
@@ -97,7 +97,7 @@ def _star(axes: tuple[Axes, Axes], problem: str, method: str, end: int, color: s
 def synthetic_panel() -> Figure:
     """The synthetic data: two groups, each separable, together not."""
     data = make_synthetic(n_majority=2000, standardize=False)
-    drawn, axis = figure(1, 1, (5.2, 4.6))
+    drawn, (axis,) = panels(None, 1, 1, (5.2, 4.6))
     for group, colour, size in (("majority", GROUP_COLORS[1], 7), ("minority", GROUP_COLORS[0], 22)):
         for label, marker in ((0, "o"), (1, "+")):
             rows = (data.groups == group) & (data.y == label)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fairask.design import disagreement_design, group_design
 from fairask.oracle import EmpiricalFairOracle, Labelled
-from fairask.plotting import COLORS, GROUP_COLORS, figure
+from fairask.plotting import COLORS, GROUP_COLORS, panels
 from fairask.pools import MemoryPool
 from fairask.rules import LinearRule
 from paper._draw import styled
@@ -38,12 +38,12 @@ def sampling_figure() -> Figure:
     cells = MemoryPool(X, groups, 2).by_prediction(rules)
     design = disagreement_design(cells.patterns, cells.counts)
     assert design is not None  # two classifiers of different labels differ somewhere on 600 rows
-    drawn, axes = figure(1, 2, (8.2, 4.0), sharex=True, sharey=True)
-    panels = (
+    drawn, axes = panels(None, 1, 2, (8.2, 4.0), sharex=True, sharey=True)
+    shown = (
         ("λ_diff: where the two classifiers disagree", design.per_row),
         ("λ_fair: both groups alike", group_design(cells.groups, cells.counts)),
     )
-    for axis, (title, per_row) in zip(axes, panels, strict=True):
+    for axis, (title, per_row) in zip(axes, shown, strict=True):
         mass = per_row[cells.unfold()[1]]
         for group, marker in ((0, "o"), (1, "^")):
             rows = groups == group

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairask.metrics import Float
-from fairask.plotting import COLORS, figure
+from fairask.plotting import COLORS, panels
 from paper._draw import save, styled
 from paper.methods import METHODS, PaperMethod
 from paper.problems import Setup
@@ -72,7 +72,8 @@ def draw_sweep(
     problems = [p for p in setup.problems if any((p, m.name) in results for m in methods)]
     columns = min(_COLUMNS, len(problems))
     blocks = -(-len(problems) // columns)
-    drawn, axes = figure(2 * blocks, columns, (3.1 * columns, 4.4 * blocks), squeeze=False)
+    drawn, flat = panels(None, 2 * blocks, columns, (3.1 * columns, 4.4 * blocks))
+    axes = np.array(flat, dtype=object).reshape(2 * blocks, columns)
     for place in range(blocks * columns):
         block, column = divmod(place, columns)
         pair = axes[2 * block, column], axes[2 * block + 1, column]

@@ -123,13 +123,13 @@ def _comparison(jobs: Sequence[TableJob], table: LabelledTable, folder: Path) ->
 def _show(found: list[Comparison], out: Path, quiet: bool, as_json: bool, no_color: bool) -> None:
     """Write the table and the figure, and print the table."""
     from fairask.cli._screen import console, results_table
-    from fairask.plotting import figure
+    from fairask.plotting import panels
     from fairask.report import curves_display, to_dict, verdict
 
-    drawn, axes = figure(2, len(found), (7.4 * len(found), 5.8), squeeze=False)
+    drawn, axes = panels(None, 2, len(found), (7.4 * len(found), 5.8))
     for column, comparison in enumerate(found):
-        curves_display(comparison).plot(ax=axes[:, column])
-        axes[0, column].set_title(f"{comparison.title}: accuracy on unseen rows")
+        curves_display(comparison).plot(ax=axes[column :: len(found)])
+        axes[column].set_title(f"{comparison.title}: accuracy on unseen rows")
     drawn.savefig(out / "curves.png", dpi=110)
     with (out / "results.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

@@ -16,9 +16,9 @@ from fairask.plotting._style import (
     INK,
     METHOD_COLORS,
     METRIC_NAMES,
-    figure,
     group_color,
     method_color,
+    panels,
     style,
 )
 
@@ -35,9 +35,9 @@ __all__ = [
     "LabelsOverTimeDisplay",
     "LearningCurveDisplay",
     "SamplingDisplay",
-    "figure",
     "group_color",
     "mean_and_error",
     "method_color",
+    "panels",
     "style",
 ]

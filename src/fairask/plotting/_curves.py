@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairask.metrics import Float
 from fairask.plotting._style import (
-    FORBIDDEN,
-    INK,
     METHOD_COLORS,
     METRIC_NAMES,
-    figure,
+    draw_tolerance,
     method_color,
+    panels,
     spread,
     style,
 )
 
-__all__ = ["Curve", "LearningCurveDisplay", "mean_and_error"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-Float = NDArray[np.float64]
+    from fairask.plotting._style import Panels
+
+__all__ = ["Curve", "LearningCurveDisplay", "mean_and_error"]
 
 
 @dataclass(frozen=True)
@@ -113,14 +116,11 @@ class LearningCurveDisplay:
             names,
         )
 
-    def plot(self, ax: Any = None) -> LearningCurveDisplay:
+    def plot(self, ax: Panels = None) -> LearningCurveDisplay:
         """Draw on a pair of axes (accuracy, violation), or on a new figure."""
         with style():
-            if ax is None:
-                self.figure_, ax = figure(2, 1, (7.4, 5.8), sharex=True, height_ratios=(1, 1))
-            else:
-                self.figure_ = ax[0].figure
-            self.axes_ = top, bottom = ax[0], ax[1]
+            self.figure_, axes = panels(ax, 2, 1, (7.4, 5.8), sharex=True)
+            self.axes_ = top, bottom = axes[0], axes[1]
             for axis, curves in ((top, self.accuracy), (bottom, self.violation)):
                 self._lines(axis, curves)
             top.set_title("Accuracy on unseen rows")
@@ -134,7 +134,7 @@ class LearningCurveDisplay:
                 self._direct_labels(axis, curves)
         return self
 
-    def _lines(self, axis: Any, curves: dict[str, Curve]) -> None:
+    def _lines(self, axis: Axes, curves: dict[str, Curve]) -> None:
         for i, (method, curve) in enumerate(curves.items()):
             color = method_color(method, i)
             dash = "-" if method in METHOD_COLORS else "--"
@@ -148,27 +148,17 @@ class LearningCurveDisplay:
             )
             axis.plot(curve.labels, curve.mean, dash, color=color, marker="o", markersize=3.5)
 
-    def _tolerance(self, axis: Any) -> None:
+    def _tolerance(self, axis: Axes) -> None:
         start = 0 if self.fit_first else 1
         ends = [(c.mean + np.nan_to_num(c.error))[start:] for c in self.violation.values()]
         high = np.nanmax([end.max(initial=0.0) for end in ends])
         top = min(1.0, max(1.12 * float(high), 1.6 * self.tolerance, 0.02))
-        axis.set_ylim(0, top)
-        axis.axhline(self.tolerance, color=INK, linestyle=(0, (5, 3)), linewidth=1.2)
-        axis.axhspan(self.tolerance, top, color=FORBIDDEN, alpha=0.08, linewidth=0)
-        axis.annotate(
-            f"above the tolerance of {self.tolerance:g}",
-            (0.01, 0.98),
-            xycoords="axes fraction",
-            ha="left",
-            va="top",
-            fontsize=9.5,
-        )
+        draw_tolerance(axis, self.tolerance, top)
 
-    def _direct_labels(self, axis: Any, curves: dict[str, Curve]) -> None:
+    def _direct_labels(self, axis: Axes, curves: dict[str, Curve]) -> None:
         low, high = axis.get_ylim()
         ends = [float(c.mean[-1]) for c in curves.values()]
-        height = axis.get_position().height * axis.figure.get_figheight() * 72
+        height = axis.get_position().height * self.figure_.get_figheight() * 72
         places = spread(ends, 14 / max(height, 1) * (high - low))
         for i, ((method, curve), place) in enumerate(zip(curves.items(), places, strict=True)):
             axis.annotate(

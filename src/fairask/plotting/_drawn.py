@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fairask.plotting._style import COMPONENT_COLORS, figure, style
+from fairask.metrics import Float
+from fairask.plotting._style import COMPONENT_COLORS, panels, principal_plane, style
+
+if TYPE_CHECKING:
+    from fairask.plotting._style import Panels
 
 __all__ = ["DrawnRowsDisplay"]
 
-Float = NDArray[np.float64]
 _TITLES = {"diff": "λ_diff", "fair": "λ_fair", "ranked": "by rank"}
 
 
@@ -42,33 +45,18 @@ class DrawnRowsDisplay:
     @classmethod
     def from_rows(cls, X: ArrayLike, drawn: Mapping[str, ArrayLike]) -> DrawnRowsDisplay:
         """Project rows of the pool and the drawn ones, given as features by component."""
-        from sklearn.decomposition import PCA
-
         if not drawn:
             raise ValueError("drawn is empty: nothing to draw")
         rows = np.asarray(X, dtype=np.float64)
-        width = min(2, *rows.shape)
-        solver = "covariance_eigh" if rows.shape[0] > rows.shape[1] else "full"
-        axes = PCA(width, svd_solver=solver).fit(rows)
+        project = principal_plane(rows)
+        found = {name: project(np.asarray(values, dtype=np.float64)) for name, values in drawn.items()}
+        return cls(project(rows), found)
 
-        def project(values: ArrayLike) -> Float:
-            found: Float = axes.transform(np.asarray(values, dtype=np.float64))
-            return found if width == 2 else np.column_stack([found, np.zeros(len(found))])
-
-        return cls(project(rows), {name: project(values) for name, values in drawn.items()})
-
-    def plot(self, ax: Any = None) -> DrawnRowsDisplay:
-        """Draw a panel a component, on given axes (a sequence) or a new figure."""
+    def plot(self, ax: Panels = None) -> DrawnRowsDisplay:
+        """Draw one panel per component, on given axes (a sequence) or a new figure."""
         with style():
             n = len(self.drawn)
-            if ax is None:
-                self.figure_, axes = figure(
-                    1, n, (7.4, min(7.4 / n, 3.4)), sharex=True, sharey=True, squeeze=False
-                )
-                ax = axes[0]
-            else:
-                self.figure_ = ax[0].figure
-            self.axes_ = list(ax)
+            self.figure_, self.axes_ = panels(ax, 1, n, (7.4, min(7.4 / n, 3.4)), sharex=True, sharey=True)
             for axis, (component, points) in zip(self.axes_, self.drawn.items(), strict=True):
                 color = COMPONENT_COLORS.get(component, COMPONENT_COLORS["ranked"])
                 axis.scatter(*self.points.T, s=6, c="#808080", alpha=0.25, linewidths=0, rasterized=True)

@@ -1,19 +1,21 @@
-"""A study on its way: estimates with their intervals against labels, and labels against time."""
+"""Progress of a study: estimates with their intervals against labels, and labels against time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.plotting._style import FORBIDDEN, INK, METRIC_NAMES, figure, method_color, style
+from fairask.metrics import Float
+from fairask.plotting._style import INK, METRIC_NAMES, draw_tolerance, method_color, panels, style
+
+if TYPE_CHECKING:
+    from fairask.plotting._style import Panels
 
 __all__ = ["EstimateCurvesDisplay", "LabelsOverTimeDisplay"]
-
-Float = NDArray[np.float64]
 
 
 @dataclass
@@ -65,14 +67,11 @@ class EstimateCurvesDisplay:
                 raise ValueError(f"{name} has {len(table)} rounds, labels {len(x)}; expected as many")
         return cls(x, above, below, tolerance, metric, strategy)
 
-    def plot(self, ax: Any = None) -> EstimateCurvesDisplay:
+    def plot(self, ax: Panels = None) -> EstimateCurvesDisplay:
         """Draw on a pair of axes (accuracy, violation), or on a new figure."""
         with style():
-            if ax is None:
-                self.figure_, ax = figure(2, 1, (7.4, 5.4), sharex=True)
-            else:
-                self.figure_ = ax[0].figure
-            self.axes_ = top, bottom = ax[0], ax[1]
+            self.figure_, axes = panels(ax, 2, 1, (7.4, 5.4), sharex=True)
+            self.axes_ = top, bottom = axes[0], axes[1]
             color = method_color(self.strategy)
             for axis, values in ((top, self.accuracy), (bottom, self.violation)):
                 axis.fill_between(
@@ -90,13 +89,7 @@ class EstimateCurvesDisplay:
             bottom.set_xlabel("labels")
             high = np.nanmax([*self.violation.ravel(), 0.0])
             limit = min(1.0, max(1.08 * float(high), 1.6 * self.tolerance, 0.02))
-            bottom.set_ylim(0, limit)
-            bottom.axhline(self.tolerance, color=INK, linestyle=(0, (5, 3)), linewidth=1.2)
-            bottom.axhspan(self.tolerance, limit, color=FORBIDDEN, alpha=0.08, linewidth=0)
-            bottom.annotate(
-                f"above the tolerance of {self.tolerance:g}", (0.99, 0.97), xycoords="axes fraction",
-                ha="right", va="top", fontsize=9.5,
-            )  # fmt: skip
+            draw_tolerance(bottom, self.tolerance, limit, right=True)
         return self
 
 
@@ -125,18 +118,15 @@ class LabelsOverTimeDisplay:
         moments = np.sort(np.asarray(seconds, dtype=np.float64))
         return cls(moments - moments[0])
 
-    def plot(self, ax: Any = None) -> LabelsOverTimeDisplay:
+    def plot(self, ax: Panels = None) -> LabelsOverTimeDisplay:
         """Draw on given axes, or on a new figure."""
         units = [("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)]
         self.unit_, size = next((u for u in units if self.seconds[-1] >= 2 * u[1]), units[-1])
         with style():
-            if ax is None:
-                self.figure_, ax = figure(1, 1, (7.4, 2.2))
-            else:
-                self.figure_ = ax.figure
-            self.ax_ = ax
-            ax.step(self.seconds / size, np.arange(1, len(self.seconds) + 1), where="post", color=INK)
-            ax.set_ylim(0)
-            ax.set_title("Labels")
-            ax.set_xlabel(f"{self.unit_} since the first label")
+            self.figure_, (axis,) = panels(ax, 1, 1, (7.4, 2.2))
+            self.ax_ = axis
+            axis.step(self.seconds / size, np.arange(1, len(self.seconds) + 1), where="post", color=INK)
+            axis.set_ylim(0)
+            axis.set_title("Labels")
+            axis.set_xlabel(f"{self.unit_} since the first label")
         return self

@@ -1,19 +1,21 @@
-"""The final model's rates by group: one dot a trial, the mean with an interval."""
+"""The final model's rates by group: one dot per trial, the mean with an interval."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fairask.plotting._style import figure, group_color, style, thin
+from fairask.metrics import Float
+from fairask.plotting._style import group_color, panels, style, thin
+
+if TYPE_CHECKING:
+    from fairask.plotting._style import Panels
 
 __all__ = ["GroupRatesDisplay"]
-
-Float = NDArray[np.float64]
 
 
 @dataclass
@@ -70,44 +72,33 @@ class GroupRatesDisplay:
             intervals[method] = np.stack([means[method] - half, means[method] + half], axis=1)
         return cls(trials, means, intervals, list(groups), title, names)
 
-    def plot(self, ax: Any = None) -> GroupRatesDisplay:
+    def plot(self, ax: Panels = None) -> GroupRatesDisplay:
         """Draw on given axes, or on a new figure."""
         with style():
-            if ax is None:
-                self.figure_, ax = figure(
-                    1, 1, (7.4, 1.0 + 0.32 * len(self.trials) * (len(self.groups) + 0.6))
-                )
-            else:
-                self.figure_ = ax.figure
-            self.ax_ = ax
+            height = 1.0 + 0.32 * len(self.trials) * (len(self.groups) + 0.6)
+            self.figure_, (self.ax_,) = panels(ax, 1, 1, (7.4, height))
+            axis = self.ax_
             handles = []
             for m, method in enumerate(self.trials):
                 for g in range(len(self.groups)):
                     y, color = m * (len(self.groups) + 0.6) + g, group_color(g)
                     dots = self.trials[method][:, g]
-                    ax.plot(
-                        dots,
-                        np.full(len(dots), y + 0.3),
-                        "o",
-                        color=color,
-                        alpha=0.4,
-                        markersize=4,
-                        markeredgewidth=0,
-                    )
+                    look = {"alpha": 0.4, "markersize": 4, "markeredgewidth": 0}
+                    axis.plot(dots, np.full(len(dots), y + 0.3), "o", color=color, **look)
                     low, high = np.clip(self.intervals[method][g], 0.0, 1.0)
-                    ax.plot([low, high], [y, y], color=color, linewidth=2.5, solid_capstyle="round")
-                    (mean,) = ax.plot(self.means[method][g], y, "D", color=color, markersize=6)
+                    axis.plot([low, high], [y, y], color=color, linewidth=2.5, solid_capstyle="round")
+                    (mean,) = axis.plot(self.means[method][g], y, "D", color=color, markersize=6)
                     handles.append(mean)
             middle = (len(self.groups) - 1) / 2
-            ax.set_yticks(
+            axis.set_yticks(
                 [m * (len(self.groups) + 0.6) + middle for m in range(len(self.trials))],
                 [(self.names or {}).get(m, m) for m in self.trials],
             )
-            ax.tick_params(axis="y", length=0)
-            ax.invert_yaxis()
-            ax.set_xlabel(self.title)
-            thin(ax, y=False)
-            ax.figure.legend(
+            axis.tick_params(axis="y", length=0)
+            axis.invert_yaxis()
+            axis.set_xlabel(self.title)
+            thin(axis, y=False)
+            self.figure_.legend(
                 handles[: len(self.groups)],
                 self.groups,
                 loc="outside upper left",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fairask.plotting._style import INK, figure, style
+from fairask.metrics import Float
+from fairask.plotting._style import INK, panels, principal_plane, style
+
+if TYPE_CHECKING:
+    from fairask.plotting._style import Panels
 
 __all__ = ["SamplingDisplay"]
 
-Float = NDArray[np.float64]
 _TITLES = {
     "diff": "λ_diff: where the classifiers disagree",
     "fair": "λ_fair: all groups alike",
@@ -69,22 +72,16 @@ class SamplingDisplay:
         max_points : int
             Rows to draw at most, evenly spaced in the order of the table.
         """
-        from sklearn.decomposition import PCA
-
         rows = np.asarray(X, dtype=np.float64)
-        solver = "covariance_eigh" if rows.shape[0] > rows.shape[1] else "full"
-        width = min(2, rows.shape[1])
-        points = PCA(width, svd_solver=solver).fit_transform(rows)
-        if width == 1:
-            points = np.column_stack([points, np.zeros(len(points))])
+        points = principal_plane(rows)(rows)
         kept = np.unique(np.linspace(0, len(rows) - 1, min(max_points, len(rows))).astype(int))
         ratios = {c: np.asarray(p, dtype=np.float64)[kept] * len(rows) for c, p in probabilities.items()}
         return cls(
             points[kept], ratios, {c: points[np.asarray(i, dtype=int)] for c, i in (drawn or {}).items()}
         )
 
-    def plot(self, ax: Any = None) -> SamplingDisplay:
-        """Draw a panel a component, on given axes (a sequence) or a new figure."""
+    def plot(self, ax: Panels = None) -> SamplingDisplay:
+        """Draw one panel per component, on given axes (a sequence) or a new figure."""
         from matplotlib import colormaps
         from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
@@ -93,15 +90,8 @@ class SamplingDisplay:
             "likelihood", colormaps["plasma"](np.linspace(0.88, 0.2, 64))
         )
         with style():
-            if ax is None:
-                n = len(self.ratios)
-                self.figure_, axes = figure(
-                    1, n, (3.5 * n + 0.8, 3.6), sharex=True, sharey=True, squeeze=False
-                )
-                ax = axes[0]
-            else:
-                self.figure_ = ax[0].figure
-            self.axes_ = list(ax)
+            n = len(self.ratios)
+            self.figure_, self.axes_ = panels(ax, 1, n, (3.5 * n + 0.8, 3.6), sharex=True, sharey=True)
             positive = np.concatenate([r[r > 0] for r in self.ratios.values()])
             high = max(float(positive.max()), 2.0) if len(positive) else 2.0
             low = min(0.25, 1.0 / high)

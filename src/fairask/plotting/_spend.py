@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from fairask.plotting._style import COMPONENT_COLORS, INK, figure, style, thin
+from fairask.plotting._style import COMPONENT_COLORS, INK, panels, style, thin
+
+if TYPE_CHECKING:
+    from fairask.plotting._style import Panels
 
 __all__ = ["LabelSpendDisplay"]
 
@@ -55,20 +58,18 @@ class LabelSpendDisplay:
             shares[method] = {g: {c: n / total for c, n in by.items()} for g, by in by_group.items()}
         return cls(shares, pool, names)
 
-    def plot(self, ax: Any = None) -> LabelSpendDisplay:
-        """Draw one bar a method and group, stacked by component, with a tick at the pool's share."""
+    def plot(self, ax: Panels = None) -> LabelSpendDisplay:
+        """Draw one bar per method and group, stacked by component, with a tick at the pool's share."""
         groups = list(self.pool)
         n = len(self.shares)
         with style():
-            if ax is None:
-                self.figure_, ax = figure(1, 1, (7.4, 0.9 + n * (0.34 * len(groups) + 0.3)))
-            else:
-                self.figure_ = ax.figure
-            self.ax_ = ax
+            height = 0.9 + n * (0.34 * len(groups) + 0.3)
+            self.figure_, (self.ax_,) = panels(ax, 1, 1, (7.4, height))
+            axis = self.ax_
             ticks, words, seen = [], [], {}
             for m, (method, by_group) in enumerate(self.shares.items()):
                 base = m * (len(groups) + 0.9)
-                ax.annotate(
+                axis.annotate(
                     (self.names or {}).get(method, method),
                     (0, base - 0.72),
                     xytext=(2, 0),
@@ -81,21 +82,23 @@ class LabelSpendDisplay:
                     y, left = base + g, 0.0
                     for component, share in sorted(by_group.get(group, {}).items(), key=_order):
                         color = COMPONENT_COLORS.get(component, COMPONENT_COLORS["ranked"])
-                        seen[component] = ax.barh(y, share, 0.72, left=left, color=color)
+                        seen[component] = axis.barh(y, share, 0.72, left=left, color=color)
                         left += share
-                    pool = ax.plot([self.pool[group]] * 2, [y - 0.44, y + 0.44], color=INK, linewidth=2.2)[0]
+                    pool = axis.plot([self.pool[group]] * 2, [y - 0.44, y + 0.44], color=INK, linewidth=2.2)[
+                        0
+                    ]
                     ticks.append(y)
                     words.append(group)
-            ax.set_yticks(ticks, words)
-            ax.tick_params(axis="y", length=0)
-            ax.set_ylim(n * (len(groups) + 0.9) - 1.2, -1.15)
-            ax.set_xlim(0, min(1.0, 1.08 * max([ax.dataLim.x1, *self.pool.values()])))
-            ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f} %")
-            ax.set_xlabel("share of the labels")
-            thin(ax, y=False)
+            axis.set_yticks(ticks, words)
+            axis.tick_params(axis="y", length=0)
+            axis.set_ylim(n * (len(groups) + 0.9) - 1.2, -1.15)
+            axis.set_xlim(0, min(1.0, 1.08 * max([axis.dataLim.x1, *self.pool.values()])))
+            axis.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f} %")
+            axis.set_xlabel("share of the labels")
+            thin(axis, y=False)
             handles = [seen[c] for c in sorted(seen, key=lambda c: _order((c, 0.0)))]
             labels = [_COMPONENT_NAMES.get(c, c) for c in sorted(seen, key=lambda c: _order((c, 0.0)))]
-            ax.figure.legend(
+            self.figure_.legend(
                 [*handles, pool],
                 [*labels, "share of the pool"],
                 loc="outside upper left",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairask.metrics import Float
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    #: Axes to draw on: one, several, or None for a new figure.
+    Panels = Axes | Sequence[Axes] | None
 
 __all__ = [
     "COLORS",
@@ -19,9 +25,11 @@ __all__ = [
     "INK",
     "METHOD_COLORS",
     "METRIC_NAMES",
-    "figure",
+    "draw_tolerance",
     "group_color",
     "method_color",
+    "panels",
+    "principal_plane",
     "spread",
     "style",
     "thin",
@@ -139,12 +147,50 @@ def style() -> Iterator[None]:
         yield
 
 
-def figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
-    """Make a figure that no window system or pyplot state knows of, and its axes."""
+def panels(
+    given: Panels, rows: int, columns: int, size: tuple[float, float], **options: Any
+) -> tuple[Figure, list[Any]]:
+    """Return a figure and its axes, row by row: the given ones, or new ones that pyplot does not know of.
+
+    Axes are typed as Any: matplotlib's stubs refuse keywords from a dict and points from an array.
+    """
     from matplotlib.figure import Figure
 
-    made = Figure(figsize=size, layout="constrained")
-    return made, made.subplots(rows, columns, **options)
+    if given is None:
+        made = Figure(figsize=size, layout="constrained")
+        return made, list(made.subplots(rows, columns, squeeze=False, **options).ravel())
+    axes = list(np.ravel(np.array(given, dtype=object)))
+    return axes[0].figure, axes
+
+
+def draw_tolerance(axis: Axes, tolerance: float, top: float, right: bool = False) -> None:
+    """Draw the tolerance, and tint what is above it up to ``top``, the end of the axis."""
+    axis.set_ylim(0, top)
+    axis.axhline(tolerance, color=INK, linestyle=(0, (5, 3)), linewidth=1.2)
+    axis.axhspan(tolerance, top, color=FORBIDDEN, alpha=0.08, linewidth=0)
+    axis.annotate(
+        f"above the tolerance of {tolerance:g}",
+        (0.99 if right else 0.01, 0.98),
+        xycoords="axes fraction",
+        ha="right" if right else "left",
+        va="top",
+        fontsize=9.5,
+    )
+
+
+def principal_plane(rows: Float) -> Callable[[Float], Float]:
+    """Return the projection onto the first two principal components of ``rows``."""
+    from sklearn.decomposition import PCA
+
+    width = min(2, *rows.shape)
+    solver = "covariance_eigh" if rows.shape[0] > rows.shape[1] else "full"
+    axes = PCA(width, svd_solver=solver).fit(rows)
+
+    def project(values: Float) -> Float:
+        found: Float = axes.transform(values)
+        return found if width == 2 else np.column_stack([found, np.zeros(len(found))])
+
+    return project
 
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:
