@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shlex
@@ -128,6 +129,32 @@ def test_the_command_in_the_report_makes_the_same_again(
     again = shlex.split(first["command"])
     second = json.loads(fairask(*again[1:], "--jobs", 1, "--json").stdout)
     assert first["methods"] == second["methods"]
+
+
+def test_simulate_and_new_share_their_defaults() -> None:
+    from fairask.cli import _options
+    from fairask.cli.bench import bench
+    from fairask.cli.new import new
+    from fairask.cli.simulate import simulate
+    from fairask.learner.config import DEFAULT_BUDGET
+
+    commands = [inspect.signature(command).parameters for command in (simulate, new, bench)]
+    for name in ("tolerance", "metric", "profile", "use_protected", "budget"):
+        assert len({repr(command[name].default) for command in commands}) == 1, name
+    assert commands[0]["use_protected"].default is False
+    assert commands[1]["batch"].default == _options.BATCH
+    assert _options.BUDGET == DEFAULT_BUDGET
+
+
+def test_simulate_decides_without_the_protected_column_unless_told(fairask: Run, table: Path) -> None:
+    words = ("simulate", table, *COLUMNS, "--strategy", "passive", "--json")
+    found = {
+        how: json.loads(fairask(*words, *how).stdout)
+        for how in ((), ("--exclude-protected",), ("--use-protected",))
+    }
+    assert found[()]["methods"] == found["--exclude-protected",]["methods"]
+    assert "2 features" in found[()]["settings"]["table"]
+    assert "3 features" in found["--use-protected",]["settings"]["table"]
 
 
 def test_hostile_names_are_only_text(

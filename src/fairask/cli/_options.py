@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fairask.learner.config import DEFAULT_BUDGET, LearnerConfig
+
 __all__ = [
     "BATCH",
     "BUDGET",
@@ -37,7 +39,7 @@ __all__ = [
 ]
 
 #: Labels to spend and labels per batch, in a study and where one is simulated.
-BUDGET, BATCH = 250, 25
+BUDGET, BATCH = DEFAULT_BUDGET, LearnerConfig().batch_size
 #: Whether models may use the protected column.
 USE_PROTECTED = False
 

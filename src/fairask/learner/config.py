@@ -17,8 +17,18 @@ from fairask.sampling import WEIGHTS
 from fairask.stopping import StoppingRule, make_rule
 from fairask.strategies import Strategy, make_strategy
 
-__all__ = ["PROFILES", "LearnerConfig", "LearnerSettings", "Parts", "Profile", "check_margin"]
+__all__ = [
+    "DEFAULT_BUDGET",
+    "PROFILES",
+    "LearnerConfig",
+    "LearnerSettings",
+    "Parts",
+    "Profile",
+    "check_margin",
+]
 
+#: Labels to spend where nothing is said: in a study, and where one is simulated.
+DEFAULT_BUDGET = 250
 Profile = Literal["calibrated", "paper"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 #: Margins by name.

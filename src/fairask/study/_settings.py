@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairask.errors import suggest
+from fairask.learner.config import DEFAULT_BUDGET
 from fairask.pools.survey import is_number
 from fairask.study._errors import StudyError
 from fairask.study._pool import check_columns, column_infos, idle_columns
@@ -36,7 +37,7 @@ def make_config(
     """
     for name in settings.keys() - Config.names():
         raise StudyError(f"{name!r} is no setting of a study; {suggest(name, Config.names())}")
-    chosen = {"budget": min(250, table.num_rows), **settings}
+    chosen = {"budget": min(DEFAULT_BUDGET, table.num_rows), **settings}
     use_protected = bool(chosen.get("use_protected", False))
     hide = list(hide)
     check_columns(table, [protected, *hide, *words])

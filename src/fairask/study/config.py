@@ -11,6 +11,7 @@ import numpy as np
 from fairask.checks import check_count
 from fairask.errors import suggest
 from fairask.learner import LearnerConfig
+from fairask.learner.config import DEFAULT_BUDGET
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
 from fairask.study.events import SKIP, Document
@@ -21,7 +22,12 @@ _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
 _MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
 #: Settings that follow from others or from the pool, and the learner's that a study has another way for.
 _NOT_CHOSEN = {"audit_share", "blind", "columns", "learner", "pool_sha256", "protected", "rows"}
-_DEFAULTS: Document = {"classes": ("0", "1"), "budget": 250, "random_state": 0, "strategy_params": {}}
+_DEFAULTS: Document = {
+    "classes": ("0", "1"),
+    "budget": DEFAULT_BUDGET,
+    "random_state": 0,
+    "strategy_params": {},
+}
 
 
 @dataclass(frozen=True)
