@@ -12,24 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.metrics import Int, Matrix
+from fairask.pools import tasks
 from fairask.pools.cells import CellIndex, Cells, patterns_of
 from fairask.pools.coders import Coder, Group, Model, Predictions, decision_coder
 from fairask.pools.codes import code_dtype
 from fairask.pools.rows import nth_left, row_set, within
 from fairask.pools.runners import ProgressCallback, collect
 from fairask.pools.sources.base import BlockSource
-from fairask.pools.tasks import (
-    BlockTask,
-    CellRanks,
-    CountCells,
-    Counted,
-    FindRows,
-    Found,
-    Lowest,
-    Score,
-    find_kept,
-    lowest,
-)
 from fairask.rules import Rule
 
 __all__ = ["Pool"]
@@ -188,7 +177,7 @@ class Pool(ABC):
         cells = self._cells(decision_coder(model, seed))
         return Cells(cells.counts, cells.groups, cells.patterns[1:], cells.finder)
 
-    def lowest(self, score: Score, n: int, seed: int, *, threads: bool = True) -> Int:
+    def lowest(self, score: tasks.Score, n: int, seed: int, *, threads: bool = True) -> Int:
         """The n available rows with the lowest score, lowest first; ties broken by row number and seed.
 
         Parameters
@@ -208,10 +197,12 @@ class Pool(ABC):
         """
         if not 1 <= n <= len(self):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(self)} left")
-        parts = self._run(Lowest(score, n, seed, threads), dict.fromkeys(range(self.n_blocks)), "ranking")
-        return lowest(list(parts.values()), n).row
+        parts = self._run(
+            tasks.Lowest(score, n, seed, threads), dict.fromkeys(range(self.n_blocks)), "ranking"
+        )
+        return tasks.lowest(list(parts.values()), n).row
 
-    def _run(self, task: BlockTask[J, R], jobs: Mapping[int, J], stage: str) -> dict[int, R]:
+    def _run(self, task: tasks.BlockTask[J, R], jobs: Mapping[int, J], stage: str) -> dict[int, R]:
         """Run a task on the blocks that have a job; results in the order of the blocks."""
         results = self._source.run(task, jobs, self.excluded)
         return collect(results, self._sizes(jobs), stage, self.progress)
@@ -230,7 +221,7 @@ class Pool(ABC):
         width = np.min_scalar_type((self.n_groups << (coder.k - 1)) - 1).itemsize
         # Keys are kept from counting to finding, or else computed again in the blocks that are drawn from.
         keep = self._source.local and self.n_rows * width <= MOST_KEPT
-        task = CountCells(coder, self.n_groups, keep, features=keep and self._keeps_features())
+        task = tasks.CountCells(coder, self.n_groups, keep, features=keep and self._keeps_features())
         counted = self._run(task, dict.fromkeys(range(self.n_blocks)), "counting")
         if not counted:
             raise ValueError("the pool has no rows")
@@ -241,7 +232,7 @@ class Pool(ABC):
         )
 
     def _locate(
-        self, coder: Coder, index: CellIndex, counted: Mapping[int, Counted], cells: Int, ranks: Int
+        self, coder: Coder, index: CellIndex, counted: Mapping[int, tasks.Counted], cells: Int, ranks: Int
     ) -> Int:
         """Find the ``ranks``-th rows of ``cells``."""
         rows = np.empty(len(cells), dtype=np.int64)
@@ -249,38 +240,38 @@ class Pool(ABC):
         for cell in np.unique(cells):
             at = cells == cell
             where[at], within_block[at] = index.block_of(int(cell), ranks[at])
-        jobs: dict[int, CellRanks] = {}
+        jobs: dict[int, tasks.CellRanks] = {}
         for block in np.unique(where).tolist():
             at = where == block
-            job = CellRanks(index.total.groups[cells[at]], index.total.codes[cells[at]], within_block[at])
+            job = tasks.CellRanks(
+                index.total.groups[cells[at]], index.total.codes[cells[at]], within_block[at]
+            )
             if counted[block].keys is None:
                 jobs[block] = job
             else:
                 rows[at] = self._find_kept(block, counted[block], job, coder.k)
-        for block, found in self._run(FindRows(coder), jobs, "drawing").items():
+        for block, found in self._run(tasks.FindRows(coder), jobs, "drawing").items():
             rows[where == block] = found.rows
             self._cache_drawn_rows(found)
         return rows
 
-    def _find_kept(self, block: int, counted: Counted, job: CellRanks, k: int) -> Int:
+    def _find_kept(self, block: int, counted: tasks.Counted, job: tasks.CellRanks, k: int) -> Int:
         """Find rows of a block by the keys that were kept; the block is not read again."""
         assert counted.keys is not None
         start, stop = self._span(block)
-        wanted = (job.groups.astype(np.uint64) << np.uint64(k - 1)) + job.codes
-        inside = find_kept(
-            counted.keys, within(self.excluded, start, stop), wanted.astype(counted.keys.dtype), job.ranks
-        )
+        wanted = ((job.groups.astype(np.uint64) << np.uint64(k - 1)) + job.codes).astype(counted.keys.dtype)
+        inside = tasks.find_kept(counted.keys, within(self.excluded, start, stop), wanted, job.ranks)
         if counted.features:
             ends = np.cumsum([len(part) for part in counted.features])
             parts = np.searchsorted(ends, inside, side="right")
             X = [counted.features[p][at - ends[p]] for p, at in zip(parts, inside, strict=True)]
-            self._cache_drawn_rows(Found(start + inside, np.array(X), job.groups))
+            self._cache_drawn_rows(tasks.Found(start + inside, np.array(X), job.groups))
         return start + inside
 
     def _keeps_features(self) -> bool:
         """Whether features are kept from counting to finding, so that drawn rows need not be read again."""
         return False
 
-    def _cache_drawn_rows(self, found: Found) -> None:
+    def _cache_drawn_rows(self, found: tasks.Found) -> None:
         """Called with drawn rows whose features were read on the way; by default they are not kept."""
         return

@@ -58,11 +58,7 @@ class Runner(Protocol):
         """Whether results stay in this process, so that large ones cost nothing."""
 
     def run(
-        self,
-        work: Callable[[S, *Ts], R],
-        shared: S,
-        calls: Mapping[int, tuple[*Ts]],
-        threads: bool = True,
+        self, work: Callable[[S, *Ts], R], shared: S, calls: Mapping[int, tuple[*Ts]], threads: bool = True
     ) -> Generator[tuple[int, R]]:
         """Yield (block, ``work(shared, *calls[block])``) as calls finish, in any order.
 
@@ -111,11 +107,7 @@ class Threads:
         self.workers = cores() if workers is None else check_count(workers, "workers")
 
     def run(
-        self,
-        work: Callable[[S, *Ts], R],
-        shared: S,
-        calls: Mapping[int, tuple[*Ts]],
-        threads: bool = True,
+        self, work: Callable[[S, *Ts], R], shared: S, calls: Mapping[int, tuple[*Ts]], threads: bool = True
     ) -> Generator[tuple[int, R]]:
         """See :class:`Runner`."""
         workers = min(self.workers, len(calls)) if threads else 1

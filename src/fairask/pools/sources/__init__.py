@@ -6,22 +6,6 @@ that are held or counted in another way (tensors on a device, a database that gr
 :class:`~fairask.pools.sources.base.BlockSource`, which runs the tasks of a pool itself.
 """
 
-from fairask.pools.sources.array import ArraySource
 from fairask.pools.sources.base import BlockSource, TableSource
-from fairask.pools.sources.dask import DaskFrame, OnDask
-from fairask.pools.sources.encoded import EncodedTable
-from fairask.pools.sources.npy import open_npy
-from fairask.pools.sources.parquet import FileRecord, ParquetFiles, open_parquet
 
-__all__ = [
-    "ArraySource",
-    "BlockSource",
-    "DaskFrame",
-    "EncodedTable",
-    "FileRecord",
-    "OnDask",
-    "ParquetFiles",
-    "TableSource",
-    "open_npy",
-    "open_parquet",
-]
+__all__ = ["BlockSource", "TableSource"]

@@ -44,11 +44,7 @@ class OnDask:
         self.client = _current_client() if client is None else client
 
     def run(
-        self,
-        work: Callable[[S, *Ts], R],
-        shared: S,
-        calls: Mapping[int, tuple[*Ts]],
-        threads: bool = True,
+        self, work: Callable[[S, *Ts], R], shared: S, calls: Mapping[int, tuple[*Ts]], threads: bool = True
     ) -> Generator[tuple[int, R]]:
         """See :class:`fairask.pools.runners.Runner`."""
         dask = optional("dask", "dask")
