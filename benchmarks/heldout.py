@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside
 from paper import get_method, get_setup, run_trial
 from paper.problems import Problem
 from fairask.datasets import Dataset
-from fairask.tables import prepare
+from fairask.data import prepare
 
 METHODS = ("calibrated", "calibrated-passive", "fare", "fare-diff", "passive", "fal-25")
 BUDGET, BATCH = 250, 25
@@ -71,8 +71,10 @@ def load(name: str) -> Dataset:
         pa.Table.from_pandas(frame, preserve_index=False),
         label=spec.label, protected=spec.protected, positive=spec.positive, drop=spec.drop,
     )  # fmt: skip
+    # As the paper does: also the features of levels have mean 0 and standard deviation 1.
+    X = (made.X - made.X.mean(axis=0)) / made.X.std(axis=0)
     return Dataset(
-        name=name, variant="", X=made.X, y=made.y, groups=made.groups, feature_names=made.feature_names,
+        name=name, variant="", X=X, y=made.y, groups=made.groups, feature_names=made.feature_names,
         target=spec.label, protected=spec.protected, description="", citation="", licence="",
     )  # fmt: skip
 

@@ -358,19 +358,32 @@ def test_parquet_that_is_none_is_refused(fairask: Run, pool: Path, tmp_path: Pat
     refused(fairask("audit", whole, *COLUMNS), "truncated")
 
 
-def test_rows_without_a_group_are_left_out_and_keep_their_numbers(
+def test_rows_without_a_group_are_refused_and_a_group_of_their_own_is_not(
     fairask: Run, write: Callable[..., Path]
 ) -> None:
     truth = applications()
     for row in truth[::7]:
         row["sex"] = ""
     pool = write(truth, "pool.csv")
-    begun = fairask("audit", pool, *SHORT)
-    assert "429 rows have no value in 'sex' and were left out" in begun.stdout
+    refused(fairask("audit", pool, *SHORT), "'sex' has missing values in 429 rows", "a group of their own")
+    for row in truth[::7]:
+        row["sex"] = "unknown"
+    pool = write(truth, "pool.csv")
+    fairask("audit", pool, *SHORT)
     for row in read("pool.audit/rows-1.csv"):
-        assert row["sex"] == truth[int(row["row"]) - 1]["sex"] != ""
+        assert row["sex"] == truth[int(row["row"]) - 1]["sex"]
     to_the_end(fairask, pool, truth)
-    assert "429 rows" in Path("pool.audit/certificate.html").read_text()
+    assert "unknown" in Path("pool.audit/certificate.html").read_text()
+
+
+def test_rows_without_a_label_are_left_out_of_a_rehearsal_with_a_note(
+    fairask: Run, write: Callable[..., Path]
+) -> None:
+    truth = applications()
+    for row in truth[::7]:
+        row["truth"] = ""
+    done = fairask("audit", write(truth, "pool.csv"), *SHORT, "--label", "truth", "--runs", 2)
+    assert "429 rows have no value in 'truth' and were left out" in done.stdout
 
 
 def test_columns_called_row_and_label_make_room(fairask: Run, write: Callable[..., Path]) -> None:

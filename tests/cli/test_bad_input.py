@@ -49,7 +49,7 @@ def test_a_missing_file_is_named_with_its_nearest_neighbour(fairask: Run, table:
         (b"<!doctype html><p>404", "web page"),
         (b"PAR1....", "is a Parquet file, though its name says text"),
         (b"PK\x03\x04....", "Excel"),
-        (b'sex,paid,note\nm,yes,"' + b"x" * 200_000 + b'"\nf,no,y\n', "200,000 characters"),
+        (b'sex,paid,note\nm,yes,"' + b"x" * 1_200_000 + b'"\nf,no,y\n', "1,200,000 characters"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(fairask: Run, tmp_path: Path, content: bytes, words: str) -> None:
@@ -94,7 +94,7 @@ def test_an_unknown_encoding_is_refused(fairask: Run, table: Path) -> None:
         ((*COLUMNS, "--drop", "agee"), ("--drop: no column 'agee'", "'age'?")),
         ((*COLUMNS, "--drop", "sex"), ("Take it out of --drop",)),
         (("--label", "sex", "--protected", "sex"), ("are both 'sex'",)),
-        (("--label", "paid", "--protected", "income"), ("values:", "at most 10 groups")),
+        (("--label", "paid", "--protected", "income"), ("values:", "at most 50 groups")),
         ((*COLUMNS, "--positive", "yess"), ("no value of 'paid'", "Did you mean 'yes'?")),
         ((*COLUMNS, "--tolerance", "1.5"), ("--tolerance 1.5 is outside [0, 1]",)),
         ((*COLUMNS, "--tolerance", "nan"), ("outside [0, 1]",)),
@@ -148,12 +148,16 @@ def test_a_group_with_hardly_any_positives_is_refused(
     assert_refused(fairask("simulate", path, *COLUMNS), "group 'f' of 'sex' has 0 rows with label 'yes'")
 
 
-def test_identifiers_and_free_text_come_with_the_option_that_drops_them(
+def test_identifiers_and_free_text_alone_are_refused_with_the_reasons(
     fairask: Run, rows: Rows, write: Callable[..., Path]
 ) -> None:
     notes = "said something long about case number"
-    path = write([{"id": i, "note": f"{notes} {i}", **row} for i, row in enumerate(rows)])
-    assert_refused(fairask("simulate", path, *COLUMNS), "'id'", "free text", "--drop id,note")
+    kept = ("sex", "paid")
+    path = write(
+        [{"id": i, "note": f"{notes} {i}", **{k: row[k] for k in kept}} for i, row in enumerate(rows)]
+    )
+    result = fairask("simulate", path, *COLUMNS, "--exclude-protected")
+    assert_refused(result, "no column is left to learn from", "'id': an identifier", "'note': free text")
 
 
 def test_an_unknown_command_and_dataset_are_refused(fairask: Run) -> None:

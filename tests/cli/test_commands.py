@@ -207,7 +207,7 @@ def test_an_unexpected_failure_is_code_1_without_a_traceback(
     def fail(*args: Any, **options: Any) -> None:
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr("fairask.experiment.open.read_labelled", fail)
+    monkeypatch.setattr("fairask.experiment.open.read_table", fail)
     result = fairask("simulate", table, *COLUMNS)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[0] == "error: RuntimeError: out of luck"

@@ -194,7 +194,7 @@ def test_a_simulation_reads_a_small_bucket_once_and_streams_a_large_one(
     small = fairask("simulate", bucket, *words)
     assert small.exit_code == 0, small.output
     assert "streamed" not in small.output
-    monkeypatch.setattr("fairask.experiment.open.MOST_HELD", 10)
+    monkeypatch.setattr("fairask.experiment.open.MOST_ROWS", 10)
     large = fairask("simulate", bucket, *words)
     assert large.exit_code == 0, large.output
     assert "the table was streamed" in large.output
@@ -218,7 +218,7 @@ def test_a_streamed_report_names_the_margin_that_was_used(fairask: Run, bucket: 
         (("--label", "payd"), "Did you mean 'paid'"),
         (("--label", "sex"), "are both 'sex'"),
         (("--label", "none", "--drop", "x"), "--drop: no column 'x'"),
-        (("--label", "none"), "column 'none' has missing values"),
+        (("--label", "none"), "label column 'none' has no values"),
         (("--label", "paid", "--positive", "perhaps"), "is no value of 'paid'"),
         (("--label", "age"), "62 values"),
         (("--label", "paid", "--strategy", "falcur"), "must see all rows at once"),

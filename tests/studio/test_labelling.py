@@ -11,7 +11,6 @@ from fastapi.testclient import TestClient
 
 from fairask.studio import Trainer, create_app
 from fairask.study import Study
-from fairask.study.features import feature_columns
 from fairask.study.files import write_rows
 from tests.studio.conftest import bearer, signed
 
@@ -51,7 +50,7 @@ def test_the_protected_attribute_is_shown_where_the_study_says_so(
     assert {field["name"] for field in card["fields"]} == {"income", "debt", "job", "sex"}
     write_rows(tmp_path / "batch.csv", [(card["row"], study.row(card["row"]))], study.config)
     assert (tmp_path / "batch.csv").read_text().splitlines()[0] == "row,label,note,income,debt,job,sex"
-    assert [column.name for column in feature_columns(study.config)] == ["income", "debt", "job"]
+    assert study.rows.encoder.columns == ["income", "debt", "job"]
 
 
 def test_an_answer_is_recorded_with_its_note_corrected_and_taken_back(

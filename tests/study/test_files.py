@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairask.data import TableError
+from fairask.data.files import plain_cell, safe_cell
 from fairask.study import Study, StudyError, export, load_model, read_pool
-from fairask.study.features import feature_columns, raw_matrix
-from fairask.study.files import plain_cell, read_labels, safe_cell, write_rows
+from fairask.study.files import read_labels, write_rows
 from tests.study.conftest import people_table, truth
 
 Make = Callable[..., Study]
@@ -125,15 +126,17 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: s
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("p.csv", "a,a\n1,2\n", "two columns are named 'a'"),
+        ("p.csv", "a,a\n1,2\n", "more than one column 'a'"),
         ("p.csv", "a,b\n", "no rows"),
-        ("p.xls", "", "known: .csv"),
-        ("p.parquet", "x", "damaged"),
+        ("p.xls", "", "ends in .csv"),
+        ("p.parquet", "x", "not a Parquet file"),
+        ("p.json", "{", "damaged"),
+        ("p.json", "{}", "no list of tasks"),
     ],
 )
 def test_pools_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(StudyError, match=message):
+    with pytest.raises(TableError, match=message):
         read_pool(tmp_path / name)
 
 
@@ -148,7 +151,7 @@ def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Pat
     }  # fmt: skip
     model = load_model(tmp_path / "out" / "model.skops")
     assert model.columns_ == ["income", "debt", "job"]
-    raw = raw_matrix(study.table, feature_columns(study.config))
+    raw = study.table.select(model.columns_)
     learner = study.learner()
     np.testing.assert_array_equal(model.predict_proba(raw), learner.current_model().predict_proba(learner.X))
     assert set(model.predict(raw)) <= {"bad", "good"}

@@ -11,9 +11,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from fairask import FairActiveLearner
-from fairask.study import Config, NotYoursError, Receipt, Study, StudyError
+from fairask.study import Config, NotYoursError, Receipt, Study, StudyError, read_pool
 from fairask.study._estimate import model_digest
-from fairask.study._pool import table_of
 from fairask.study.files import read_labels, write_rows
 from tests.study.conftest import people_table, truth
 
@@ -236,7 +235,7 @@ def test_a_study_from_before_profiles_keeps_the_paper_s(make: Make, tmp_path: Pa
 
 def test_a_pool_with_columns_named_as_ours_keeps_labels_on_their_rows(make: Make, tmp_path: Path) -> None:
     n = 30
-    table = table_of(
+    table = read_pool(
         {"row": list(range(n - 1, -1, -1)), "note": ["seen"] * n, "age": [20.5 + i for i in range(n)],
          "sex": ["f", "m"] * (n // 2)}
     )  # fmt: skip

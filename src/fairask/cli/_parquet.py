@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairask.data import TableError
 from fairask.pools.sources.parquet import open_parquet
-from fairask.tables import TableProblem
 
 __all__ = ["opened_parquet"]
 
@@ -15,6 +15,6 @@ def opened_parquet(path: str) -> Any:
     try:
         return open_parquet(path)
     except FileNotFoundError as error:
-        raise TableProblem(f"there is no file or folder {path}", "Check the path") from error
+        raise TableError(f"there is no file or folder {path}", "Check the path") from error
     except (ValueError, ImportError) as error:
-        raise TableProblem(str(error), "Give a Parquet file or a folder of them") from error
+        raise TableError(str(error), "Give a Parquet file or a folder of them") from error

@@ -2,7 +2,7 @@
 
 from fairask.data.encode import Encoder, plain_encoder
 from fairask.data.errors import TableError
-from fairask.data.groups import GroupColumns, check_groups
+from fairask.data.groups import GroupColumns, check_groups, group_names
 from fairask.data.labels import Prepared, prepare
 from fairask.data.read import read_table
 from fairask.data.survey import Survey, fit_encoder, survey
@@ -15,6 +15,7 @@ __all__ = [
     "TableError",
     "check_groups",
     "fit_encoder",
+    "group_names",
     "plain_encoder",
     "prepare",
     "read_table",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from fairask.data.kinds import kind_of
 from fairask.data.limits import MOST_GROUPS
 from fairask.metrics import encode_groups
 
-__all__ = ["GroupColumns", "check_groups"]
+__all__ = ["GroupColumns", "check_groups", "group_names"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class GroupColumns:
             for value in self.values
         ]
 
-    def codes(self, batch: Arrow) -> npt.NDArray[np.unsignedinteger]:
+    def codes(self, batch: Arrow) -> npt.NDArray[Any]:
         """Return the group code of each row of a record batch, in the smallest unsigned type."""
         values, codes = _joint(batch, self.columns, self.values)
         number = {value: code for code, value in enumerate(self.values)}
@@ -84,6 +85,20 @@ class GroupColumns:
                     "Give a table with the groups that were found before",
                 )
         return np.asarray(table[codes])
+
+
+def group_names(table: Arrow, protected: str) -> npt.NDArray[np.str_]:
+    """Return the group of each row of a table in memory, as text, or raise TableError.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> group_names(pa.table({"old": [1.0, 0.0]}), "old").tolist()
+    ['1', '0']
+    """
+    batch = table.select([protected]).combine_chunks()
+    groups = GroupColumns.of([protected], GroupColumns.counted(batch, [protected]))
+    return np.asarray(np.array(groups.names)[groups.codes(batch)])
 
 
 def check_groups(protected: str, counts: Mapping[Hashable, int]) -> None:

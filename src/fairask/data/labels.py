@@ -14,7 +14,7 @@ from fairask.data.categories import text_of, texts
 from fairask.data.encode import Encoder, listed
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
-from fairask.data.groups import GroupColumns, check_groups
+from fairask.data.groups import GroupColumns, check_groups, group_names
 from fairask.data.limits import FEWEST_LABELS
 from fairask.data.survey import fit_encoder
 from fairask.errors import suggest
@@ -98,21 +98,19 @@ def prepare(
     """
     names = feature_columns(table.column_names, label, protected, drop, use_protected=use_protected)
     table = table.combine_chunks()
-    counts: Counter[Hashable] = Counter()
-    for batch in table.to_batches():
-        counts.update(GroupColumns.counted(batch, [protected, label]))
-    positive, notes = check_labels(label, protected, counts, positive)
+    counts = GroupColumns.counted(table, [protected, label])
+    found = check_labels(label, protected, counts, positive)
     answers = texts(table.column(label))
     known = np.array([answer is not None for answer in answers], dtype=bool)
     table = table.filter(known) if not known.all() else table
     encoder = fit_encoder(table, names)
     return Prepared(
         X=encoder.transform(table),
-        y=np.array([answer == positive for answer in answers if answer is not None], dtype=np.int64),
-        groups=np.array(texts(table.column(protected)), dtype=np.str_),
+        y=np.array([answer == found.positive for answer in answers if answer is not None], dtype=np.int64),
+        groups=group_names(table, protected),
         encoder=encoder,
-        positive=positive,
-        notes=[*notes, *encoder.notes()],
+        positive=found.positive,
+        notes=[*found.notes, *encoder.notes()],
         digest=digest,
     )
 
@@ -154,16 +152,27 @@ def columns_hint(name: str, known: Sequence[str]) -> str:
     return f"{near}Columns: {', '.join(known[:12])}{more}"
 
 
+@dataclass(frozen=True)
+class LabelFacts:
+    """What was found of the labels: the positive one, notes, labelled rows of each group, rows of 1."""
+
+    positive: str
+    notes: list[str]
+    groups: dict[Hashable, int]
+    positives: int
+    missing: int
+
+
 def check_labels(
     label: str, protected: str, counts: Mapping[Hashable, int], positive: str | None
-) -> tuple[str, list[str]]:
-    """Check the rows of each (group, label) and return the positive label, and notes.
+) -> LabelFacts:
+    """Check the rows of each (group, label), or raise TableError.
 
     Examples
     --------
-    >>> counts = {(g, y): 5 for g in "ab" for y in "01"}
-    >>> check_labels("y", "g", counts, "1")
-    ('1', [])
+    >>> found = check_labels("y", "g", {(g, y): 5 for g in "ab" for y in "01"}, "1")
+    >>> found.positive, found.groups, found.positives
+    ('1', {'a': 10, 'b': 10}, 10)
     """
     groups: Counter[Hashable] = Counter()
     labels: Counter[tuple[Hashable, str | None]] = Counter()
@@ -177,12 +186,13 @@ def check_labels(
     chosen = find_positive(label, [answer for _, answer in labels], positive, notes)
     if missing := sum(n for (_, answer), n in labels.items() if answer is None):
         notes.append(f"{missing:,} rows have no value in {label!r} and were left out")
+    labelled: dict[Hashable, int] = {}
     for group in sorted(groups, key=str):
         rows = [0, 0]
         for (where, answer), n in labels.items():
             if where == group and answer is not None:
                 rows[answer == chosen] += n
-        name = text_of(group)
+        name, labelled[group] = text_of(group), sum(rows)
         if not sum(rows):
             raise TableError(
                 f"group {name!r} of {protected!r} has no labelled rows",
@@ -194,7 +204,8 @@ def check_labels(
                     f"group {name!r} of {protected!r} has {n} rows with label {what}",
                     f"{FEWEST_LABELS} or more are needed, to train and to test: merge groups or add rows",
                 )
-    return chosen, notes
+    positives = sum(n for (_, answer), n in labels.items() if answer == chosen)
+    return LabelFacts(chosen, notes, labelled, positives, missing)
 
 
 def find_positive(label: str, answers: Sequence[str | None], given: str | None, notes: list[str]) -> str:

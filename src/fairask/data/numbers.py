@@ -152,8 +152,9 @@ class Moments:
         """Return the moments of an array without missing values."""
         if not len(values):
             return cls()
-        mean = float(values.mean())
-        squares = float(np.square(values - mean).sum())
+        with np.errstate(over="ignore"):
+            mean = float(values.mean())
+            squares = float(np.square(values - mean).sum())
         return cls(len(values), mean, squares, float(values.min()), float(values.max()))
 
     def plus(self, other: Moments) -> Moments:
@@ -217,6 +218,11 @@ class NumberTally:
                 "Correct the value, or leave the column out",
             )
         found = self.moments
+        if not math.isfinite(found.squares):
+            raise TableError(
+                f"column {name!r} has numbers up to {found.high:g}, too large to standardise",
+                "Give them in another unit, or leave the column out",
+            )
         if self._names_rows(name):
             return f"an identifier: {found.n:,} different whole numbers"
         if not found.squares > 0.0:

@@ -13,7 +13,7 @@ from fairask.data.delimited import read_delimited
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 
-__all__ = ["PARQUET_SUFFIXES", "SUFFIXES", "check_names", "digest_of", "read_table"]
+__all__ = ["PARQUET_SUFFIXES", "SUFFIXES", "check_names", "file_digest", "read_table"]
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -97,7 +97,7 @@ def check_names(source: str, names: list[str]) -> None:
         )
 
 
-def digest_of(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """Return the sha256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -106,7 +106,7 @@ class Survey:
                     "Leave it out with columns= or drop=",
                 )
         if not parts:
-            why = "; ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:8])
+            why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:8])
             raise TableError(
                 "no column is left to learn from" + (f" ({why})" if why else ""),
                 "Give a table with features besides label and group",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
+from fairask.data import Prepared, TableError, prepare, read_table
+from fairask.data.limits import MOST_ROWS
+from fairask.data.read import PARQUET_SUFFIXES, file_digest
 from fairask.errors import UserError
 from fairask.experiment.method import Method
 from fairask.experiment.streamed import STREAMED, StreamedTable
@@ -14,13 +17,8 @@ from fairask.experiment.table import LabelledTable, MemoryTable, TableColumns
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.parquet import ParquetFiles, open_parquet
-from fairask.tables import Prepared, TableProblem, prepare, read_labelled
-from fairask.tables.read import PARQUET_SUFFIXES
 
-__all__ = ["MOST_HELD", "open_table"]
-
-#: Rows above which a table is streamed.
-MOST_HELD = 1_000_000
+__all__ = ["open_table"]
 
 
 def open_table(
@@ -57,12 +55,12 @@ def open_table(
     try:
         files = open_parquet(place)
     except FileNotFoundError as error:
-        raise TableProblem(f"there is no file or folder {place}", "Check the path") from error
+        raise TableError(f"there is no file or folder {place}", "Check the path") from error
     except (ValueError, ImportError) as error:
         if local is not None and local.is_file():
             _read(local, columns, encoding)  # says in its own words what is wrong
-        raise TableProblem(str(error), "Give a Parquet file or a folder of them") from error
-    if stream or (stream is None and sum(files.sizes) > MOST_HELD):
+        raise TableError(str(error), "Give a Parquet file or a folder of them") from error
+    if stream or (stream is None and sum(files.sizes) > MOST_ROWS):
         for method in methods:
             if method.strategy not in STREAMED:
                 raise UserError(
@@ -76,7 +74,8 @@ def open_table(
 
 
 def _read(path: Path, columns: TableColumns, encoding: str) -> MemoryTable:
-    return _in_memory(read_labelled(path, encoding=encoding, **_options(columns)))
+    table = read_table(path, encoding=encoding)
+    return _in_memory(prepare(table, digest=file_digest(path), **asdict(columns)))
 
 
 def _read_files(files: ParquetFiles, columns: TableColumns) -> MemoryTable:
@@ -84,19 +83,9 @@ def _read_files(files: ParquetFiles, columns: TableColumns) -> MemoryTable:
 
     names = list(files.schema.names)
     parts = [pa.Table.from_batches([batch]) for block in files.blocks for batch in block.batches(names)]
-    ready = prepare(pa.concat_tables(parts, promote_options="permissive"), **_options(columns))
+    table = pa.concat_tables(parts, promote_options="permissive")
     digest = hashlib.sha256(repr(files.records()).encode()).hexdigest()
-    return _in_memory(Prepared(**{**ready.__dict__, "digest": digest}))
-
-
-def _options(columns: TableColumns) -> dict[str, Any]:
-    return {
-        "label": columns.label,
-        "protected": columns.protected,
-        "positive": columns.positive,
-        "drop": columns.drop,
-        "exclude_protected": not columns.use_protected,
-    }
+    return _in_memory(prepare(table, digest=digest, **asdict(columns)))
 
 
 def _in_memory(data: Prepared) -> MemoryTable:

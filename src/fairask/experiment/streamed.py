@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.data import GroupColumns
+from fairask.data.categories import texts
+from fairask.data.labels import check_labels, feature_columns
 from fairask.experiment.split import Split
 from fairask.experiment.table import LabelledTable, TableColumns
 from fairask.metrics import Int
-from fairask.pools import Encoder, Pool, StreamedPool
-from fairask.pools.groups import GroupColumns
+from fairask.pools import Pool, StreamedPool
 from fairask.pools.open import Look
 from fairask.pools.runners import ProgressCallback, Threads
+from fairask.pools.sources.base import AnyTable
+from fairask.pools.sources.complete import CompleteTable
 from fairask.pools.sources.parquet import ParquetFiles
-from fairask.pools.survey import is_number, is_text
-from fairask.tables import TableProblem
-from fairask.tables.columns import texts
-from fairask.tables.prepare import SMALLEST_CELL, _check_groups, _columns_hint, _positive
 
 __all__ = ["STREAMED", "StreamedTable"]
 
@@ -74,8 +73,7 @@ class StreamedTable(LabelledTable):
 
     def groups_of(self, rows: Int) -> NDArray[np.str_]:
         """Groups, as text."""
-        names = np.array([str(value) for value in self.pool.group_values])
-        return np.asarray(names[self.pool.groups_of(rows)])
+        return np.array(self.pool.protected.names)[self.pool.groups_of(rows)]
 
     def split(self, seed: int, trial: int) -> StreamedSplit:
         """Draw the test rows; all others may be asked for."""
@@ -96,50 +94,22 @@ class StreamedTable(LabelledTable):
     ) -> StreamedTable:
         """Look through a table once: its features, groups and labels."""
         label, protected = columns.label, columns.protected
-        names = list(files.schema.names)
-        drop = [d for given in columns.drop for d in ([given] if given in names else given.split(","))]
-        for option, name in (("label", label), ("protected", protected), *(("drop", d) for d in drop)):
-            if name not in names:
-                raise TableProblem(f"--{option}: no column {name!r}", _columns_hint(name, names))
-        if label == protected:
-            raise TableProblem(f"--label and --protected are both {label!r}", "Name two different columns")
-        left_out = {label, *drop, *(() if columns.use_protected else (protected,))}
-        features = [name for name in names if name not in left_out]
-        for name in features:
-            kind = files.schema.field(name).type
-            if not (is_number(kind) or is_text(kind)):
-                raise TableProblem(f"column {name!r} has type {kind}", f"Leave it out: --drop {name}")
+        names = files.schema.names
+        features = feature_columns(names, label, protected, columns.drop, use_protected=columns.use_protected)
         runner = Threads()
-        try:
-            found, sizes = Look(runner, files, progress).all(features, [protected, label])
-        except ValueError as error:
-            words = str(error).replace("protected column", "column")
-            raise TableProblem(words, "Leave it out with --drop, or mend the table") from error
-        shares: Counter[Hashable] = Counter()
-        for (group, _), rows in found.groups.items():
-            shares[group] += rows
-        _check_groups(protected, {str(group) for group in shares})
-        notes: list[str] = []
-        value = {answer: _text(answer) for _, answer in found.groups}
-        chosen = _positive(label, list(value.values()), columns.positive, notes)
-        counts: Counter[tuple[Hashable, bool]] = Counter()
-        for (group, answer), rows in found.groups.items():
-            counts[group, value[answer] == chosen] += rows
-        for group in shares:
-            for one in (True, False):
-                if counts[group, one] < SMALLEST_CELL:
-                    what = f"label {chosen!r}" if one else f"a label other than {chosen!r}"
-                    raise TableProblem(
-                        f"group {str(group)!r} of {protected!r} has {counts[group, one]} rows with {what}",
-                        f"{SMALLEST_CELL} or more are needed, to train and to test: merge groups or add rows",
-                    )
-        encoder = Encoder.fit(found, features, f"all {found.n_rows:,} rows")
-        pool = StreamedPool(files, sizes, runner, encoder, GroupColumns.of([protected], shares), progress)
-        notes.append("the table was streamed: missing numbers are means, missing texts have no level")
-        positives = sum(rows for (_, one), rows in counts.items() if one)
-        table = cls(pool, label, chosen, positives / pool.n_rows, notes, files.digest)
-        ordered = sorted(shares.items(), key=lambda item: str(item[0]))
-        table.group_shares = {str(group): rows / pool.n_rows for group, rows in ordered}
+        rows: AnyTable = files
+        found, sizes = Look(runner, rows, progress).all(features, [protected, label])
+        facts = check_labels(label, protected, found.groups, columns.positive)
+        if facts.missing:
+            rows = CompleteTable(files, label)
+            found, sizes = Look(runner, rows, progress).all(features, [protected])
+        encoder = found.encoder(features, f"all {found.n_rows:,} rows")
+        groups = GroupColumns.of([protected], facts.groups)
+        pool = StreamedPool(rows, sizes, runner, encoder, groups, progress)
+        notes = [*facts.notes, *encoder.notes(), "the table was streamed"]
+        table = cls(pool, label, facts.positive, facts.positives / pool.n_rows, notes, files.digest)
+        counts = dict(zip(groups.names, (facts.groups[value] for value in groups.values), strict=True))
+        table.group_shares = {name: counts[name] / pool.n_rows for name in sorted(counts)}
         return table
 
 
@@ -162,10 +132,3 @@ class StreamedSplit(Split):
     def groups_of(self, rows: Int) -> NDArray[np.str_]:
         """Groups of rows of the table."""
         return self.table.groups_of(rows)
-
-
-def _text(value: Hashable) -> str:
-    import pyarrow as pa
-
-    (text,) = texts(pa.chunked_array([[value]]))
-    return str(text)

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.checks import check_choice, check_count
+from fairask.data import Encoder, GroupColumns, Survey, plain_encoder, survey
 from fairask.errors import suggest
 from fairask.pools.base import Pool
-from fairask.pools.encode import Encoder, plain_encoder
-from fairask.pools.groups import GroupColumns
 from fairask.pools.memory import MemoryPool
 from fairask.pools.runners import ProgressCallback, Runner, Threads, collect
 from fairask.pools.sources.base import AnyTable
@@ -22,7 +21,6 @@ from fairask.pools.sources.dask import DaskFrame, OnDask, is_dask_frame
 from fairask.pools.sources.npy import open_npy
 from fairask.pools.sources.parquet import open_parquet
 from fairask.pools.streamed import StreamedPool
-from fairask.pools.survey import Survey, is_number, is_text, survey
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -66,7 +64,8 @@ def open_pool(
     drop : list of str
         Columns that are no features (labels, identifiers); :meth:`StreamedPool.table` still reads them.
     preprocess : {"standardize", "none"}
-        Standardise and fill numbers and one-hot encode texts, or take numbers as they are.
+        Standardise and fill numbers and one-hot encode texts (see :class:`fairask.data.Encoder`, whose
+        ``left_out`` names columns that cannot train), or take numbers as they are.
     fit_rows : int, optional
         Fit the preprocessing on about this many rows, from blocks spread evenly; by default on all rows, in
         a first pass. ``pool.encoder.fitted_on`` says on which.
@@ -129,9 +128,10 @@ def open_pool(
     groups = GroupColumns.of(names, whole.groups if group_values is None else group_values)
     if encoder is None and fit_rows is not None:
         sample = look.some(features, sizes, fit_rows)
-        encoder = Encoder.fit(sample, features, f"a sample of {sample.n_rows:,} of {sum(sizes):,} rows")
+        fitted_on = f"a sample of {sample.n_rows:,} of {sum(sizes):,} rows"
+        encoder = sample.encoder(features, fitted_on, required=columns or ())
     elif encoder is None:
-        encoder = Encoder.fit(whole, features, f"all {whole.n_rows:,} rows")
+        encoder = whole.encoder(features, f"all {whole.n_rows:,} rows", required=columns or ())
     return StreamedPool(table, sizes, runner, encoder, groups, progress)
 
 
@@ -150,34 +150,21 @@ def _features(
     features = [name for name in features if name not in drop]
     if not features:
         raise ValueError("no column is left to make features of")
-    for name in features:
-        kind = schema.field(name).type
-        if not is_number(kind) and not is_text(kind):
-            raise ValueError(
-                f"column {name!r} has type {kind}, which is neither number nor text; "
-                "leave it out with columns= or drop="
-            )
     return features
 
 
 class Look:
     """Surveys of all blocks, or of some."""
 
-    def __init__(
-        self,
-        runner: Runner,
-        table: AnyTable,
-        progress: ProgressCallback | None,
-        most_levels: int | None = None,
-    ) -> None:
-        self.runner, self.table, self.progress, self.most_levels = runner, table, progress, most_levels
+    def __init__(self, runner: Runner, table: AnyTable, progress: ProgressCallback | None) -> None:
+        self.runner, self.table, self.progress = runner, table, progress
 
     def all(self, features: list[str], protected: list[str]) -> tuple[Survey, list[int]]:
         """Findings on all blocks, and the rows of each."""
         parts = self._run(None, features, protected, "first pass")
-        total = Survey(most_levels=self.most_levels)
+        total = Survey()
         for part in parts:
-            total.add(part)
+            total.merge(part)
         return total, [part.n_rows for part in parts]
 
     def some(self, features: list[str], sizes: Sequence[int], rows: int) -> Survey:
@@ -187,7 +174,7 @@ class Look:
         chosen = sorted(set(np.linspace(0, len(sizes) - 1, count).round().astype(int).tolist()))
         total = Survey()
         for part in self._run(chosen, features, [], "fitting on a sample"):
-            total.add(part)
+            total.merge(part)
         return total
 
     def _run(
@@ -199,9 +186,9 @@ class Look:
         where = range(len(blocks)) if chosen is None else chosen
         read = self.table.read
 
-        def survey_block(most_levels: int | None, block: object) -> Survey:
-            return survey(read(block, columns), features, protected, most_levels)
+        def survey_block(_: None, block: object) -> Survey:
+            return survey(read(block, columns), features, protected)
 
-        results = self.runner.run(survey_block, self.most_levels, {b: (blocks[b],) for b in where})
+        results = self.runner.run(survey_block, None, {b: (blocks[b],) for b in where})
         sizes = {b: 0 if known is None else known[b] for b in where}
         return list(collect(results, sizes, stage, self.progress).values())

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairask.data import Encoder, GroupColumns
 from fairask.data.extras import optional
 from fairask.metrics import Int
 from fairask.pools import base
 from fairask.pools.base import Pool
-from fairask.pools.encode import Encoder
-from fairask.pools.groups import GroupColumns
 from fairask.pools.memory import MemoryPool
 from fairask.pools.runners import ProgressCallback, Runner, collect
 from fairask.pools.sources.base import AnyTable
@@ -79,7 +78,7 @@ class StreamedPool(Pool):
     @property
     def feature_names(self) -> list[str]:
         """Names of the features, in order."""
-        return self.encoder.features
+        return self.encoder.feature_names_out
 
     @property
     def column_names(self) -> list[str]:

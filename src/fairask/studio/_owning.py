@@ -17,7 +17,6 @@ from fairask.studio._models import Card, NewLabel, NewPerson, Settings
 from fairask.study import Study, export
 from fairask.study.events import Document
 from fairask.study.exporting import label_table, model_bytes
-from fairask.study.features import feature_columns
 
 __all__ = ["router"]
 
@@ -128,15 +127,16 @@ def model(request: Request, me: Owner) -> Document:
 
 def _feature_names(study: Study) -> list[str]:
     """Return names of the encoder's features, in the words of the study."""
-    columns = feature_columns(study.config)
+    columns = {column.name: column for column in study.config.columns}
     pretty = []
-    for name in study.rows.encoder.get_feature_names_out():
-        _, _, rest = str(name).partition("__")
-        number, _, level = rest.removeprefix("missingindicator_").lstrip("x").partition("_")
-        column = columns[int(number)]
-        level = "missing" if rest.startswith("missingindicator_") else column.values.get(level, level)
+    encoder = study.rows.encoder
+    for name in encoder.feature_names_out:
+        # The longest column that the feature begins with: names may hold "=" themselves.
+        column = columns[max((c for c in encoder.columns if name.startswith(c)), key=len)]
+        mark = name.removeprefix(column.name)
+        level = "missing" if mark == " is missing" else mark.removeprefix("=")
         title = column.title or column.name
-        pretty.append(f"{title}: {level}" if level else title)
+        pretty.append(f"{title}: {column.values.get(level, level)}" if level else title)
     return pretty
 
 

@@ -1,8 +1,8 @@
 """Studies: a fair active learner on an append-only log, for a folder or a PostgreSQL database."""
 
 try:
+    from fairask.data import read_table as read_pool
     from fairask.study._errors import NotYoursError, StudyError
-    from fairask.study._pool import read_pool
     from fairask.study._reference import PoolReference, refer
     from fairask.study._source import choose_pool
     from fairask.study.config import ColumnInfo, Config

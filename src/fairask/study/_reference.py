@@ -11,7 +11,7 @@ import base64
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,20 +20,14 @@ from urllib.parse import urlsplit
 import numpy as np
 import pyarrow as pa
 
-from fairask.pools import Encoder
-from fairask.pools.encode import Levels, Number
-from fairask.pools.groups import GroupColumns
+from fairask.data import Encoder, GroupColumns
 from fairask.pools.open import Look
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.pools.sources.parquet import FileRecord, ParquetFiles, open_parquet
-from fairask.pools.survey import is_number, is_text
 from fairask.study._errors import StudyError
 
 __all__ = ["Facts", "PoolReference", "refer"]
-
-#: A text column with more different values than this is shown to annotators but trains nothing.
-MOST_LEVELS = 100
 
 
 @dataclass(frozen=True)
@@ -72,35 +66,13 @@ class PoolReference:
         files = [[f.name, f.bytes, f.rows, f.digest] for f in self.files]
         return hashlib.sha256(json.dumps([str(self.schema), files]).encode()).hexdigest()
 
-    def surveyed(self, protected: str, features: Iterable[str]) -> tuple[PoolReference, set[str]]:
-        """Pass over the pool once: the reference with its facts, and the columns that can train nothing.
-
-        ``features`` may name columns of any type; those that are neither numbers nor texts with few
-        levels cannot train.
-        """
-        kinds = {field.name: field.type for field in self.schema}
-        kind = kinds[protected]
-        if not (is_number(kind) or is_text(kind)):
-            raise StudyError(f"column {protected!r} has type {kind}; groups are texts, numbers or booleans")
-        wanted = [name for name in features if is_number(kinds[name]) or is_text(kinds[name])]
-        # Numbers first, as the exported encoder has them.
-        wanted.sort(key=lambda name: is_text(kinds[name]))
-        look = Look(Threads(), self.table or self.open(), self.progress, MOST_LEVELS)
-        try:
-            found, _ = look.all(wanted, [protected])
-        except ValueError as error:
-            raise StudyError(str(error)) from error
-        if not 2 <= len(found.groups) <= 50:
-            raise StudyError(
-                f"column {protected!r} has {len(found.groups)} different values; 2 to 50 groups are needed"
-            )
+    def surveyed(self, protected: str, features: list[str]) -> PoolReference:
+        """Pass over the pool once: return the reference with what was found of groups and features."""
+        look = Look(Threads(), self.table or self.open(), self.progress)
+        found, _ = look.all(features, [protected])
         order = GroupColumns.of([protected], found.groups).values
-        usable = [name for name in wanted if name not in found.crowded]
-        encoder = Encoder.fit(found, usable, f"all {found.n_rows:,} rows")
-        if not encoder.parts:
-            raise StudyError("the pool's columns hold nothing to learn from: each has one value only")
-        facts = Facts(tuple((value, found.groups[value]) for value in order), encoder)
-        return replace(self, facts=facts), set(features) - set(usable)
+        encoder = found.encoder(features, f"all {found.n_rows:,} rows")
+        return replace(self, facts=Facts(tuple((v, found.groups[v]) for v in order), encoder))
 
     def open(self) -> ParquetFiles:
         """The pool's blocks, after a look at every file; StudyError if they are not what they were."""
@@ -121,18 +93,12 @@ class PoolReference:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for the log."""
         assert self.facts is not None
-        parts = [
-            ["number", part.name, part.mean, part.scale]
-            if isinstance(part, Number)
-            else ["levels", part.name, list(part.levels)]
-            for part in self.facts.encoder.parts
-        ]
         return {
             "uri": self.uri,
             "schema": base64.b64encode(self.schema.serialize()).decode(),
             "files": [[f.name, f.bytes, f.rows, f.digest] for f in self.files],
             "groups": [list(group) for group in self.facts.groups],
-            "encoder": {"parts": parts, "fitted_on": self.facts.encoder.fitted_on},
+            "encoder": self.facts.encoder.to_dict(),
             "sample": None if self.facts.sample is None else _packed(self.facts.sample),
         }
 
@@ -144,13 +110,9 @@ class PoolReference:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PoolReference:
         """Rebuild from :meth:`to_dict`."""
-        parts = tuple(
-            Number(name, *rest) if kind == "number" else Levels(name, tuple(rest[0]))
-            for kind, name, *rest in data["encoder"]["parts"]
-        )
         groups = tuple((value, rows) for value, rows in data["groups"])
         sample = None if data["sample"] is None else _unpacked(data["sample"])
-        facts = Facts(groups, Encoder(parts, data["encoder"]["fitted_on"]), sample)
+        facts = Facts(groups, Encoder.from_dict(data["encoder"]), sample)
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(data["schema"])))
         return cls(data["uri"], schema, tuple(FileRecord(*file) for file in data["files"]), facts)
 
@@ -259,4 +221,10 @@ def rows_table(schema: Any, columns: Sequence[str], rows: Sequence[dict[str, Any
         for f in schema
         if f.name in columns
     }
-    return pa.table({name: pa.array([row[name] for row in rows], kinds[name]) for name in columns})
+    return pa.table({name: _typed([row[name] for row in rows], kinds[name]) for name in columns})
+
+
+def _typed(cells: list[Any], kind: Any) -> Any:
+    """Cells of the log in the type of the pool; dates and decimals are texts in the log."""
+    plain = pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)
+    return pa.array(cells, kind) if plain or pa.types.is_string(kind) else pa.array(cells).cast(kind)

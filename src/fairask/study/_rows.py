@@ -9,17 +9,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fairask.data import Encoder, GroupColumns, group_names
 from fairask.learner import FairActiveLearner
 from fairask.metrics import encode_groups
 from fairask.pools import StreamedPool
-from fairask.pools.groups import GroupColumns
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.study._errors import StudyError
 from fairask.study._pool import row_values
 from fairask.study._reference import PoolReference, rows_table
 from fairask.study.config import Config
+from fairask.study.encoder_0_1_0 import FirstEncoder
 from fairask.study.events import Cell
-from fairask.study.features import encode, feature_columns, group_values, standard_encoder
 from fairask.study.state import State
 
 __all__ = ["CopiedRows", "ReferencedRows", "StudyRows", "placed", "rows_of", "with_sample"]
@@ -30,8 +30,8 @@ class StudyRows(Protocol):
 
     #: What a learner is made of: features and groups, or a pool and None.
     given: tuple[Any, Any]
-    #: From columns to features, as a scikit-learn transformer.
-    encoder: Any
+    #: From columns to features.
+    encoder: Encoder | FirstEncoder
     #: Group code of a row, by its number.
     codes: Any
     #: Rows of each group, in the order of the codes.
@@ -77,8 +77,12 @@ class CopiedRows:
     def __init__(self, table: Any, config: Config) -> None:
         self._table = table
         self.sample: tuple[Any, Any] | None = None
-        X, self.encoder = encode(table, config)
-        groups = group_values(table, config.protected)
+        # Studies made by version 0.1.0 do not hold their encoder.
+        self.encoder: Encoder | FirstEncoder = (
+            FirstEncoder(table, config) if config.encoder is None else Encoder.from_dict(config.encoder)
+        )
+        X = self.encoder.transform(table)
+        groups = group_names(table, config.protected)
         self.given: tuple[Any, Any] = (X, groups)
         names, self.codes = encode_groups(groups)
         self.sizes = np.bincount(self.codes, minlength=len(names)).tolist()
@@ -112,7 +116,7 @@ class ReferencedRows:
             n_rows=reference.num_rows,
         )
         self.given: tuple[Any, Any] = (self.pool, None)
-        self.encoder = standard_encoder(feature_columns(config), reference.facts.encoder)
+        self.encoder: Encoder | FirstEncoder = reference.facts.encoder
         self.codes = _Codes(self.pool)
         self._seen = 0
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fairask.data import fit_encoder, group_names
 from fairask.errors import suggest
 from fairask.learner.config import DEFAULT_BUDGET
-from fairask.pools.survey import is_number
 from fairask.study._errors import StudyError
-from fairask.study._pool import check_columns, column_infos, idle_columns
+from fairask.study._pool import check_columns, column_infos
 from fairask.study._reference import PoolReference
 from fairask.study.config import Config, new_seed
 
@@ -30,8 +30,8 @@ def make_config(
 
     Examples
     --------
-    >>> from fairask.study._pool import table_of
-    >>> pool = table_of({"age": [20, 30], "sex": ["f", "m"]})
+    >>> from fairask.data import read_table
+    >>> pool = read_table({"age": [20, 30], "sex": ["f", "m"]})
     >>> make_config(pool, "sex", (), {}, 0, {"tolerance": 0.05})[0].budget
     2
     """
@@ -42,17 +42,19 @@ def make_config(
     hide = list(hide)
     check_columns(table, [protected, *hide, *words])
     rows = _checked_rows(table, chosen)
+    learned = [n for n in table.column_names if n not in hide and (use_protected or n != protected)]
     if isinstance(table, PoolReference):
-        learned = [n for n in table.column_names if n not in hide and (use_protected or n != protected)]
-        table, idle = table.surveyed(protected, learned)
-        kinds: dict[str, Any] = {"is_number": is_number}  # a streamed boolean is the number 0 or 1
+        table = table.surveyed(protected, learned)
+        assert table.facts is not None
+        encoder, kept = table.facts.encoder, None
     else:
-        idle, kinds = idle_columns(table), {}
+        group_names(table, protected)  # refuses what cannot be groups
+        encoder = fit_encoder(table, learned)
+        kept = encoder.to_dict()
     config = Config.make(
         protected=protected,
-        columns=column_infos(
-            table.schema, protected, use_protected=use_protected, hide=hide, words=words, idle=idle, **kinds
-        ),
+        columns=column_infos(table.schema, protected, hide=hide, words=words, idle=encoder.left_out),
+        encoder=kept,
         rows=rows,
         random_state=new_seed() if random_state is None else random_state,
         **chosen,

@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from fairask.data import read_table
+from fairask.data.limits import MOST_BYTES, MOST_ROWS
+from fairask.data.read import PARQUET_SUFFIXES
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback
 from fairask.study._errors import StudyError
-from fairask.study._pool import checked, read_pool
 from fairask.study._reference import PoolReference, refer
 
-__all__ = ["MOST_BYTES", "MOST_ROWS", "choose_pool"]
-
-#: A local pool with more rows or bytes than this stays where it is.
-MOST_ROWS, MOST_BYTES = 1_000_000, 1 << 28
-_PARQUET = (".parquet", ".pq")
+__all__ = ["choose_pool"]
 
 
 def choose_pool(
@@ -47,12 +45,12 @@ def choose_pool(
     ['Table', 'PoolReference']
     """
     local = local_path(source)
-    if local is not None and not local.is_dir() and local.suffix.lower() not in _PARQUET:
+    if local is not None and not local.is_dir() and local.suffix.lower() not in PARQUET_SUFFIXES:
         if stream:
             raise StudyError(f"{local.name} cannot be streamed; give Parquet, or leave out --stream")
-        return read_pool(local)
+        return read_table(local)
     if local is not None and local.is_file() and not stream and local.stat().st_size <= MOST_BYTES:
-        table = read_pool(local)
+        table = read_table(local)
         if stream is False or table.num_rows <= MOST_ROWS:
             return table
     reference = refer(source, progress=progress)
@@ -68,4 +66,4 @@ def _copied(reference: PoolReference) -> Any:
     names = reference.column_names
     batches = [batch for block in reference.open().blocks for batch in block.batches(names)]
     parts = [pa.Table.from_batches([batch]) for batch in batches]
-    return checked(pa.concat_tables(parts, promote_options="permissive"))
+    return read_table(pa.concat_tables(parts, promote_options="permissive"))

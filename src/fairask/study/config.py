@@ -21,7 +21,7 @@ __all__ = ["ColumnInfo", "Config", "check_person", "check_stop", "new_seed"]
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
 _MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
 #: Settings that follow from others or from the pool, and the learner's that a study has another way for.
-_NOT_CHOSEN = {"audit_share", "blind", "columns", "learner", "pool_sha256", "protected", "rows"}
+_NOT_CHOSEN = {"audit_share", "blind", "columns", "encoder", "learner", "pool_sha256", "protected", "rows"}
 _DEFAULTS: Document = {
     "classes": ("0", "1"),
     "budget": DEFAULT_BUDGET,
@@ -64,6 +64,7 @@ class Config:
     columns: tuple[ColumnInfo, ...] = ()
     rows: int = 0
     pool_sha256: str = ""
+    encoder: dict[str, Any] | None = None  #: of a copied pool; a reference holds its own
 
     @property
     def classes(self) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import importlib
 import io
@@ -17,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.pipeline import Pipeline
 
+from fairask.data.files import csv_text
 from fairask.study._errors import StudyError
 from fairask.study._report import report_html
-from fairask.study.features import feature_columns
-from fairask.study.files import csv_text
+from fairask.study.encoder_0_1_0 import FirstEncoder
 
 if TYPE_CHECKING:
     from fairask.study.study import Study
@@ -29,6 +28,7 @@ __all__ = ["export", "label_table", "load_model", "model_bytes"]
 
 #: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.
 TRUSTED = (
+    "fairask.data.encode.Encoder",
     "fairask.oracle.calibrated.CalibratedFairOracle",
     "fairask.oracle.empirical.EmpiricalFairOracle",
     "fairask.oracle.plugin.GapCorrection",
@@ -187,9 +187,10 @@ def model_bytes(study: Study) -> bytes:
     # skops writes JSON keys.
     named = {f"{condition}, {group}": rate for (condition, group), rate in model.rates_.items()}
     model.__dict__["rates_"] = named
-    encoder = copy.copy(study.rows.encoder)
-    pipeline = Pipeline([("encode", encoder), ("model", model)])
-    pipeline.columns_ = [column.name for column in feature_columns(study.config)]
+    encoder = study.rows.encoder
+    kept = encoder.pipeline if isinstance(encoder, FirstEncoder) else encoder
+    pipeline = Pipeline([("encode", kept), ("model", model)])
+    pipeline.columns_ = list(encoder.columns)
     return bytes(_skops().dumps(pipeline))
 
 

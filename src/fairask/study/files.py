@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fairask.data.files import csv_text, plain_cell
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
 
-__all__ = ["Told", "csv_text", "plain_cell", "read_labels", "safe_cell", "write_rows"]
-
-#: What a spreadsheet takes for the beginning of a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
+__all__ = ["Told", "read_labels", "shown_columns", "write_rows"]
 
 #: Columns of a file to label that are not the pool's.
 _OWN = ("row", "label", "note")
@@ -34,49 +30,6 @@ class Told:
     rows: list[int]
     labels: list[str]
     notes: list[str]
-
-
-def safe_cell(value: Any) -> Any:
-    """A cell that no spreadsheet runs: text that looks like a formula gets a quote in front.
-
-    Examples
-    --------
-    >>> safe_cell("=1+1"), safe_cell(-5), safe_cell("-5"), safe_cell("plain")
-    ("'=1+1", -5, '-5', 'plain')
-    """
-    if not isinstance(value, str) or not value.startswith(_FORMULA):
-        return value
-    try:
-        float(value)
-    except ValueError:
-        return "'" + value
-    return value
-
-
-def plain_cell(value: str) -> str:
-    """Undo :func:`safe_cell`.
-
-    Examples
-    --------
-    >>> plain_cell("'=1+1"), plain_cell("'tis")
-    ('=1+1', "'tis")
-    """
-    return value[1:] if value.startswith("'") and value[1:].startswith(_FORMULA) else value
-
-
-def csv_text(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as CSV that is safe to open in a spreadsheet.
-
-    Examples
-    --------
-    >>> csv_text(["row", "note"], [[1, "=A1"]])
-    "row,note\\r\\n1,'=A1\\r\\n"
-    """
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow([safe_cell(name) for name in names])
-    writer.writerows([["" if v is None else safe_cell(v) for v in row] for row in rows])
-    return out.getvalue()
 
 
 def shown_columns(config: Config) -> list[str]:

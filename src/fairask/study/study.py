@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fairask.data import read_table
 from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import LABELLED
 from fairask.pools.runners import ProgressCallback
@@ -18,7 +19,7 @@ from fairask.study._audit import begin_audit, propose_audit
 from fairask.study._drawing import propose
 from fairask.study._errors import StudyError
 from fairask.study._fitting import fit_entry
-from fairask.study._pool import from_parquet, table_of, to_parquet
+from fairask.study._pool import from_parquet, to_parquet
 from fairask.study._reference import PoolReference
 from fairask.study._rows import StudyRows, placed, rows_of, with_sample
 from fairask.study._settings import make_config
@@ -115,7 +116,7 @@ class Study:
             ``batch_size``, ``strategy``, ``overlap``, ``lease_seconds``, ``show_protected``, ...
         """
         check_person(who)
-        table = table_of(table) if isinstance(table, Mapping) else table
+        table = read_table(table) if isinstance(table, Mapping) else table
         # Everything that can be wrong with the pool or a setting is found before anything is written.
         try:
             config, table = make_config(table, protected, hide, words or {}, random_state, settings)

@@ -12,19 +12,17 @@ import numpy as np
 from fairask.certify.audit.audit import Audit
 from fairask.certify.audit.predictions import choose_class, key
 from fairask.certify.audit.table import AuditTable, check_wanted, parquet_files
-from fairask.data import TableError, check_groups
+from fairask.data import Encoder, GroupColumns, Survey, TableError
+from fairask.data.categories import Category, CategoryTally
+from fairask.data.kinds import kind_of
+from fairask.data.limits import MOST_LEVELS
+from fairask.data.numbers import Number, NumberTally
 from fairask.metrics import Float
-from fairask.pools import Encoder, SoftModel, StreamedPool
-from fairask.pools.encode import Levels, Number
-from fairask.pools.groups import GroupColumns
+from fairask.pools import SoftModel, StreamedPool
 from fairask.pools.open import Look
 from fairask.pools.runners import ProgressCallback, Threads
-from fairask.pools.survey import Survey, is_number, is_text
 
 __all__ = ["footers_digest", "open_streamed_table"]
-
-#: Distinct predictions up to which a column is one of classes.
-_MOST_CLASSES = 100
 
 
 @dataclass(frozen=True)
@@ -63,22 +61,18 @@ def open_streamed_table(
         raise TableError(f"{path} has no rows", "Give a table with rows")
     for name in (predictions, protected):
         kind = table.schema.field(name).type
-        if not (is_number(kind) or is_text(kind)):
+        if kind_of(kind) not in ("number", "boolean", "category"):
             raise TableError(f"column {name!r} has type {kind}", "Name a column of numbers or texts")
     runner = Threads()
-    try:
-        found, sizes = Look(runner, table, progress, _MOST_CLASSES).all([predictions], [protected])
-        groups = GroupColumns.of([protected], found.groups)
-    except ValueError as error:
-        raise TableError(str(error), "A streamed table needs a group in every row") from error
-    check_groups(protected, found.groups)
-    part, rule, classes = _rule(found, predictions, positive, table.schema.field(predictions).type)
+    found, sizes = Look(runner, table, progress).all([predictions], [protected])
+    groups = GroupColumns.of([protected], found.groups)
+    part, rule, classes = _rule(found, predictions, positive)
     pool = StreamedPool(table, sizes, runner, Encoder((part,), "nothing"), groups, progress)
     return AuditTable(
         names=names,
         rows=pool.n_rows,
         kept=None,
-        group_rows={str(value): found.groups[value] for value in groups.values},
+        group_rows={name: found.groups[v] for name, v in zip(groups.names, groups.values, strict=True)},
         classes=classes,
         notes=["the table was streamed: its predictions and groups were counted where they are"],
         take=pool.table,
@@ -86,28 +80,28 @@ def open_streamed_table(
     )
 
 
-def _rule(
-    found: Survey, name: str, positive: str | None, kind: Any
-) -> tuple[Number | Levels, SaysOne, list[str]]:
+def _rule(found: Survey, name: str, positive: str | None) -> tuple[Number | Category, SaysOne, list[str]]:
     """The column as a feature, the rule that reads it, and the classes, the positive one last."""
-    if n := found.missing.get(name, 0):
+    tally = found.tallies[name]
+    if n := tally.missing:
         raise TableError(
             f"{n:,} rows have no prediction in {name!r}",
             "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
         )
-    if is_text(kind):
-        levels = sorted(found.levels.get(name, ()))
+    if isinstance(tally, CategoryTally):
+        levels = sorted(tally.levels)
         if not levels:
             raise TableError(
-                f"predictions in {name!r} have more than {_MOST_CLASSES} different values",
+                f"predictions in {name!r} have more than {MOST_LEVELS} different values",
                 "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
             )
         chosen = choose_class(name, levels, positive)
         others = [level for level in levels if level != chosen]
-        # Levels make a feature of each level but the first: of the chosen one alone.
-        return Levels(name, ("\0", chosen)), SaysOne(), [*others, chosen]
-    seen = found.numbers[name]
-    if seen.low < 0 or seen.high > 1:
+        # A category makes a feature of each level but the first: of the chosen one alone.
+        return Category(name, ("\0", chosen)), SaysOne(), [*others, chosen]
+    assert isinstance(tally, NumberTally)
+    seen = tally.moments
+    if seen.low < 0 or seen.high > 1 or tally.infinite is not None:
         raise TableError(
             f"predictions in {name!r} go from {seen.low:g} to {seen.high:g}",
             "A streamed table's predictions are 0 and 1, probabilities of 1, or texts",

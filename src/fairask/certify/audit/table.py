@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,9 @@ from fairask.certify.audit.audit import Audit
 from fairask.certify.audit.plan import AuditPlan
 from fairask.certify.audit.predictions import scores_of, words_of
 from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
-from fairask.data import TableError, check_groups, read_table
+from fairask.data import TableError, group_names, read_table
 from fairask.data.labels import check_columns, find_positive
-from fairask.data.read import PARQUET_SUFFIXES
+from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
 from fairask.metrics import METRICS
 from fairask.pools.places import local_path
 from fairask.pools.sources.parquet import ParquetFiles, open_parquet
@@ -136,9 +135,8 @@ def open_audit_table(
     check_wanted(table.names, wanted)
     columns = table.columns(list(wanted.values()))
     notes: list[str] = []
-    groups = words_of(columns.column(protected))
-    known: NDArray[np.bool_] = groups != None  # noqa: E711 - element by element
-    check_groups(protected, Counter(groups[known].tolist()))
+    groups = group_names(columns, protected)
+    known = np.ones(len(groups), dtype=bool)
     labels: NDArray[Any] | None = None
     if label is not None:
         answers = words_of(columns.column(label))
@@ -146,11 +144,9 @@ def open_audit_table(
         labels = (answers == value).astype(np.int64)
         if n := int((answers == None).sum()):  # noqa: E711
             notes.append(f"{n:,} rows have no value in {label!r} and were left out")
-            known = known & (answers != None)  # noqa: E711
-    if n := int((groups == None).sum()):  # noqa: E711
-        notes.append(f"{n:,} rows have no value in {protected!r} and were left out")
+            known = np.asarray(answers != None)  # noqa: E711 - element by element
     scores, classes = scores_of(columns.column(predictions), predictions, positive, labels is not None)
-    scores, names = scores[known], groups[known].astype(np.str_)
+    scores, names = scores[known], groups[known]
     found, counts = np.unique(names, return_counts=True)
     return AuditTable(
         names=table.names,
@@ -181,8 +177,7 @@ def shown_name(path: str) -> str:
 def digest_of(path: Path) -> str:
     """The sha256 of a file, or of all files of a folder that a reader of Parquet opens, with their names."""
     if path.is_file():
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return file_digest(path)
     total = hashlib.sha256()
     for file in sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] not in "._"):
         total.update(f"{file.relative_to(path).as_posix()}\0{digest_of(file)}\0".encode())
@@ -224,6 +219,7 @@ class _Parquet:
     def __init__(self, path: str | Path) -> None:
         self._files = parquet_files(path)
         self.names = list(self._files.schema.names)
+        check_names(str(path), self.names)
         if not sum(self._files.sizes):
             raise TableError(f"{path} has no rows", "Give a table with rows")
 

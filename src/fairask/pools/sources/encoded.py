@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.data import Encoder, GroupColumns
 from fairask.data.extras import optional
 from fairask.metrics import Int
 from fairask.pools.coders import Chunk
-from fairask.pools.encode import Encoder
-from fairask.pools.groups import GroupColumns
 from fairask.pools.rows import within
 from fairask.pools.runners import Runner
 from fairask.pools.sources.base import AnyTable
