@@ -23,9 +23,11 @@ __all__ = [
     "Int",
     "Matrix",
     "Metric",
+    "binary_labels",
     "check_metric",
     "encode_groups",
     "group_rates",
+    "soft_predictions",
     "violation",
 ]
 
@@ -143,7 +145,8 @@ def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], I
     return ordered, np.array([index[v] for v in values], dtype=np.int64)
 
 
-def _binary(y: ArrayLike, pos_label: Any) -> Float:
+def binary_labels(y: ArrayLike, pos_label: object = None) -> Float:
+    """Return labels as 0.0 and 1.0; ``pos_label`` is the value that counts as 1."""
     y = np.asarray(y)
     if y.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {y.shape}")
@@ -157,11 +160,12 @@ def _binary(y: ArrayLike, pos_label: Any) -> Float:
     return y.astype(np.float64)
 
 
-def _soft(pred: ArrayLike, pos_label: Any) -> Float:
+def soft_predictions(pred: ArrayLike, pos_label: object = None) -> Float:
+    """Return predictions as numbers in [0, 1]; ``pos_label`` is the class that counts as 1."""
     pred = np.asarray(pred)
     if pred.ndim != 1:
         raise ValueError(f"pred must be one-dimensional, got shape {pred.shape}")
-    if pos_label is not None and (pred.dtype.kind not in "bf" or np.isin(pred, pos_label).any()):
+    if pos_label is not None and (pred.dtype.kind not in "bf" or (pred == pos_label).any()):
         return np.asarray(pred == pos_label, dtype=np.float64)
     if pred.dtype.kind not in "biuf":
         raise ValueError(
@@ -203,7 +207,7 @@ def group_rates(
     >>> rates.groups, rates.tpr.tolist()
     (['a', 'b'], [0.5, 1.0])
     """
-    truth, soft = _binary(y, pos_label), _soft(pred, pos_label)
+    truth, soft = binary_labels(y, pos_label), soft_predictions(pred, pos_label)
     names, codes = encode_groups(groups)
     weight = np.ones_like(truth) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     lengths = {"y": len(truth), "pred": len(soft), "groups": len(codes), "sample_weight": len(weight)}

@@ -245,7 +245,7 @@ def test_rows_without_a_state_are_not_written_over(fairask: Run, pool: Path) -> 
         ((*SHORT, "--out", "no/where"), ("there is no folder no",)),
         ((*SHORT, "--out", "pool.csv"), ("pool.csv is a file",)),
         (("--labels", "x.csv"), ("there is no audit in",)),
-        ((*SHORT, "--label", "truth", "--out", "x"), ("--out has no place",)),
+        ((*SHORT, "--label", "truth", "--out", "x"), ("--out cannot be combined",)),
         ((*SHORT, "--label", "truth", "--metric", "dp"), ("nothing to simulate",)),
         ((*SHORT, "--label", "truht"), ("--label: no column 'truht'",)),
         ((*SHORT, "--label", "truth", "--runs", "0"), ("--runs=0 must be",)),

@@ -1,4 +1,4 @@
-"""A certificate as a small self-contained page: no script, no file but itself."""
+"""A certificate as one HTML file without scripts."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import Any, Self, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.metrics import Float, Int, encode_groups
+from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
 
-__all__ = ["Sample", "SampleDraws", "binary_labels", "build_sample", "family_bounds", "soft_predictions"]
+__all__ = ["Sample", "SampleDraws", "build_sample", "family_bounds"]
 
 
 class SampleDraws(TypedDict, total=False):
@@ -87,38 +87,6 @@ def family_bounds(
     # At its smaller share of delta a bound is only wider, so one that is not below zero need not be redone.
     low = [-upper(*member, delta / family) for member, bound in high.items() if bound < 0]
     return max([0.0, *low]), min(max([0.0, *high.values()]), 1.0)
-
-
-def binary_labels(y: ArrayLike, pos_label: object = None) -> Float:
-    """Labels as 0.0 and 1.0."""
-    values = np.asarray(y)
-    if values.ndim != 1:
-        raise ValueError(f"y must be one-dimensional, got shape {values.shape}")
-    if pos_label is not None:
-        return np.asarray(values == pos_label, dtype=np.float64)
-    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        bad = sorted({repr(v) for v in values.tolist() if v not in (0, 1)})[:3]
-        raise ValueError(
-            f"y must hold 0 and 1, got {', '.join(bad)}; name the positive class with pos_label="
-        )
-    return values.astype(np.float64)
-
-
-def soft_predictions(pred: ArrayLike, pos_label: object = None) -> Float:
-    """Predictions as numbers in [0, 1]."""
-    values = np.asarray(pred)
-    if values.ndim != 1:
-        raise ValueError(f"pred must be one-dimensional, got shape {values.shape}")
-    if pos_label is not None and (values.dtype.kind not in "bf" or (values == pos_label).any()):
-        return np.asarray(values == pos_label, dtype=np.float64)
-    if values.dtype.kind not in "biuf":
-        raise ValueError(
-            "pred must hold 0/1 predictions or probabilities; name the positive class with pos_label="
-        )
-    values = values.astype(np.float64)
-    if not ((values >= 0) & (values <= 1)).all():
-        raise ValueError(f"pred must lie in [0, 1], got values from {values.min()} to {values.max()}")
-    return values
 
 
 def build_sample(

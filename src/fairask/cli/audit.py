@@ -78,7 +78,7 @@ def audit(
         for name, value in (("labels", labels), ("out", out), ("target", target)):
             if value is not None:
                 raise WrongUse(
-                    f"--label simulates audits of the pool, so --{name} has no place beside it",
+                    f"--label simulates audits of the pool, so --{name} cannot be combined with it",
                     f"Leave out --{name}, or --label",
                 )
         _simulate(AuditRequest(pool, columns, settings, encoding=encoding), label, plan, runs, screen)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fairask.certify.bounds.newcombe import wilson
 from fairask.errors import FairaskWarning
 from fairask.learner import FairActiveLearner
 from fairask.metrics import METRICS, Float
@@ -22,25 +23,12 @@ from fairask.oracle import decision_probability
 from fairask.pools import MemoryPool
 from fairask.rules import decide
 
-__all__ = ["estimate", "model_digest", "wilson"]
+__all__ = ["estimate", "model_digest"]
 
 FOLDS = 5
 #: With fewer labels a fold is too small to say anything.
 FEWEST = 30
 _Z = 1.959963984540054
-
-
-def wilson(rate: float, n: float) -> tuple[float, float]:
-    """Wilson's 95 % interval of a rate seen on ``n`` (effective) rows.
-
-    Examples
-    --------
-    >>> [round(v, 3) for v in wilson(0.8, 100)]
-    [0.711, 0.867]
-    """
-    centre = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * math.sqrt(rate * (1 - rate) / n + _Z**2 / (4 * n * n))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
@@ -69,7 +57,7 @@ def _mean(value: Float, weight: Float) -> dict[str, float]:
     total = float(weight.sum())
     rate = float(weight @ value) / total
     n = total**2 / float(weight @ weight)
-    low, high = wilson(rate, n)
+    low, high = (float(v) for v in wilson(rate * n, n, _Z))
     return {"value": rate, "low": low, "high": high, "n": n}
 
 

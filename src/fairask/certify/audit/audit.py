@@ -16,8 +16,8 @@ from fairask.certify.audit.plan import TARGETS, AuditPlan, PlanSettings
 from fairask.certify.audit.saved import AuditState, check_format, replay, state_of
 from fairask.certify.audit.strata import Strata
 from fairask.certify.certificate import Certificate
-from fairask.certify.sample import binary_labels
 from fairask.checks import check_choice
+from fairask.metrics import binary_labels
 from fairask.pools import Pool
 from fairask.pools.rows import row_set
 

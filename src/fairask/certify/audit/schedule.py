@@ -101,7 +101,7 @@ class Schedule:
 def _widen(z: float, found: Float) -> Float:
     """Student's quantile in place of the normal one, with the fewest conditioning labels of any group.
 
-    The score limits are asymptotic; with a handful of positives in a group the normal quantile errs
+    The score limits are asymptotic; with few positives in a group the normal quantile errs
     more often than it says (simulated: 0.058 for 0.05), this one does not.
     """
     return np.asarray(stdtrit(np.maximum(found - 1, 1), ndtr(z)))[..., None]

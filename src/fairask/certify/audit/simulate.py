@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from fairask.certify.audit.plan import AuditPlan, PlanSettings
 from fairask.certify.audit.schedule import Schedule, estimate_gap
-from fairask.certify.sample import binary_labels, soft_predictions
 from fairask.checks import check_count
-from fairask.metrics import Float, Int, encode_groups
+from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
 
 __all__ = ["CERTIFIED", "REFUTED", "UNDECIDED", "AuditSimulation", "run_audits", "simulate_audit"]
 

@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairask.certify.sample import soft_predictions
-from fairask.metrics import Int, encode_groups
+from fairask.metrics import Int, encode_groups, soft_predictions
 from fairask.pools import Model, Pool, is_randomised
 
 __all__ = ["Strata"]

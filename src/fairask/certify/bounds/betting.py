@@ -1,9 +1,9 @@
 """Betting: bounds that hold at every moment at once, so that one may stop whenever one likes.
 
-To reject "rate_a - rate_b >= d" a gambler bets, for every nuisance t, that group a's rate is below t + d
+To reject "rate_a - rate_b >= d" a bet is made, for every nuisance t, that group a's rate is below t + d
 and group b's above t. If the claim is true for that t, the wealth is a supermartingale and ever exceeds
-1/level with probability at most level. With the stakes of a cell of t fixed, log-wealth is concave in t, so
-that its two ends bound the cell: no point of the nuisance is missed.
+1/level with probability at most level. Within an interval of t the stakes are fixed, so log-wealth
+is concave in t and its values at both ends bound the interval: no t is missed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fairask.metrics import Float
 
 __all__ = ["betting_upper"]
 
-_CELLS = 24
+_INTERVALS = 24
 _STEPS = 14
 _TOLERANCE = 2e-3
 #: A stake never risks more than this share of the wealth.
@@ -31,29 +31,29 @@ def _before(values: Float) -> Float:
 
 
 def _log_wealth(stake: Float, payoff_low: Float, payoff_high: Float) -> Float:
-    """Best moment of the poorer end of each cell."""
+    """Largest log-wealth over time, at the worse end of each interval."""
     low = np.cumsum(np.log1p(stake * payoff_low), axis=1)
     high = np.cumsum(np.log1p(stake * payoff_high), axis=1)
     return np.asarray(np.minimum(low, high).max(axis=1))
 
 
 def _stake(edge: Float, variance: Float, bound: Float) -> Float:
-    """Kelly's fraction to second order, capped so that no outcome can ruin."""
+    """Kelly's fraction to second order, capped so that no outcome loses all wealth."""
     return np.asarray(np.clip(edge / (variance + edge * edge), 0.0, _RISK / bound))
 
 
 def _uniform_wealth(h: Float, is_a: NDArray[np.bool_], d: float) -> Float:
-    """Log-wealth by cell when rows are uniform within their group: one bet a row."""
-    t = np.linspace(max(0.0, -d), min(1.0, 1.0 - d), _CELLS + 1)
+    """Log-wealth by interval of t when rows are uniform within their group: one bet per row."""
+    t = np.linspace(max(0.0, -d), min(1.0, 1.0 - d), _INTERVALS + 1)
     middle = ((t[1:] + t[:-1]) / 2)[:, None]
-    stake, low, high = (np.zeros((_CELLS, len(h))) for _ in range(3))
+    stake, low, high = (np.zeros((_INTERVALS, len(h))) for _ in range(3))
     for mine, sign, shift in ((is_a, -1.0, d), (~is_a, 1.0, 0.0)):
         x = h[mine]
         count = np.arange(len(x))
         mean = (_before(x) + 0.5) / (count + 1)
         variance = (_before((x - mean) ** 2) + 0.25) / (count + 1)
         edge = sign * (mean - (middle + shift))
-        # Losing 1 - m (sign -) or t (sign +) is the worst a row can do anywhere in the cell.
+        # Losing 1 - m (sign -) or t (sign +) is the worst a row can do anywhere in the interval.
         worst = 1 - (t[:-1, None] + shift) if sign < 0 else t[1:, None]
         stake[:, mine] = _stake(edge, variance, np.maximum(worst, 1e-6))
         low[:, mine] = sign * (x - (t[:-1, None] + shift))
@@ -71,13 +71,13 @@ def _pool_wealth(
     floor: float,
     d: float,
 ) -> Float:
-    """Log-wealth by cell when rows are drawn from a pool without replacement with propensities q."""
-    t = np.linspace(max(0.0, -d), min(1.0, 1.0 - d), _CELLS + 1)
+    """Log-wealth by interval of t when rows are drawn from a pool without replacement with propensities q."""
+    t = np.linspace(max(0.0, -d), min(1.0, 1.0 - d), _INTERVALS + 1)
     reach = 1 / (size * floor)
     inverse = 1 / (size * q)
     scale = {}
     for key, mine in (("a", is_a), ("b", is_b)):
-        # Share of the pool in the cell, from draws before this one; a prior draw's worth keeps it off zero.
+        # Share of the pool with label and group, from earlier draws; the prior keeps it above zero.
         share = (_before(y * mine * inverse) + 0.25 * reach) / (np.arange(len(h)) + reach)
         scale[key] = 1 / np.maximum(share, 1e-3)
     one_a, one_b = y * is_a, y * is_b

@@ -29,7 +29,7 @@ def _log_choose(n: int) -> Float:
 
 
 def _pmf(n: int, p: Float, low: int, high: int) -> Float:
-    """Binomial probabilities of ``low..high`` for each p, one row a p."""
+    """Binomial probabilities of ``low..high`` for each p, one row per p."""
     k = np.arange(low, high + 1, dtype=np.float64)
     q = p[:, None]
     return np.asarray(np.exp(_log_choose(n)[low : high + 1] + xlogy(k, q) + xlog1py(n - k, -q)))
@@ -135,11 +135,11 @@ def exact_upper(hits_a: int, n_a: int, hits_b: int, n_b: int, level: float) -> f
             np.log(max(value, 1e-300)) - np.log(max(slope_v, 1e-300)) or 1.0
         )
         slope_d, slope_v = d, value
-        # Aim a hair beyond the root so that the bracket closes from both sides.
+        # Aim slightly beyond the root so that the bracket closes from both sides.
         step += _TOLERANCE / 3 if low == d else -_TOLERANCE / 3
         d = step if low < step < high else (low + high) / 2
         value, where = region.worst(d, where)
-    # The steps followed one hill of the nuisance; a second hill may be higher, so look everywhere again.
+    # The steps followed one local maximum over the nuisance; another may be higher, so search again.
     while region.worst(high)[0] > level:
         high = min(high + 2e-4, 1.0)
     return float(high)

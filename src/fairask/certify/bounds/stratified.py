@@ -106,7 +106,7 @@ def rate_limits(
     rate = rates(size, hits, labels)
     if not population:
         hits, labels = effective_counts(size, hits, labels)
-    # A stratum without rows says nothing and needs nothing: give it one unseen label's worth of room.
+    # Empty stratum: use a label count of 1 to avoid dividing by zero.
     labels = np.where(size > 0, labels, 1.0)
     between = 1.0 if population else 0.0
     unknown = np.isnan(rate) | (labels <= 0).any(axis=-1)

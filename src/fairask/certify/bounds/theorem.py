@@ -27,7 +27,7 @@ def _moments(sample: Sample, label: int | None) -> tuple[int, Float, Float, Floa
 
 
 def _printed_radius(sample: Sample, label: int | None, delta: float) -> Float:
-    """C_{j,k} of the theorem, one entry a group."""
+    """C_{j,k} of the theorem, one entry per group."""
     n, num, den, var_num, var_den = _moments(sample, label)
     log = np.log(2 / delta) / n
     a_num, a_den = np.sqrt(2 * var_num * log) + log, np.sqrt(2 * var_den * log) + log
