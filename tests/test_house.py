@@ -15,15 +15,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1] / "src" / "fairask"
 
 #: Imports of private names or modules of another package that are still to be removed.
-PRIVATE_IMPORTS_LEFT = 9
+PRIVATE_IMPORTS_LEFT = 3
 #: Private attributes of another package's objects: (file, attribute) -> why it cannot be avoided.
 ALLOWED_ATTRIBUTES: dict[tuple[str, str], str] = {}
 #: Public class names that are still used twice.
 CLASS_NAMES_LEFT = {
     "Encoder", "GroupColumns", "Moments", "Number", "Prepared", "Schedule", "Survey", "TableError",
 }  # fmt: skip
-#: Calls of hasattr and getattr: 15 in the end, each with a comment that says why.
-PROBES_LEFT, WITHOUT_REASON_LEFT = 25, 17
+#: Calls of hasattr and getattr, and how many of them still lack a comment that says why.
+MOST_PROBES, WITHOUT_REASON_LEFT = 15, 5
 MOST_PARAMETERS = 12
 
 
@@ -174,7 +174,7 @@ def test_public_class_names_are_unique() -> None:
 def test_capabilities_are_declared_and_not_probed() -> None:
     found = list(probes())
     per_file = Counter(place.split(":")[0] for place, _ in found)
-    assert len(found) <= PROBES_LEFT, per_file
+    assert len(found) <= MOST_PROBES, per_file
     silent = [place for place, reason in found if not reason]
     assert len(silent) <= WITHOUT_REASON_LEFT, "\n".join(silent)
 
