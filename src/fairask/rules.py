@@ -10,7 +10,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,14 +70,11 @@ class Rule(ABC):
     that does not read the group ignores the codes.
     """
 
+    thread_safe: ClassVar[bool] = False  #: whether several threads may use the rule at once
+
     @property
     def aware(self) -> bool:
         """Whether the rule reads the group."""
-        return False
-
-    @property
-    def thread_safe(self) -> bool:
-        """Whether several threads may use the rule at once."""
         return False
 
     @abstractmethod
@@ -104,10 +101,7 @@ class LinearRule(Rule):
     beta: Float
     inverse: NDArray[np.float32] | None = None
 
-    @property
-    def thread_safe(self) -> bool:
-        """See :class:`Rule`."""
-        return True
+    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -133,15 +127,8 @@ class GroupLinearRule(Rule):
     beta: Float
     cuts: Float
 
-    @property
-    def aware(self) -> bool:
-        """See :class:`Rule`."""
-        return True
-
-    @property
-    def thread_safe(self) -> bool:
-        """See :class:`Rule`."""
-        return True
+    aware: ClassVar[bool] = True
+    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -158,10 +145,7 @@ class ConstantRule(Rule):
 
     value: bool
 
-    @property
-    def thread_safe(self) -> bool:
-        """See :class:`Rule`."""
-        return True
+    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""

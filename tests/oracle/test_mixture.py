@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairask.oracle._mixture import _by_highs, best_mixture, best_single
+from fairask.oracle._program import _by_highs, best_mixture, best_single
 
 numbers = st.integers(-10, 10).map(lambda i: i / 20)
 

@@ -20,8 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from fairask.metrics import Float, Int
-from fairask.oracle._mixture import Mixture, best_mixture, best_single
-from fairask.oracle._moments import FairnessMoments
+from fairask.oracle._program import FairnessMoments, Mixture, best_mixture, best_single
 from fairask.rules import Rule
 
 __all__ = ["BaseLearner", "Solution", "search"]

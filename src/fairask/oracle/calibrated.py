@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from fairask.metrics import Float, Int, Matrix, Metric, encode_groups
-from fairask.oracle._moments import FairnessMoments
+from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import Solution, search
 from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed
 from fairask.oracle.logistic import fast_ridge

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
 from fairask.metrics import Float, Matrix, Metric, encode_groups
-from fairask.oracle._moments import FairnessMoments
+from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import Solution, search
 from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed
 from fairask.oracle.learners import EstimatorLearner, LogisticLearner

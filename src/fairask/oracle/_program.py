@@ -1,21 +1,22 @@
-"""The best randomised classifier among candidates: a small linear program.
+"""The fair problem as a linear program: its moments, and the best mixture of candidates within them.
 
-HiGHS solves it in general. With two groups there are one or two signed gaps, so an optimal mixture has
-at most three members and can be found by trying all of them, in a tenth of a solver call's overhead;
-the oracle solves thousands of these programs.
+A *rate* belongs to a condition and a group, e.g. y = 1 and group b. It is linear in the predictions,
+``rate = sum_i share_i h_i``, where the shares of its rows add up to 1. A metric bounds the differences of
+rates between groups within each condition. Nothing else of the metric reaches the dual search.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 from scipy.optimize import linprog
 
-from fairask.metrics import Float
+from fairask.metrics import METRICS, Bool, Float, Int, Metric
+from fairask.oracle.base import Labelled
 
-__all__ = ["Mixture", "best_mixture", "best_single"]
+__all__ = ["FairnessMoments", "Mixture", "best_mixture", "best_single", "ordered_pairs"]
 
 #: Price of one unit of violation beyond the tolerance. Multipliers cannot exceed it, so a mixture
 #: is only infeasible when a unit of violation costs more error than there is.
@@ -24,6 +25,114 @@ _TINY = 1e-9
 _MOST_TO_ENUMERATE = 16
 #: Error of a mixture, its members and their shares.
 Vertex = tuple[float, list[int], list[float]]
+
+
+def ordered_pairs(n_conditions: int, n_groups: int) -> list[tuple[int, int]]:
+    """Pairs of rates that are compared, both ways; rates are numbered condition-major.
+
+    Examples
+    --------
+    >>> ordered_pairs(1, 2)
+    [(0, 1), (1, 0)]
+    """
+    return [
+        (z * n_groups + a, z * n_groups + b)
+        for z in range(n_conditions)
+        for a, b in permutations(range(n_groups), 2)
+    ]
+
+
+@dataclass(frozen=True)
+class FairnessMoments:
+    """Risk and rates of ``p`` problems that share their rows and differ in labels or weights.
+
+    Attributes
+    ----------
+    risk : ndarray of shape (p, n)
+        Signed cost of predicting 1 for the error, ``u_i (1 - 2 y_i) / sum(u)``.
+    base : ndarray of shape (p,)
+        The error of predicting 0 everywhere.
+    shares : ndarray of shape (p, rates, n)
+        Weight of each row in a rate over the weight of all its rows; 0 for other rows.
+    occupied : bool ndarray of shape (p, rates)
+        False where a rate has no weight: it is unknown and left unconstrained.
+    pairs : list of (int, int)
+        Rates to compare.
+    """
+
+    risk: Float
+    base: Float
+    shares: Float
+    occupied: Bool
+    pairs: list[tuple[int, int]]
+
+    @classmethod
+    def of(
+        cls, labelled: Labelled, metric: Metric, labels: Float | None = None, weights: Float | None = None
+    ) -> FairnessMoments:
+        """Build from labelled rows, or from copies with other labels or factors of the weights, (p, n)."""
+        y = labelled.y[None, :] if labels is None else labels
+        factor = np.ones(y.shape) if weights is None else weights
+        risk_weight, fairness_weight = factor * labelled.risk_weights, factor * labelled.fairness_weights
+        u = risk_weight / risk_weight.sum(axis=1, keepdims=True)
+        inside = [
+            fairness_weight if label is None else fairness_weight * (y == label) for label in METRICS[metric]
+        ]
+        return cls._of_parts(
+            u * (1.0 - 2.0 * y), (u * y).sum(axis=1), inside, labelled.groups, labelled.n_groups
+        )
+
+    @classmethod
+    def soft(cls, p: Float, groups: Int, n_groups: int, metric: Metric) -> FairnessMoments:
+        """Build one problem from rows whose label is 1 with probability ``p``: a calibrated pool."""
+        inside = [{1: p, 0: 1.0 - p, None: np.ones_like(p)}[label][None, :] for label in METRICS[metric]]
+        return cls._of_parts(
+            (1.0 - 2.0 * p)[None, :] / len(p), np.array([p.mean()]), inside, groups, n_groups
+        )
+
+    @classmethod
+    def _of_parts(
+        cls, risk: Float, base: Float, inside: list[Float], groups: Int, n_groups: int
+    ) -> FairnessMoments:
+        """Build from the weight (p, n) of each row in the rates of each condition."""
+        shares = np.zeros((len(risk), len(inside) * n_groups, risk.shape[1]))
+        for z, weight in enumerate(inside):
+            for g in range(n_groups):
+                shares[:, z * n_groups + g] = weight * (groups == g)
+        totals = shares.sum(axis=2, keepdims=True)
+        shares /= np.where(totals > 0, totals, 1.0)
+        return cls(risk, base, shares, totals[:, :, 0] > 0, ordered_pairs(len(inside), n_groups))
+
+    def __len__(self) -> int:
+        return len(self.risk)
+
+    def select(self, problems: Int) -> FairnessMoments:
+        """Return the problems with these indices."""
+        return FairnessMoments(
+            self.risk[problems],
+            self.base[problems],
+            self.shares[problems],
+            self.occupied[problems],
+            self.pairs,
+        )
+
+    def costs(self, multipliers: Float) -> Float:
+        """Signed cost of predicting 1 on each row, for one multiplier per rate: (p, rates) -> (p, n)."""
+        return np.asarray(self.risk + np.einsum("pc,pcn->pn", multipliers, self.shares))
+
+    def errors(self, predictions: Float) -> Float:
+        """Weighted error of each problem's predictions (p, n)."""
+        return np.asarray(self.base + (self.risk * predictions).sum(axis=1))
+
+    def rates(self, predictions: Float) -> Float:
+        """Rates (p, rates) of each problem's predictions (p, n)."""
+        return np.asarray(np.einsum("pcn,pn->pc", self.shares, predictions))
+
+    def gaps(self, rates: Float, problem: int) -> Float:
+        """Rate differences (..., pairs) of one problem; pairs with an unknown rate are 0."""
+        first, second = np.array(self.pairs, dtype=np.int64).reshape(-1, 2).T
+        known = self.occupied[problem][first] & self.occupied[problem][second]
+        return np.asarray((rates[..., first] - rates[..., second]) * known)
 
 
 @dataclass(frozen=True)
@@ -59,7 +168,11 @@ def _mixture(
 
 
 def best_mixture(errors: Float, gaps: Float, limits: float | Float) -> Mixture:
-    """Minimise the error of a mixture whose pairwise gaps are at most ``limits``.
+    """Minimise the error of a mixture whose pairwise gaps are at most ``limits``: a small linear program.
+
+    HiGHS solves it in general. With two groups there are one or two signed gaps, so an optimal mixture has at
+    most three members and can be found by trying all of them, in a tenth of a solver call's time; the oracle
+    solves thousands of these programs.
 
     Parameters
     ----------
