@@ -1,4 +1,4 @@
-"""Keeping BLAS to one thread where more of them cost more than they bring."""
+"""Limit BLAS to one thread where more threads cost more than they save."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 __all__ = ["single_blas", "small_problem"]
 
-#: Numbers in a matrix up to which its factorisations are done before another thread has woken up.
+#: Numbers in a matrix up to which one thread factorises it faster than several.
 _SMALL = 1 << 20
 
 
 class _SingleBlas:
-    """Keeps BLAS to one thread while anybody asks for it; uses may overlap, in a server say."""
+    """Limits BLAS to one thread while at least one caller is inside; uses may overlap, e.g. in a server."""
 
     def __init__(self) -> None:
         self._lock, self._depth = threading.Lock(), 0
@@ -43,8 +43,8 @@ single_blas = _SingleBlas()
 def small_problem(size: int) -> AbstractContextManager[None]:
     """One BLAS thread for work on matrices of ``size`` numbers, if they are small.
 
-    OpenBLAS wakes its threads for some routines even where a matrix has a few hundred numbers. On a machine
-    with other work, waiting for them takes a thousand times as long as the factorisation.
+    OpenBLAS starts its threads for some routines even where a matrix has a few hundred numbers. On a busy
+    machine, waiting for them takes a thousand times as long as the factorisation.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Where to sample: the disagreement design (lambda_diff) and the group design (lambda_fair).
 
-Rows on which the k classifiers give the same pattern, up to complement, and which are in the same group
-are exchangeable: every distribution of the method treats them alike. Such rows form a *cell*, and a
-design is a probability a row for each cell. Its cost depends on the number of cells, not of rows.
+Rows of one group on which the k classifiers give the same pattern, up to complement, are exchangeable: every
+distribution of the method treats them alike. Such rows form a *cell*, and a design gives each cell a
+probability per row. Its cost depends on the number of cells, not of rows.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def disagreement_design(
 ) -> Design | None:
     """lambda_diff: the minimax design that tells k classifiers apart (Algorithm 1, line 7).
 
-    With pair weights w and ``q = sqrt(sum_ij w_ij d_ij)`` a cell, weak duality bounds the value from
+    With pair weights w and ``q = sqrt(sum_ij w_ij d_ij)`` per cell, weak duality bounds the value from
     below by ``(sum count q)^2``, and ``lambda = q / sum(count q)`` attains it at the best w. That w
     maximises a concave function of k (k - 1) / 2 numbers over the simplex: a primal-dual interior
     point method takes some ten Newton steps.

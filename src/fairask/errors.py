@@ -52,11 +52,11 @@ class FairaskWarning(UserWarning):
 
 
 class EmptyCellWarning(FairaskWarning):
-    """A (group, label) cell holds no labelled weight, so its rate is unknown and unconstrained."""
+    """A rate has no labelled weight, so it is unknown and unconstrained."""
 
 
 class InterpolationWarning(FairaskWarning):
-    """The model reproduces its sample exactly, so the in-sample constraint binds nothing."""
+    """The model reproduces its sample exactly, so the constraint on the sample has no effect."""
 
 
 class InfeasibleWarning(FairaskWarning):
@@ -68,7 +68,7 @@ class NoDisagreementWarning(FairaskWarning):
 
 
 class NotConvergedWarning(FairaskWarning):
-    """A strategy that learns how to choose has not learned to, and chooses all the same, as told."""
+    """The policy did not converge; it is used because ``unconverged='use'``."""
 
 
 def suggest(given: object, known: Iterable[str]) -> str:

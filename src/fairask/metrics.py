@@ -52,7 +52,7 @@ CONDITION_NAMES: dict[int | None, str] = {1: "y=1", 0: "y=0", None: "all"}
 
 @dataclass(frozen=True)
 class GroupRates:
-    """Rates of predicting 1, one entry a group; NaN where a group has no weight in the condition.
+    """Rates of predicting 1, one entry per group; NaN where a group has no weight in the condition.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ class Proposal:
     ----------
     cells : Cells
     components : dict of str to ndarray of shape (cells,)
-        Probability a row of each cell, by component ("diff", "fair", "uniform", ...).
+        Probability per row of each cell, by component ("diff", "fair", "uniform", ...).
     shares : dict of str to float
         Mixture weights of the components; they add up to 1.
     ranking : ndarray of row indices, or a function from n to the n best, optional
@@ -68,7 +68,7 @@ class Draws:
     propensities : ndarray
         Probability of each row at the moment it was drawn, given all before; NaN for ranked rows.
     components : list of str
-        Which component drew it.
+        The component that drew each row.
     pool_sizes : ndarray
         Rows available at that moment.
     """
@@ -132,7 +132,7 @@ def draw(proposal: Proposal, n: int, rng: np.random.Generator) -> Draws:
 
 
 def _skip(rank: int, taken: list[int]) -> int:
-    """Turn a rank among the rows that are left into one among all rows of the cell, and book it."""
+    """Turn a rank among the rows that are left into one among all rows of the cell, and record it."""
     for used in taken:  # ascending
         if rank < used:
             break

@@ -1,4 +1,4 @@
-"""When to stop asking: small rules with one method, to be combined.
+"""When to stop asking: small rules that can be combined.
 
 A rule looks at a learner and returns the reason to stop, or None.
 """
@@ -10,16 +10,51 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from fairask.errors import suggest
+from fairask.metrics import Int
 
 __all__ = ["AnyOf", "Budget", "Certified", "Plateau", "StoppingRule", "make_rule"]
+
+
+class Verdict(Protocol):
+    """The part of a certificate that a rule reads."""
+
+    @property
+    def verdict(self) -> str:
+        """``"certified"``, ``"refuted"`` or ``"undecided"``."""
+        ...
+
+    @property
+    def upper(self) -> float:
+        """Upper limit of the violation."""
+        ...
+
+
+class Stoppable(Protocol):
+    """The part of a learner that rules read."""
+
+    @property
+    def labelled_indices_(self) -> Int:
+        """Labelled rows."""
+        ...
+
+    @property
+    def history_(self) -> Mapping[str, NDArray[np.generic]]:
+        """One entry per answered batch, by column."""
+        ...
+
+    @property
+    def certificate_(self) -> Verdict | None:
+        """Certificate of the current model."""
+        ...
 
 
 class StoppingRule(Protocol):
     """Decides whether a learner has enough labels."""
 
-    def reason(self, learner: Any) -> str | None:
+    def reason(self, learner: Stoppable) -> str | None:
         """Why to stop now, in words; None to go on."""
         ...
 
@@ -37,7 +72,7 @@ class Budget:
 
     labels: int
 
-    def reason(self, learner: Any) -> str | None:
+    def reason(self, learner: Stoppable) -> str | None:
         """See :class:`StoppingRule`."""
         spent = len(learner.labelled_indices_)
         return f"the budget of {self.labels} labels is spent" if spent >= self.labels else None
@@ -48,8 +83,8 @@ class Plateau:
     """Stop when a column of the history has moved by at most ``by`` over the last ``rounds`` rounds.
 
     The default column is the model's own estimate of its error: for the calibrated oracle that comes from
-    probabilities of rows that did not train them. The first estimates are too low and rise: that is a move
-    too. A round without new labels is none, and a model that interpolates its labels has no estimate.
+    probabilities of rows that did not train them. The first estimates are too low and rise: that counts as
+    a move. Rounds without new labels and models that interpolate their labels are left out.
 
     Examples
     --------
@@ -63,7 +98,7 @@ class Plateau:
     by: float = 0.005
     column: str = "error"
 
-    def reason(self, learner: Any) -> str | None:
+    def reason(self, learner: Stoppable) -> str | None:
         """See :class:`StoppingRule`."""
         history = learner.history_
         if history and self.column not in history:
@@ -72,15 +107,15 @@ class Plateau:
         kept = {name: np.asarray(history[name]).tolist() for name in names if name in history}
         return self.reason_in([dict(zip(kept, row, strict=True)) for row in zip(*kept.values(), strict=True)])
 
-    def reason_in(self, history: Sequence[Mapping[str, Any]]) -> str | None:
-        """The rule on entries of a history: the last one at each number of labels counts."""
+    def reason_in(self, history: Sequence[Mapping[str, float]]) -> str | None:
+        """Apply the rule to entries of a history: the last one at each number of labels counts."""
         last = {entry["labels"]: entry for entry in history}
         return self.reason_for([e[self.column] for e in last.values() if not e.get("interpolates")])
 
-    def reason_for(self, values: Any) -> str | None:
-        """The rule on a plain sequence."""
-        values = np.asarray(values, dtype=np.float64)
-        if len(values) <= self.rounds or np.ptp(values[-self.rounds - 1 :]) > self.by:
+    def reason_for(self, values: ArrayLike) -> str | None:
+        """Apply the rule to a sequence of numbers."""
+        numbers = np.asarray(values, dtype=np.float64)
+        if len(numbers) <= self.rounds or np.ptp(numbers[-self.rounds - 1 :]) > self.by:
             return None
         return f"{self.column} has moved by at most {self.by:g} in {self.rounds} rounds"
 
@@ -96,7 +131,7 @@ class Certified:
     True
     """
 
-    def reason(self, learner: Any) -> str | None:
+    def reason(self, learner: Stoppable) -> str | None:
         """See :class:`StoppingRule`."""
         certificate = learner.certificate_
         if certificate is None or certificate.verdict != "certified":
@@ -116,13 +151,13 @@ class AnyOf:
 
     rules: tuple[StoppingRule, ...]
 
-    def reason(self, learner: Any) -> str | None:
+    def reason(self, learner: Stoppable) -> str | None:
         """See :class:`StoppingRule`."""
         return next((reason for rule in self.rules if (reason := rule.reason(learner))), None)
 
 
 def make_rule(text: str) -> StoppingRule:
-    """A rule from words: ``plateau``, ``certified``, ``budget:300``, or several with commas between them.
+    """Make a rule from text: ``plateau``, ``certified``, ``budget:300``, or several with commas between them.
 
     ``plateau:5`` looks at 5 rounds and ``plateau:5:0.01`` for moves above 0.01.
 

@@ -265,7 +265,7 @@ class FairActiveLearner(LearnerRecord):
 
     @property
     def model_(self) -> FairOracle:
-        """The fair model fitted on all labels so far; warns when it deserves no trust."""
+        """The fair model fitted on all labels so far; warns when it should not be trusted."""
         model = self.current_model()
         caught, self._caught = self._caught, []
         for warning in caught:

@@ -74,7 +74,7 @@ class Solution(Generic[R]):
 
 
 class _Game(Generic[R]):
-    """Fits for chosen problems at chosen multipliers and books the results."""
+    """Fits chosen problems at chosen multipliers and records the results."""
 
     def __init__(self, moments: FairnessMoments, learner: BaseLearner[R], worthwhile: float) -> None:
         self.moments, self.learner, self.worthwhile = moments, learner, worthwhile
@@ -211,7 +211,7 @@ def _generate(game: _Game[R], problems: Int, tolerance: float | Float, max_fits:
 
 
 def _climb(game: _Game[R], problems: Int, tolerance: float | Float) -> None:
-    """Push harder and harder against each gap that no candidate has closed yet."""
+    """Raise the prices of the gaps that no candidate has closed yet."""
     pairs, n_rates = game.moments.pairs, game.moments.occupied.shape[1]
     prices = {i: np.zeros(len(pairs)) for i in problems.tolist()}
     step = _FIRST_STEP

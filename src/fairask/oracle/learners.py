@@ -74,7 +74,7 @@ def best_shift(scores: Float, costs: Float) -> Float:
     ranked = np.take_along_axis(scores, order, axis=1)
     gains = np.cumsum(np.take_along_axis(costs, order, axis=1)[:, ::-1], axis=1)[:, ::-1]
     rows = np.arange(len(scores))
-    # Predicting 1 from rank j on costs gains[:, j]; equal scores cannot be told apart.
+    # Predicting 1 from rank j on costs gains[:, j]; equal scores cannot be separated.
     split = np.where(np.diff(ranked, axis=1, prepend=-np.inf) > 1e-9, gains, np.inf)
     best = split.argmin(axis=1)
     below = ranked[rows, np.maximum(best - 1, 0)]
@@ -102,7 +102,7 @@ class EstimatorLearner:
         return rules, np.array([rule.decide(self.X) for rule in rules], dtype=np.float64)
 
     def _fit_one(self, target: Int, weight: Float) -> Rule:
-        # Rows of no cost teach nothing, and a learner may refuse zero weights for a whole class.
+        # Rows without cost have no effect, and a learner may refuse zero weights for a whole class.
         useful = weight > 0
         if len(set(target[useful].tolist())) < 2:
             return ConstantRule(bool(target[useful][0]) if useful.any() else False)

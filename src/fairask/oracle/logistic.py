@@ -48,9 +48,9 @@ def with_intercept(X: Float) -> Float:
     return np.hstack([X, np.ones((len(X), 1))])
 
 
-def _loss(margin: Float, weight: Float, beta: Float, penalty: Float) -> Float:
+def _loss(signed: Float, weight: Float, beta: Float, penalty: Float) -> Float:
     # log(1 + exp(-m)) without overflow; cheaper than logaddexp, which is not vectorised everywhere.
-    loss = np.maximum(-margin, 0.0) + np.log1p(np.exp(-np.abs(margin)))
+    loss = np.maximum(-signed, 0.0) + np.log1p(np.exp(-np.abs(signed)))
     return np.asarray((weight * loss).sum(axis=1) + 0.5 * (penalty * beta * beta).sum(axis=1))
 
 
@@ -74,7 +74,7 @@ def _inverse(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
             whole = upper + upper.T  # the other triangle holds zeros
             whole.flat[:: len(whole) + 1] *= 0.5
             return np.asarray(whole)
-    # Rounding in single precision can cost the last eigenvalue its sign; the general inverse does not mind.
+    # Rounding in single precision can cost the last eigenvalue its sign; the general inverse still works.
     return np.linalg.inv(matrix.astype(np.float64)).astype(np.float32)
 
 
@@ -137,14 +137,14 @@ def solve_logistic(
     inverse = np.zeros((p, d, d), dtype=np.float32) if start is None else start.inverse.copy()
     fresh = np.full(p, start is None)
     sign = 2.0 * target - 1.0
-    margin = sign * (beta @ X1.T)
-    loss = _loss(margin, weight, beta, penalty)
+    signed = sign * (beta @ X1.T)
+    loss = _loss(signed, weight, beta, penalty)
     last = np.full(p, np.inf)
     live = np.arange(p)
     for _ in range(max_iter):
-        b, s, m, w, r = beta[live], sign[live], margin[live], weight[live], penalty[live]
+        b, s, m, w, r = beta[live], sign[live], signed[live], weight[live], penalty[live]
         wrong = expit(-m)
-        slope = w * wrong  # -d loss / d margin
+        slope = w * wrong  # -d loss / d signed score
         gradient = r * b - (slope * s) @ X1
         if fresh[live].any():
             renew = fresh[live]
@@ -160,7 +160,7 @@ def solve_logistic(
                 break
             size = np.where(bad, 0.5 * size, size)
         beta[live] = b - size[:, None] * step
-        margin[live] = m - size[:, None] * change
+        signed[live] = m - size[:, None] * change
         loss[live] = new
         fresh[live] = (decrement > _STALE * last[live]) | (size < 1.0)
         last[live] = decrement

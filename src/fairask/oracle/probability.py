@@ -29,9 +29,9 @@ _PLAIN = Scaling(np.ones(1), np.zeros(1))
 
 @dataclass(frozen=True)
 class Calibration:
-    """A calibrated model, the out-of-fold margins of the labelled rows, and how it was chosen.
+    """A calibrated model, the out-of-fold scores of the labelled rows, and how it was chosen.
 
-    The margins are those that ``model.scaling`` takes.
+    The scores are those that ``model.scaling`` takes.
     """
 
     model: LinearProbability | FittedProbability
@@ -85,17 +85,17 @@ def calibrate(
     groups, n_groups = labelled.groups, labelled.n_groups
     held = fold[None, :] == np.unique(fold)[:, None]
     if estimator is not None:
-        margins = _held_out_scores(estimator, X, y, weight, held)[None, :]
+        scores = _held_out_scores(estimator, X, y, weight, held)[None, :]
     else:
         X1 = _with_groups(X, groups, n_groups)
         penalty = _penalty(ridges, len(y), X1.shape[1] - n_groups - 1, n_groups)
-        margins, parts, ridge_fits = _held_out_by_ridge(X1, y, weight, held, penalty, n_groups)
-    margins = np.clip(margins, -CLIP, CLIP)
-    temperature = _temperatures(margins, y, weight)
-    losses = np.logaddexp(0.0, -(2.0 * y - 1.0) * temperature[:, None] * margins) @ weight / weight.sum()
+        scores, parts, ridge_fits = _held_out_by_ridge(X1, y, weight, held, penalty, n_groups)
+    scores = np.clip(scores, -CLIP, CLIP)
+    temperature = _temperatures(scores, y, weight)
+    losses = np.logaddexp(0.0, -(2.0 * y - 1.0) * temperature[:, None] * scores) @ weight / weight.sum()
     best = int(np.argmin(losses))
-    scaling = _scale(margins[best], y, weight, groups, n_groups)
-    out_of_fold = margins[best]
+    scaling = _scale(scores[best], y, weight, groups, n_groups)
+    out_of_fold = scores[best]
     model: LinearProbability | FittedProbability
     if estimator is not None:
         model = FittedProbability(_fit(estimator, X, y, weight), scaling)
@@ -113,7 +113,7 @@ def calibrate(
 
 
 def _with_groups(X: Matrix, groups: Int, n_groups: int) -> Float:
-    """Append one column a group, and the intercept's."""
+    """Append one column per group, and the intercept's."""
     member = groups[:, None] == np.arange(n_groups)
     return np.hstack([np.asarray(X, dtype=np.float64), member, np.ones((len(member), 1))])
 
@@ -136,13 +136,13 @@ def _linear(
     return LinearProbability(np.append(weights, 0.0), shifted, intercepts, inverse)
 
 
-def _scale(margin: Float, y: Float, weight: Float, groups: Int, n_groups: int) -> Scaling:
+def _scale(score: Float, y: Float, weight: Float, groups: Int, n_groups: int) -> Scaling:
     """One scale for all, and a shift for each group.
 
-    A scale below 1 alone pulls all probabilities to one half, and so overstates the positives of a group
-    that has few; the shifts keep each group's share of positives as the labels have it.
+    A scale below 1 alone moves all probabilities towards one half, and so overstates the positives of a
+    group that has few. The shifts keep each group's share of positives as the labels have it.
     """
-    X1 = _with_groups(margin[:, None], groups, n_groups)
+    X1 = _with_groups(score[:, None], groups, n_groups)
     penalty = _penalty([1e-3], len(y), 1, n_groups)
     beta = solve_logistic(X1, y[None, :], weight[None, :] + 1e-12, ridge=penalty, tol=1e-8).beta[0]
     return Scaling(np.full(n_groups, max(beta[0], 0.05)), beta[1:-1] + beta[-1])
@@ -180,9 +180,9 @@ def perturb(
 def _held_out_by_ridge(
     X1: Float, y: Float, weight: Float, held: Bool, penalty: Float, n_groups: int
 ) -> tuple[Float, Float, list[LogisticFit]]:
-    """Margins (ridges, n) of rows by the model that did not see them: all folds and ridges in one batch.
+    """Scores (ridges, n) of rows by the model that did not see them: all folds and ridges in one batch.
 
-    Also the part of the margins that the groups' intercepts are not in.
+    Also the part of the scores that the groups' intercepts are not in.
     """
     n_folds = len(held)
     w = np.where(held, 0.0, weight[None, :]) + 1e-12
@@ -192,18 +192,18 @@ def _held_out_by_ridge(
     features, intercepts = slice(None, -n_groups - 1), slice(-n_groups - 1, None)
     part = (fit.beta[:, features] @ X1[:, features].T).reshape(shape)
     group = (fit.beta[:, intercepts] @ X1[:, intercepts].T).reshape(shape)
-    parts, margins = ((m * held[None, :, :]).sum(axis=1) for m in (part, part + group))
+    parts, scores = ((m * held[None, :, :]).sum(axis=1) for m in (part, part + group))
     firsts = range(0, len(batch), n_folds)
-    return margins, parts, [LogisticFit(fit.beta[i : i + 1], fit.inverse[i : i + 1]) for i in firsts]
+    return scores, parts, [LogisticFit(fit.beta[i : i + 1], fit.inverse[i : i + 1]) for i in firsts]
 
 
 def _held_out_scores(estimator: Classifier, X: Matrix, y: Float, weight: Float, held: Bool) -> Float:
-    margins = np.zeros(len(y))
+    scores = np.zeros(len(y))
     for rows in held:
         if rows.any():
             model = _fit(estimator, take_rows(X, ~rows), y[~rows], weight[~rows])
-            margins[rows] = FittedProbability(model, _PLAIN).scores(take_rows(X, rows))
-    return margins
+            scores[rows] = FittedProbability(model, _PLAIN).scores(take_rows(X, rows))
+    return scores
 
 
 def _fit(estimator: Classifier | None, X: Matrix, y: Float, weight: Float) -> Any:
@@ -214,14 +214,14 @@ def _fit(estimator: Classifier | None, X: Matrix, y: Float, weight: Float) -> An
     return clone(estimator).fit(X, y.astype(np.int64), **given)
 
 
-def _temperatures(margins: Float, y: Float, weight: Float) -> Float:
-    """Scale of each row of margins with the least weighted log loss, by Newton's method."""
+def _temperatures(scores: Float, y: Float, weight: Float) -> Float:
+    """Scale of each row of scores with the least weighted log loss, by Newton's method."""
     sign, w = 2.0 * y - 1.0, weight / weight.sum()
-    m = sign * margins
+    m = sign * scores
     scale = np.ones(len(m))
     for _ in range(30):
         wrong = expit(-scale[:, None] * m)
-        # A weak pull to 0 keeps separable margins finite.
+        # A weak penalty keeps the scale of separable scores finite.
         slope = -(w * wrong * m).sum(axis=1) + 1e-3 * scale
         curve = (w * wrong * (1.0 - wrong) * m * m).sum(axis=1) + 1e-3
         scale = np.clip(scale - np.clip(slope / curve, -1.0, 1.0), 0.05, 10.0)

@@ -43,7 +43,7 @@ def water_level(target: Float, ground: Float, volume: float) -> Float:
 
 
 def fill(cells: Cells, spent: Cells, diff: Float, fair: Float, diff_share: float, horizon: int) -> Float:
-    """Probability a row for the part of lambda_diff that fills the mixture up.
+    """Probability per row for the part of lambda_diff that fills the mixture up.
 
     The lambda_fair part keeps its share, so every row stays possible; the rest makes up for what earlier
     labels, drawn for earlier designs, put into each cell.
@@ -53,7 +53,7 @@ def fill(cells: Cells, spent: Cells, diff: Float, fair: Float, diff_share: float
     cells, spent : Cells
         Available and labelled rows, sorted by the same classifiers.
     diff, fair : ndarray of shape (cells,)
-        Probability a row of each design.
+        Probability per row of each design.
     diff_share : float
         Share of lambda_diff, above 0.
     horizon : int

@@ -24,9 +24,9 @@ __all__ = ["Falcon"]
 
 @dataclass(frozen=True)
 class _Bandit:
-    """What Falcon carries from label to label."""
+    """State of the bandit after a label."""
 
-    log_weights: Float  #: EXP3's, one a policy
+    log_weights: Float  #: EXP3's, one per policy
     trained: NDArray[np.bool_]  #: False for labels that are postponed
     beta: Float
     violation: float

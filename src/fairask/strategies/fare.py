@@ -30,7 +30,7 @@ class Fare(Strategy):
     Parameters
     ----------
     k : int
-        Classifiers a round.
+        Classifiers per round.
     sigma : float
         Probability with which each label is flipped for each of them.
     diff_share : float or "adaptive"
@@ -106,7 +106,7 @@ class Fare(Strategy):
         )
 
     def _share(self, solutions: list[PerturbedModel], fit: FairFit) -> float:
-        """What limits the answer now: the boundary, or the gap?
+        """Share of lambda_diff, by what limits the model now: the boundary, or the gap.
 
         The first costs what the perturbed models lose against the current one. The second costs the
         margin: its width times the price of the constraint. Both are errors on the pool.

@@ -41,7 +41,7 @@ class DistanceToHalf:
         return all(rule.thread_safe for rule in self.rules)
 
     def __call__(self, X: Matrix, groups: Int | None = None) -> Float:
-        """One number a row, the same in whatever block the row comes."""
+        """Return one number per row; it does not depend on the block that the row is in."""
         p = np.zeros(len(X))
         for rule, weight in zip(self.rules, self.weights, strict=True):
             p += weight * _proba(rule, X, groups)

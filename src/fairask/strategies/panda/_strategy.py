@@ -124,7 +124,7 @@ class Panda(InMemoryStrategy):
         policy = self._policy(labelled, pool.n_groups)
         logits = self._logits(policy, numeric(pool.take(pool.rows), self.name), rng)
         chance = np.exp(logits - logits.max())
-        # Every row has a score of its own: one cell a row.
+        # Every row has a score of its own: one cell per row.
         cells = Cells.one_per_row(pool.rows, pool.groups[pool.rows])
         info = {
             "panda_loss": policy.loss,
