@@ -81,7 +81,11 @@ def module_page(name: str, module: ModuleType, homes: dict[object, str]) -> str:
     if own["values"]:
         lines += ["Values", "------", ""]
         for public in own["values"]:
-            lines += [f".. autodata:: {public}", "   :no-value:", ""]
+            # A type alias looks callable to autodoc and has no signature; it is shown as it is written.
+            if hasattr(value := getattr(module, public), "__origin__"):
+                lines += [f".. py:data:: {public}", "", f"   Alias of ``{value}``.", ""]
+            else:
+                lines += [f".. autodata:: {public}", "   :no-value:", ""]
     if elsewhere:
         links = ", ".join(f":py:obj:`~{home}`" for home in elsewhere)
         lines += ["Also exported here", "------------------", "", links, ""]
@@ -101,6 +105,10 @@ def write_pages(folder: Path) -> list[str]:
         _write(folder / f"{name}.rst", module_page(name, module, homes))
     for old in folder.glob("fairask*.rst"):
         if old.stem not in modules:
+            old.unlink()
+    documented = set(homes.values())
+    for old in (folder / "generated").glob("*.rst"):
+        if old.stem not in documented:
             old.unlink()
     placed = [name for names in SECTIONS.values() for name in names]
     more = [name for name in modules if name not in placed]

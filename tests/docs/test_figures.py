@@ -1,0 +1,63 @@
+"""Figures on the pages are those that the command beside them prints, where it takes under a minute."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from tests.docs.test_pages import DOCS, ROOT, blocks
+
+pytestmark = pytest.mark.slow
+
+
+def run(command, cwd):
+    """Run a command of a page with this Python and this checkout."""
+    program, *rest = shlex.split(command)
+    head = {
+        "python": [sys.executable],
+        "fairask": [sys.executable, "-c", "from fairask.cli import main; main()"],
+    }
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    env = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "200", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        [*head[program], *rest], cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def lines(text):
+    """The lines that are the same in every run: not the time it took, nor whether all claims held."""
+    varies = re.compile(r"^(took \d.*|\w+: holds)$", re.M)
+    return [line.rstrip() for line in varies.sub("", text).strip().splitlines()]
+
+
+def test_the_table_of_the_readme_is_what_its_command_prints():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    shown = re.search(r"^\| dataset, labels .*?(?=\n\n)", readme, re.S | re.M).group()
+    assert lines(shown) == lines(run("python benchmarks/readme_table.py", ROOT))
+
+
+PRINTED = re.compile(
+    r"^`?(?P<text>[^\n]*`(?P<command>(?:fairask|python) [^`]+)`[^\n]*prints:)\n\n```text\n(?P<shown>.*?)```",
+    re.S | re.M,
+)
+
+
+def printed(page):
+    """Commands of a page with what the page says that they print."""
+    return [(m["command"], m["shown"]) for m in PRINTED.finditer((DOCS / page).read_text("utf-8"))]
+
+
+def test_the_page_on_certificates_shows_what_its_commands_print(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    writes_files = next(code for code in blocks(DOCS / "certificates.md") if "history.csv" in code)
+    exec(compile(writes_files, "certificates.md", "exec"), {})
+    found = printed("certificates.md")
+    assert len(found) == 3
+    for command, shown in found:
+        text = run(command, ROOT if command.startswith("python") else tmp_path)
+        assert lines(text) == lines(shown), command
