@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask.data.kinds import kind_of
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
+from fairask.study._reference import PoolReference
 from fairask.study.config import ColumnInfo
+from fairask.study.events import Cell, Document
 
 __all__ = [
     "check_columns",
@@ -23,7 +25,7 @@ __all__ = [
 ]
 
 
-def check_columns(table: Any, named: Iterable[str]) -> None:
+def check_columns(table: pa.Table | PoolReference, named: Iterable[str]) -> None:
     """Raise StudyError for a column that is not there."""
     for name in named:
         if name not in table.column_names:
@@ -31,11 +33,11 @@ def check_columns(table: Any, named: Iterable[str]) -> None:
 
 
 def column_infos(
-    schema: Any,
+    schema: pa.Schema,
     protected: str,
     *,
     hide: Iterable[str],
-    words: Mapping[str, Any],
+    words: Mapping[str, Document],
     idle: Collection[str] = (),
 ) -> tuple[ColumnInfo, ...]:
     """Decide what each column is for; the columns named in ``words`` come first, in its order.
@@ -44,7 +46,6 @@ def column_infos(
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> schema = pa.schema([("age", pa.int8()), ("sex", pa.string())])
     >>> infos = column_infos(schema, "sex", hide=[], words={})
     >>> [(info.name, info.kind, info.role) for info in infos]
@@ -60,15 +61,15 @@ def column_infos(
     return tuple(infos)
 
 
-def to_parquet(table: Any) -> tuple[bytes, str]:
-    """The table as a Parquet file, and its sha256."""
+def to_parquet(table: pa.Table) -> tuple[bytes, str]:
+    """Return the table as a Parquet file, and its sha256."""
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
     data = buffer.getvalue()
     return data, hashlib.sha256(data).hexdigest()
 
 
-def from_parquet(data: bytes, sha256: str) -> Any:
+def from_parquet(data: bytes, sha256: str) -> pa.Table:
     """Read a stored pool back; refuse one that is not what the study was made with."""
     found = hashlib.sha256(data).hexdigest()
     if found != sha256:
@@ -79,12 +80,11 @@ def from_parquet(data: bytes, sha256: str) -> Any:
     return pq.read_table(io.BytesIO(data)).combine_chunks()
 
 
-def row_values(table: Any, row: int) -> dict[str, Any]:
-    """The cells of one row, by column; what is not a number or None is text.
+def row_values(table: pa.Table, row: int) -> dict[str, Cell]:
+    """Return the cells of one row, by column; what is not a number or None is text.
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> row_values(pa.table({"age": [30, 40], "sex": ["f", "m"]}), 1)
     {'age': 40, 'sex': 'm'}
     """

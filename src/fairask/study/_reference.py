@@ -1,8 +1,8 @@
-"""A pool that stays where it is: the study keeps its place and what tells it from another one.
+"""A pool that is not copied: the study stores the pool's URI and a fingerprint.
 
-Kept are the URI, the schema, the groups with their rows, the fitted preprocessing, and for each file its
-name, size, rows and a digest of its footer. A pool that no longer matches is refused before a row is drawn
-from it. The rows that are drawn are kept in the log, so that nothing but drawing needs the pool.
+Stored are the URI, the schema, the groups with their rows, the fitted encoder, and for each file its name,
+size, rows and a digest of its footer. A pool that no longer matches is refused before a row is drawn from it.
+Drawn rows are stored in the log, so that only drawing needs the pool.
 """
 
 from __future__ import annotations
@@ -11,32 +11,38 @@ import base64
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from fairask.data import Encoder, GroupColumns
+from fairask.metrics import Matrix
 from fairask.pools.open import Look
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.pools.sources.parquet import FileRecord, ParquetFiles, open_parquet
 from fairask.study._errors import StudyError
+from fairask.study.events import Cell, Document
 
 __all__ = ["Facts", "PoolReference", "refer"]
 
 
+#: Features and group codes of some rows.
+_Sample = tuple[Matrix, NDArray[np.int64]]
+
+
 @dataclass(frozen=True)
 class Facts:
-    """What the first pass over a pool found."""
+    """Results of the first pass over a pool."""
 
-    groups: tuple[tuple[Any, int], ...]
+    groups: tuple[tuple[Hashable, int], ...]
     encoder: Encoder
-    sample: tuple[Any, Any] | None = None  #: features and groups of rows for an oracle that looks at the pool
+    sample: _Sample | None = None  #: features and groups of rows for an oracle that reads the pool
 
 
 @dataclass(frozen=True)
@@ -44,15 +50,15 @@ class PoolReference:
     """A pool by its place and its files; made by :func:`refer`, or read from a study's log."""
 
     uri: str
-    schema: Any
+    schema: pa.Schema
     files: tuple[FileRecord, ...]
     facts: Facts | None = None
     progress: ProgressCallback | None = None
-    table: ParquetFiles | None = field(default=None, compare=False, repr=False)  #: while it is at hand
+    table: ParquetFiles | None = field(default=None, compare=False, repr=False)  #: while it is open
 
     @property
     def num_rows(self) -> int:
-        """Rows of all files."""
+        """Number of rows of all files."""
         return sum(file.rows for file in self.files)
 
     @property
@@ -62,7 +68,7 @@ class PoolReference:
 
     @property
     def sha256(self) -> str:
-        """Digest of the schema and the files, wherever they are."""
+        """Digest of the schema and the files; it does not depend on their place."""
         files = [[f.name, f.bytes, f.rows, f.digest] for f in self.files]
         return hashlib.sha256(json.dumps([str(self.schema), files]).encode()).hexdigest()
 
@@ -75,7 +81,7 @@ class PoolReference:
         return replace(self, facts=Facts(tuple((v, found.groups[v]) for v in order), encoder))
 
     def open(self) -> ParquetFiles:
-        """The pool's blocks, after a look at every file; StudyError if they are not what they were."""
+        """Open the pool and compare every file with its record; StudyError if one differs."""
         table = _opened(self.uri, "restore it, or say where it is now: fairask ask STUDY --pool PLACE")
         if (found := _difference(self, table)) is not None:
             raise StudyError(
@@ -85,13 +91,13 @@ class PoolReference:
         return table
 
     def moved(self, uri: str) -> PoolReference:
-        """The same pool at another place; StudyError if it is another pool."""
+        """Return the reference to the same pool at another place; StudyError if it is another pool."""
         there = replace(self, uri=_place(uri))
         there.open()
         return there
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for the log."""
+    def to_dict(self) -> Document:
+        """Return plain values for the log."""
         assert self.facts is not None
         return {
             "uri": self.uri,
@@ -102,13 +108,13 @@ class PoolReference:
             "sample": None if self.facts.sample is None else _packed(self.facts.sample),
         }
 
-    def sampled(self, sample: tuple[Any, Any] | None) -> PoolReference:
-        """The reference with a sample of its rows, which is then kept in the log."""
+    def sampled(self, sample: _Sample | None) -> PoolReference:
+        """Return the reference with a sample of its rows, to be stored in the log."""
         assert self.facts is not None
         return replace(self, facts=replace(self.facts, sample=sample))
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PoolReference:
+    def from_dict(cls, data: Document) -> PoolReference:
         """Rebuild from :meth:`to_dict`."""
         groups = tuple((value, rows) for value, rows in data["groups"])
         sample = None if data["sample"] is None else _unpacked(data["sample"])
@@ -147,19 +153,19 @@ def refer(source: str | Path, *, progress: ProgressCallback | None = None) -> Po
     return PoolReference(uri, table.schema, tuple(table.records()), None, progress, table)
 
 
-def _packed(sample: tuple[Any, Any]) -> str:
+def _packed(sample: _Sample) -> str:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, X=sample[0], groups=sample[1])
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def _unpacked(text: str) -> tuple[Any, Any]:
+def _unpacked(text: str) -> _Sample:
     with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as arrays:
         return arrays["X"], arrays["groups"]
 
 
 def _place(source: str | Path) -> str:
-    """A path or URL that means the same from every folder, and tells no secret."""
+    """Return a path or URL that is valid in every working folder; refuse one with a password."""
     local = local_path(source)
     if local is not None:
         return str(local.resolve())
@@ -171,17 +177,17 @@ def _place(source: str | Path) -> str:
     return str(source)
 
 
-def _opened(uri: str, todo: str) -> ParquetFiles:
+def _opened(uri: str, remedy: str) -> ParquetFiles:
     try:
         return open_parquet(uri)
     except FileNotFoundError as error:
-        raise StudyError(f"no file or folder {uri!r}; {todo}") from error
+        raise StudyError(f"no file or folder {uri!r}", remedy) from error
     except (ValueError, ImportError) as error:
-        raise StudyError(f"{error}; {todo}") from error
+        raise StudyError(str(error), remedy) from error
 
 
 def _difference(known: PoolReference, table: ParquetFiles) -> str | None:
-    """What is not as it was, in words; None if nothing is."""
+    """Describe the first difference from the record; None if there is none."""
     before, now = ({f.name: str(f.type) for f in schema} for schema in (known.schema, table.schema))
     for name in before | now:
         if before.get(name) != now.get(name):
@@ -194,10 +200,11 @@ def _difference(known: PoolReference, table: ParquetFiles) -> str | None:
         what = f"file {name!r}" if name else "the file"
         if name not in old or name not in new:
             return f"{what} is {'new' if name in new else 'gone'}"
-        for unit in ("rows", "bytes"):
-            a, b = getattr(old[name], unit), getattr(new[name], unit)
-            if a != b:
-                return f"{what} has {b:,} {unit}, not {a:,}"
+        a, b = old[name], new[name]
+        if a.rows != b.rows:
+            return f"{what} has {b.rows:,} rows, not {a.rows:,}"
+        if a.bytes != b.bytes:
+            return f"{what} has {b.bytes:,} bytes, not {a.bytes:,}"
         return f"{what} has other content"
     return None
 
@@ -208,8 +215,8 @@ def _changed(what: str, before: str | None, now: str | None) -> str:
     return f"{what} has type {now}, not {before}"
 
 
-def rows_table(schema: Any, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> Any:
-    """Rows kept in the log as a table of these columns, in the types of the pool.
+def rows_table(schema: pa.Schema, columns: Sequence[str], rows: Sequence[dict[str, Cell]]) -> pa.Table:
+    """Return rows of the log as a table of these columns, in the types of the pool.
 
     Examples
     --------
@@ -224,7 +231,7 @@ def rows_table(schema: Any, columns: Sequence[str], rows: Sequence[dict[str, Any
     return pa.table({name: _typed([row[name] for row in rows], kinds[name]) for name in columns})
 
 
-def _typed(cells: list[Any], kind: Any) -> Any:
-    """Cells of the log in the type of the pool; dates and decimals are texts in the log."""
+def _typed(cells: list[Cell], kind: pa.DataType) -> pa.Array:
+    """Return cells of the log in the type of the pool; dates and decimals are texts in the log."""
     plain = pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)
     return pa.array(cells, kind) if plain or pa.types.is_string(kind) else pa.array(cells).cast(kind)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
 
 from fairask.data import Encoder, GroupColumns, group_names
 from fairask.learner import FairActiveLearner
-from fairask.metrics import encode_groups
+from fairask.metrics import Int, Matrix, encode_groups
 from fairask.pools import StreamedPool
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.study._errors import StudyError
@@ -22,25 +24,29 @@ from fairask.study.encoder_0_1_0 import FirstEncoder
 from fairask.study.events import Cell
 from fairask.study.state import State
 
-__all__ = ["CopiedRows", "ReferencedRows", "StudyRows", "placed", "rows_of", "with_sample"]
+__all__ = ["CopiedRows", "ReferencedRows", "StudyRows", "StudyTable", "placed", "rows_of", "with_sample"]
+
+#: The unlabelled rows: copied, or referred to.
+StudyTable: TypeAlias = pa.Table | PoolReference
+_Given: TypeAlias = tuple[Matrix | StreamedPool, ArrayLike | None]
 
 
 class StudyRows(Protocol):
-    """What a study asks of its rows, wherever they are."""
+    """What a study needs of its rows, copied or not."""
 
     #: What a learner is made of: features and groups, or a pool and None.
-    given: tuple[Any, Any]
+    given: _Given
     #: From columns to features.
     encoder: Encoder | FirstEncoder
     #: Group code of a row, by its number.
-    codes: Any
+    codes: Int | _Codes
     #: Rows of each group, in the order of the codes.
     sizes: list[int]
     #: Features and groups of some rows, for an oracle that looks at the pool; None to take them from it.
-    sample: tuple[Any, Any] | None
+    sample: tuple[Matrix, NDArray[np.int64]] | None
 
-    def row(self, index: int, state: State) -> dict[str, Any]:
-        """The cells of a row."""
+    def row(self, index: int, state: State) -> dict[str, Cell]:
+        """Return the cells of a row."""
         ...
 
     def cells_of(self, rows: Sequence[int]) -> tuple[list[str], list[list[Cell]]] | None:
@@ -52,18 +58,18 @@ class StudyRows(Protocol):
         ...
 
 
-def rows_of(table: Any, config: Config) -> StudyRows:
+def rows_of(table: StudyTable, config: Config) -> StudyRows:
     """Return the rows of a study, given its table or the reference to it."""
     return ReferencedRows(table, config) if isinstance(table, PoolReference) else CopiedRows(table, config)
 
 
-def with_sample(table: Any, learner: FairActiveLearner) -> Any:
-    """The table; a reference gets the rows that its learner's oracle will look at, so as to keep them."""
+def with_sample(table: StudyTable, learner: FairActiveLearner) -> StudyTable:
+    """Return the table; a reference with the rows that the oracle of its learner reads, to be kept."""
     return table.sampled(learner.background()) if isinstance(table, PoolReference) else table
 
 
-def placed(table: Any, pool: str | None, progress: ProgressCallback | None) -> Any:
-    """The table of a study; a reference at the place that was given, if one was."""
+def placed(table: StudyTable, pool: str | None, progress: ProgressCallback | None) -> StudyTable:
+    """Return the table of a study; a reference at the place that was given, if one was."""
     if not isinstance(table, PoolReference):
         if pool is not None:
             raise StudyError("this study holds a copy of its pool; leave out --pool")
@@ -74,20 +80,21 @@ def placed(table: Any, pool: str | None, progress: ProgressCallback | None) -> A
 class CopiedRows:
     """Rows of a table that the study holds."""
 
-    def __init__(self, table: Any, config: Config) -> None:
+    def __init__(self, table: pa.Table, config: Config) -> None:
         self._table = table
-        self.sample: tuple[Any, Any] | None = None
+        self.sample: tuple[Matrix, NDArray[np.int64]] | None = None
         # Studies made by version 0.1.0 do not hold their encoder.
         self.encoder: Encoder | FirstEncoder = (
             FirstEncoder(table, config) if config.encoder is None else Encoder.from_dict(config.encoder)
         )
         X = self.encoder.transform(table)
         groups = group_names(table, config.protected)
-        self.given: tuple[Any, Any] = (X, groups)
-        names, self.codes = encode_groups(groups)
-        self.sizes = np.bincount(self.codes, minlength=len(names)).tolist()
+        self.given: _Given = (X, groups)
+        names, codes = encode_groups(groups)
+        self.codes: Int | _Codes = codes
+        self.sizes = np.bincount(codes, minlength=len(names)).tolist()
 
-    def row(self, index: int, state: State) -> dict[str, Any]:
+    def row(self, index: int, state: State) -> dict[str, Cell]:
         """See :class:`StudyRows`."""
         return row_values(self._table, index)
 
@@ -99,7 +106,7 @@ class CopiedRows:
 
 
 class ReferencedRows:
-    """Rows that stay where they are. The files are looked at when a pass or a row needs them, not before."""
+    """Rows that stay where they are. The files are opened when a pass or a row first needs them."""
 
     def __init__(self, reference: PoolReference, config: Config) -> None:
         assert reference.facts is not None
@@ -115,12 +122,12 @@ class ReferencedRows:
             reference.progress,
             n_rows=reference.num_rows,
         )
-        self.given: tuple[Any, Any] = (self.pool, None)
+        self.given: _Given = (self.pool, None)
         self.encoder: Encoder | FirstEncoder = reference.facts.encoder
-        self.codes = _Codes(self.pool)
+        self.codes: Int | _Codes = _Codes(self.pool)
         self._seen = 0
 
-    def row(self, index: int, state: State) -> dict[str, Any]:
+    def row(self, index: int, state: State) -> dict[str, Cell]:
         """See :class:`StudyRows`; a row that was drawn is in the log."""
         kept = state.cells.get(index)
         return (
@@ -165,5 +172,5 @@ def _plain(value: object) -> Cell:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: Cell) -> Cell:
     return str(value) if isinstance(value, bool) else value

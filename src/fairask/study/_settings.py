@@ -1,9 +1,8 @@
-"""From what somebody asks for to a study's settings, checked against its pool."""
+"""Make the settings of a study from what was asked for, checked against its pool."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from fairask.data import fit_encoder, group_names
 from fairask.errors import suggest
@@ -11,20 +10,22 @@ from fairask.learner.config import DEFAULT_BUDGET
 from fairask.study._errors import StudyError
 from fairask.study._pool import check_columns, column_infos
 from fairask.study._reference import PoolReference
+from fairask.study._rows import StudyTable
 from fairask.study.config import Config, new_seed
+from fairask.study.events import Document
 
 __all__ = ["make_config"]
 
 
 def make_config(
-    table: Any,
+    table: StudyTable,
     protected: str,
     hide: Iterable[str],
-    words: Mapping[str, Mapping[str, Any]],
+    words: Mapping[str, Document],
     random_state: int | None,
-    settings: Mapping[str, Any],
-) -> tuple[Config, Any]:
-    """Settings of a study of ``table``, and the table; a reference comes back with what a pass found.
+    settings: Document,
+) -> tuple[Config, StudyTable]:
+    """Return the settings of a study of ``table``, and the table; a reference with what a pass found.
 
     Raises StudyError or ValueError for settings that make no sense.
 
@@ -62,7 +63,7 @@ def make_config(
     return config, table
 
 
-def _checked_rows(table: Any, chosen: Mapping[str, Any]) -> int:
-    """Rows of the pool; settings are checked against it before a pass over it, not after."""
+def _checked_rows(table: StudyTable, chosen: Document) -> int:
+    """Return the rows of the pool; settings are checked against it before a pass over it, not after."""
     Config.make(protected="", rows=table.num_rows, **chosen)
     return int(table.num_rows)

@@ -1,4 +1,4 @@
-"""Whether a study copies its pool or refers to it."""
+"""Decide whether a study copies its pool or refers to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything a study holds, as files that other tools read."""
+"""Write everything that a study holds to files that other tools read."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from fairask.data.files import csv_text
 from fairask.study._errors import StudyError
 from fairask.study._report import report_html
 from fairask.study.encoder_0_1_0 import FirstEncoder
+from fairask.study.events import Document
 
 if TYPE_CHECKING:
     from fairask.study.study import Study
@@ -58,8 +59,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def label_table(study: Study) -> list[dict[str, Any]]:
-    """Every drawn row in draw order: label, why it was drawn, with which probability, by whom labelled."""
+def label_table(study: Study) -> list[Document]:
+    """Return every drawn row in draw order: label, component, propensity, weights, who answered and when."""
     learner = study.learner()
     weights = dict(
         zip(
@@ -77,7 +78,7 @@ def label_table(study: Study) -> list[dict[str, Any]]:
         given = answers.get(entry.index, {})
         who = decided_by.get(entry.index)
         risk, fairness = weights.get(entry.index, (None, None))
-        values: tuple[Any, ...] = (
+        values = (
             entry.index,
             str(study.groups[study.rows.codes[entry.index]]),
             None if entry.label is None else study.config.classes[entry.label],
@@ -148,18 +149,18 @@ def export(study: Study, folder: str | Path, *, only: str | None = None) -> list
     return written
 
 
-def _json(data: Any) -> str:
+def _json(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, indent=1)
 
 
-def _parquet(columns: dict[str, list[Any]]) -> bytes:
+def _parquet(columns: dict[str, list[object]]) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(pa.table(columns), buffer)
     return buffer.getvalue()
 
 
-def _label_studio(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    def annotation(who: str, label: str) -> dict[str, Any]:
+def _label_studio(study: Study, rows: list[Document]) -> list[Document]:
+    def annotation(who: str, label: str) -> Document:
         choice = {
             "from_name": "label",
             "to_name": "row",
@@ -230,7 +231,7 @@ def _with_present_names(path: Path) -> bytes:
     return buffer.getvalue()
 
 
-def _present_name(node: dict[str, Any]) -> dict[str, Any]:
+def _present_name(node: Document) -> Document:
     """Rename the class of one node of a skops schema, if it has moved."""
     now = MOVED.get(f"{node.get('__module__')}.{node.get('__class__')}")
     if now is not None:

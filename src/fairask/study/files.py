@@ -1,4 +1,4 @@
-"""Files that people fill in: rows to label out, labels in. CSV, Parquet and Label Studio's JSON."""
+"""Files that people fill in: write rows to label, read labels. CSV, Parquet and Label Studio's JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +15,7 @@ from fairask.data.files import csv_text, plain_cell
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
+from fairask.study.events import Cell
 
 __all__ = ["Told", "read_labels", "shown_columns", "write_rows"]
 
@@ -33,12 +33,12 @@ class Told:
 
 
 def shown_columns(config: Config) -> list[str]:
-    """Columns an annotator sees; the protected one only where the study says so."""
+    """Return the columns that annotators see; the protected one only if the study shows it."""
     roles = ["feature", "shown"] + (["protected"] if config.show_protected else [])
     return [column.name for column in config.columns if column.role in roles]
 
 
-def write_rows(path: Path, rows: list[tuple[int, dict[str, Any]]], config: Config) -> None:
+def write_rows(path: Path, rows: list[tuple[int, dict[str, Cell]]], config: Config) -> None:
     """Write rows to label, in the format of the file's name, with empty ``label`` and ``note`` columns."""
     shown = shown_columns(config)
     if path.suffix.lower() == ".json":
@@ -47,7 +47,7 @@ def write_rows(path: Path, rows: list[tuple[int, dict[str, Any]]], config: Confi
         ]
         path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), "utf-8")
         return
-    # The file's own columns keep their names; a column of the pool that has one of them is told apart.
+    # A column of the pool with the name of one of the file's own columns is renamed.
     names = [*_OWN, *(f"{name} (pool)" if name in _OWN else name for name in shown)]
     table = [[row, "", "", *(cells[name] for name in shown)] for row, cells in rows]
     if path.suffix.lower() == ".parquet":
@@ -87,7 +87,7 @@ def read_labels(path: Path) -> Told:
 
 
 def _check_header(path: Path) -> None:
-    """Raise when a column that is read is there twice: which one was meant cannot be known."""
+    """Raise when a column that is read occurs twice."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = next(csv.reader(file), [])
     for name in _OWN:
@@ -95,7 +95,7 @@ def _check_header(path: Path) -> None:
             raise StudyError(f"{path.name} has {header.count(name)} columns {name!r}; rename all but ours")
 
 
-def _add(told: Told, row: Any, label: str, note: str, where: str) -> None:
+def _add(told: Told, row: object, label: str, note: str, where: str) -> None:
     try:
         told.rows.append(int(str(row)))
     except ValueError as error:
@@ -104,7 +104,7 @@ def _add(told: Told, row: Any, label: str, note: str, where: str) -> None:
     told.notes.append(plain_cell(note)[:2000])
 
 
-def _from_label_studio(tasks: Any) -> Told:
+def _from_label_studio(tasks: object) -> Told:
     if not isinstance(tasks, list):
         raise StudyError("Label Studio's export must be a JSON list of tasks")
     told = Told([], [], [])
@@ -122,7 +122,7 @@ def _from_label_studio(tasks: Any) -> Told:
         if len(set(map(str, choices))) > 1:
             raise StudyError(
                 f"{where} has answers that disagree ({', '.join(sorted(set(map(str, choices))))}); "
-                "keep one person's answers in the file, or one of them a task"
+                "keep one person's answers in the file, or one answer per task"
             )
         if choices:
             _add(told, row, str(choices[0]), " ".join(map(str, notes)), where)

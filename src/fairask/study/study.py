@@ -21,11 +21,11 @@ from fairask.study._errors import StudyError
 from fairask.study._fitting import fit_entry
 from fairask.study._pool import from_parquet, to_parquet
 from fairask.study._reference import PoolReference
-from fairask.study._rows import StudyRows, placed, rows_of, with_sample
+from fairask.study._rows import StudyRows, StudyTable, placed, rows_of, with_sample
 from fairask.study._settings import make_config
 from fairask.study._status import status_of
 from fairask.study.config import Config, check_person, check_stop
-from fairask.study.events import SKIP, Document, Happening
+from fairask.study.events import SKIP, Cell, Document, Happening
 from fairask.study.state import State
 from fairask.study.store import Store, is_url
 
@@ -67,7 +67,7 @@ class Study:
     2
     """
 
-    def __init__(self, store: Store, state: State, table: Any) -> None:
+    def __init__(self, store: Store, state: State, table: StudyTable) -> None:
         self.target, self.table = store.target, table
         self.store, self.people = store, store.people
         self.lock = threading.RLock()
@@ -82,7 +82,7 @@ class Study:
     def create(
         cls,
         target: str | Path,
-        table: Any,
+        table: StudyTable | Mapping[str, Sequence[object]],
         *,
         protected: str,
         who: str = "owner",
@@ -207,7 +207,7 @@ class Study:
             self.rows.cache_drawn_rows(state)
             return status_of(state, self.rows, self.groups, waiting)
 
-    def row(self, index: int) -> dict[str, Any]:
+    def row(self, index: int) -> dict[str, Cell]:
         """Return the cells of a row of the pool."""
         return self.rows.row(index, self.state())
 
