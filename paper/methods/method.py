@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask.errors import suggest
-from fairask.experiment import Method, Schedule, Split, Task
+from fairask.experiment import BatchPlan, Method, Split, Task
 from fairask.learner import FairActiveLearner
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 
@@ -108,11 +108,11 @@ class PaperMethod(Method):
             return CalibratedFairOracle(MODELS[self.model](), **self.calibrated)
         return EmpiricalFairOracle(MODELS[self.model](), shift_threshold=False)
 
-    def schedule(self, task: Task, rows: int) -> Schedule:
+    def plan_batches(self, task: Task, rows: int) -> BatchPlan:
         """Batches never cross a point of the problem's grid: all methods are seen at the same labels."""
         budget = min(int(task.budget * self.budget_factor), rows // task.batch * task.batch)
         first = round(self.pretrain * task.budget)
-        return Schedule(budget, self.batch or task.batch, first=first, grid=task.batch)
+        return BatchPlan(budget, self.batch or task.batch, first=first, grid=task.batch)
 
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
         """Make the learner of a trial; ``task.seed`` is its seed."""

@@ -1,4 +1,4 @@
-"""The command line: ``fairask --help``. One file a command; heavy imports wait until a command runs."""
+"""The command line: ``fairask --help``. One file per command; heavy imports wait until a command runs."""
 
 from __future__ import annotations
 

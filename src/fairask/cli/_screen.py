@@ -49,7 +49,7 @@ def watch(
         started = time.monotonic()
 
         def draw() -> Table:
-            labels = [m.schedule(task, table.rows) for m in methods]
+            labels = [m.plan_batches(task, table.rows) for m in methods]
             totals = [trials * max(s.budget, s.reach) for s in labels]
             return _live_table(np.array(board), methods, totals, time.monotonic() - started)
 

@@ -145,7 +145,6 @@ def _show(found: list[Comparison], out: Path, quiet: bool, as_json: bool, no_col
     for c in found:
         screen.print(f"{c.title}: {verdict(c)}", style="bold", markup=False)
         if not quiet:
-            screen.print(results_table(c))
-            screen.print()
+            screen.print(results_table(c), "")
     if not quiet:
         screen.print(f"table: {out / 'results.csv'}\nfigure: {out / 'curves.png'}", markup=False)

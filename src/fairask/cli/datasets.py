@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def load_dataset(name: str) -> Dataset:
-    """Load a dataset, or say in two lines why not."""
+    """Load a dataset; raise UserError if it is unknown, absent or damaged."""
     from fairask import datasets
 
     _known(name)
@@ -101,9 +101,8 @@ def info(name: _Name, as_json: opt.Json = False, no_color: opt.NoColor = False) 
     if as_json:
         print(json.dumps(asdict(d), indent=1))
         return
-    groups = "; ".join(
-        f"{g}: {n:,} rows, {100 * d.base_rates[g]:.1f} % positive" for g, n in d.group_sizes.items()
-    )
+    share = {g: f"{100 * rate:.1f} % positive" for g, rate in d.base_rates.items()}
+    groups = "; ".join(f"{g}: {n:,} rows, {share[g]}" for g, n in d.group_sizes.items())
     features = ", ".join(f"{n} ({variant})" for variant, n in d.features.items())
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
@@ -144,8 +143,7 @@ def pull(
         bar = PullProgress(name, console(no_color=no_color, stderr=True))
         show = not quiet and screen.is_terminal
         (result,) = datasets.pull_all([name], progress=bar if show else False, force=force)
-        bad = result.action in ("failed", "manual")
-        failed = failed or bad
+        failed |= (bad := result.action in ("failed", "manual"))
         if bad or not quiet:
             screen.print(Text(f"{name}: {result.message}", style="yellow" if bad else ""))
     if failed:

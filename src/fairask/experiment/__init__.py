@@ -6,11 +6,12 @@ from fairask.experiment.method import METHODS, Method, choose_methods
 from fairask.experiment.runner import Job, missing, run
 from fairask.experiment.split import MemorySplit, Split, pool_size, split
 from fairask.experiment.table import LabelledTable, MemoryTable
-from fairask.experiment.task import Schedule, Task
+from fairask.experiment.task import BatchPlan, Task
 from fairask.experiment.trial import Run, Snapshot, Trial
 
 __all__ = [
     "METHODS",
+    "BatchPlan",
     "Comparison",
     "Job",
     "LabelledTable",
@@ -18,7 +19,6 @@ __all__ = [
     "MemoryTable",
     "Method",
     "Run",
-    "Schedule",
     "Snapshot",
     "Split",
     "Task",

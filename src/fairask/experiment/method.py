@@ -11,7 +11,7 @@ import numpy as np
 
 from fairask.errors import UserError, suggest
 from fairask.experiment.split import Split
-from fairask.experiment.task import Schedule, Task
+from fairask.experiment.task import BatchPlan, Task
 from fairask.learner import PROFILES, FairActiveLearner, Profile
 from fairask.strategies import STRATEGIES
 
@@ -65,9 +65,9 @@ class Method:
         text = json.dumps(self.settings, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
-    def schedule(self, task: Task, rows: int) -> Schedule:
+    def plan_batches(self, task: Task, rows: int) -> BatchPlan:
         """Batches of a run on a pool of ``rows``; the baseline may go past the budget."""
-        return Schedule(task.budget, task.batch, task.baseline_budget if self.name == BASELINE else 0)
+        return BatchPlan(task.budget, task.batch, task.baseline_budget if self.name == BASELINE else 0)
 
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
         """Make the learner of a trial. All methods of a trial share its seed, and so their first batch."""

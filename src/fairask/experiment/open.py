@@ -1,4 +1,4 @@
-"""Opening a labelled table: by name, from a file, or streamed where it is."""
+"""Opening a labelled file: read into memory, or streamed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compute what is missing, here or on a cluster, and keep each result as soon as it is there."""
+"""Compute missing results, here or on a cluster, and write each one when it is done."""
 
 from __future__ import annotations
 

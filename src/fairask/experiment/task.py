@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fairask.metrics import Metric
 from fairask.stopping import StoppingRule
 
-__all__ = ["Schedule", "Task"]
+__all__ = ["BatchPlan", "Task"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class BatchPlan:
     """Sizes of batches, and the labels at which a run is measured.
 
     Attributes
@@ -62,8 +62,8 @@ class Schedule:
 
     Examples
     --------
-    >>> schedule = Schedule(75, 10, first=30, grid=25)
-    >>> [schedule.size(spent) for spent in (0, 30, 40, 70)], schedule.is_measured(40)
+    >>> batches = BatchPlan(75, 10, first=30, grid=25)
+    >>> [batches.size(spent) for spent in (0, 30, 40, 70)], batches.is_measured(40)
     ([30, 10, 10, 5], False)
     """
 

@@ -116,7 +116,7 @@ class _Recorder(Strategy):
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One method on one split: ask, tell and evaluate until the labels of its schedule are spent.
+    """One method on one split: ask, tell and evaluate until the labels of its batches are spent.
 
     Attributes
     ----------
@@ -162,15 +162,15 @@ class Trial:
         recorder = _Recorder(learner.strategy) if self.pictured else None
         if recorder is not None:
             learner.strategy = recorder
-        schedule = self.method.schedule(task, split.rows)
+        batches = self.method.plan_batches(task, split.rows)
         curve: list[tuple[int, float, float]] = []
         by_group: dict[str, list[int]] = {str(group): [] for group in learner.groups_}
         stopped: int | None = None
 
         def go_on_to(goal: int) -> None:
             nonlocal stopped
-            for spent in play(learner, split.labels_of, goal, schedule.size):
-                if not schedule.is_measured(spent):
+            for spent in play(learner, split.labels_of, goal, batches.size):
+                if not batches.is_measured(spent):
                     continue
                 curve.append((spent, *measure(learner, split.test)))
                 history = learner.history_
@@ -181,13 +181,13 @@ class Trial:
                 if on_round is not None:
                     on_round(*curve[-1])
 
-        go_on_to(schedule.budget)
+        go_on_to(batches.budget)
         spend, rates = _spend(learner, split), _rates(learner, split.test)
         snapshot = None if recorder is None else _snapshot(learner, recorder)
         certificate = None
         if task.audit and self.number == 0 and self.method.name == task.audited:
             certificate = audit_model(learner, task.audit, split.labels_of)
-        go_on_to(schedule.reach)
+        go_on_to(batches.reach)
         labels, accuracy, violation = zip(*curve, strict=True)
         return Run(
             method=self.method.name,

@@ -115,7 +115,7 @@ def svg(figure: Figure, name: str) -> Markup:
 
     buffer = io.StringIO()
     with style(), matplotlib.rc_context({"svg.hashsalt": name}), warnings.catch_warnings():
-        # The text stays text, so it is the reader's browser that needs the glyphs, not this font.
+        # SVG keeps text as text: the browser needs the glyphs, not this font.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         metadata: dict[str, str | None] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(buffer, format="svg", transparent=True, metadata=metadata, dpi=160)
@@ -163,7 +163,7 @@ def _spend(c: Comparison) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def _remarks(c: Comparison) -> list[str]:
-    """What deserves no blind trust, in words."""
+    """Warnings of the runs, in words."""
     words = {
         "InterpolationWarning": "the model separated its labels, so the constraint bound nothing",
         "EmptyCellWarning": "a group had no label of one class yet, so its rate was unknown",

@@ -81,7 +81,7 @@ class StudyReport:
         return Certificate(**known)
 
     def verdict(self) -> str:
-        """One sentence: how many labels, how accurate, how fair as far as can be told.
+        """One sentence: how many labels, how accurate, and how fair as far as is known.
 
         Examples
         --------
@@ -102,7 +102,7 @@ class StudyReport:
         if gap is None:
             return f"{head}; a group has too few labels to estimate the violation."
         limit = status["tolerance"]
-        words = f"whether that is within {limit:g} cannot be told yet"
+        words = f"whether that is within {limit:g} is not known yet"
         if gap["high"] <= limit:
             words = f"that is within {limit:g}"
         elif gap["low"] > limit:
