@@ -119,6 +119,7 @@ def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], I
     >>> encode_groups(["m", "f", "m"])
     (['f', 'm'], array([1, 0, 1]))
     """
+    # Arrays and series of any library have tolist(), which gives plain Python values.
     values: list[Any] = groups.tolist() if hasattr(groups, "tolist") else list(groups)  # type: ignore[arg-type]
     if any(isinstance(v, list) for v in values):
         raise ValueError(f"{name} must be one-dimensional; combine several columns into tuples first")

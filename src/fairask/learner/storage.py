@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairask.learner.state import DrawLog, LearnerState
+from fairask.metrics import Matrix
 from fairask.pools import Pool
 
 if TYPE_CHECKING:
@@ -66,12 +68,12 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
         if not learner.pool_given:
             archive.writestr("groups.npy", _npy(learner.pool.groups_of(np.arange(learner.pool.n_rows))))
         if has_array:
-            archive.writestr("X.npy", _npy(learner.X))
+            archive.writestr("X.npy", _npy(np.asarray(learner.X)))
     scratch.replace(target)
 
 
 def load(
-    path: str | PathLike[str], *, X: Any = None, strategy: Any = None, **given: Any
+    path: str | PathLike[str], *, X: Matrix = None, strategy: Any = None, **given: Any
 ) -> FairActiveLearner:
     """Read a learner back.
 
@@ -146,13 +148,13 @@ def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _npy(array: Any) -> bytes:
+def _npy(array: NDArray[np.generic]) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
 
 
-def _digest(X: Any) -> str:
+def _digest(X: Matrix) -> str:
     array = X if isinstance(X, np.ndarray) else np.asarray(X)
     data = np.ascontiguousarray(array).tobytes() if array.dtype != object else repr(array.tolist()).encode()
     return hashlib.sha256(repr(array.shape).encode() + data).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from fairask.errors import suggest
 from fairask.oracle import FairFit, Labelled
@@ -37,12 +36,12 @@ __all__ = [
 ]
 
 #: Strategy classes by name.
-STRATEGIES: dict[str, Any] = {
+STRATEGIES: dict[str, type[Strategy]] = {
     cls.name: cls for cls in (Passive, GroupBalanced, Uncertainty, Fare, Fal, FalCur, Falcon, Panda)
 }
 
 
-def make_strategy(strategy: str | Strategy, **settings: Any) -> Strategy:
+def make_strategy(strategy: str | Strategy, **settings: object) -> Strategy:
     """Return a strategy by name and settings; an object that has ``propose`` is returned as it is.
 
     Examples
@@ -55,7 +54,7 @@ def make_strategy(strategy: str | Strategy, **settings: Any) -> Strategy:
     ValueError: strategy='pasive' is unknown; did you mean 'passive'?
     """
     if not isinstance(strategy, str):
-        if not hasattr(strategy, "propose"):
+        if not hasattr(strategy, "propose"):  # a strategy need not inherit from Strategy
             raise TypeError(
                 f"strategy must be a name or an object with propose(), got {type(strategy).__name__}"
             )
@@ -69,5 +68,4 @@ def make_strategy(strategy: str | Strategy, **settings: Any) -> Strategy:
         if name not in known:
             hint = suggest(name, known) if known else "it has no settings"
             raise ValueError(f"{name!r} is no setting of strategy {strategy!r}; {hint}")
-    made: Strategy = STRATEGIES[strategy](**settings)
-    return made
+    return STRATEGIES[strategy](**settings)

@@ -8,12 +8,11 @@ refits are solved at once, since each differs from the current problem by one ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, xlogy
 
-from fairask.metrics import METRICS, Float, Int, Metric, check_metric
+from fairask.metrics import METRICS, Float, Int, Matrix, Metric, check_metric
 from fairask.oracle.logistic import INTERCEPT_RIDGE, solve_logistic, with_intercept
 from fairask.pools import MemoryPool
 
@@ -23,7 +22,7 @@ __all__ = ["Disparity", "PlainModel", "entropy", "fit_plain", "numeric", "scaled
 _BLOCK = 1 << 22
 
 
-def numeric(X: Any, strategy: str) -> Float:
+def numeric(X: Matrix, strategy: str) -> Float:
     """Return features as an array of floats, or raise naming the strategy that needs them.
 
     Examples
