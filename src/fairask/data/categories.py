@@ -92,10 +92,10 @@ class Category:
         table = np.zeros(len(values) + 1, dtype=np.int64)
         table[-1] = -1
         for at, value in enumerate(values):
-            # A study of an older version may have levels with blanks around them.
-            text = text_of(value)
+            # A level as it stands comes first: one of version 0.1.0 may have blanks around it.
             known = number.get(value) if isinstance(value, str) else None
-            table[at] = -1 if text is None else number.get(text, 0) if known is None else known
+            text = text_of(value)
+            table[at] = known if known is not None else -1 if text is None else number.get(text, 0)
         level = table[codes]
         for code in range(1, len(self.levels)):
             out[code - 1] = level == code

@@ -92,6 +92,8 @@ def as_numbers(column: Column, name: str = "") -> npt.NDArray[np.generic]:
     >>> as_numbers(pa.array([datetime.date(1970, 1, 3), None])), as_numbers([1, None])
     (array([ 2., nan]), array([ 1., nan]))
     """
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        return column
     if isinstance(column, Sequence | np.ndarray):
         try:
             return np.array([np.nan if v is None else v for v in column], dtype=np.float64)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairask.datasets._encode import encode
-from fairask.datasets._spec import GroupCount, Spec, Table
+from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import RawTable, read_table, words
 
 __all__ = ["SPEC"]
@@ -21,7 +21,7 @@ COLUMNS = words(
 NUMERIC = {"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}
 
 
-def parse(texts: Sequence[str], source: str) -> Table:
+def parse(texts: Sequence[str], source: str) -> ParsedTable:
     """Join the two files; "?" stays a level of its own."""
     parts = []
     for text in texts:
@@ -29,10 +29,10 @@ def parse(texts: Sequence[str], source: str) -> Table:
         body = text.partition("\n")[2] if text.startswith("|") else text
         parts.append(read_table(body, source=source, names=COLUMNS))
     table = RawTable(source, {c: [v for part in parts for v in part.text(c)] for c in COLUMNS})
-    X, names = encode(table, COLUMNS[:-1], NUMERIC)
+    X, names = encode(table.select(COLUMNS[:-1], NUMERIC), source)
     # adult.test ends its labels with a full stop.
     y = np.array([label.rstrip(".") == ">50K" for label in table.text("income")], dtype=np.int64)
-    return Table(X, names, y, np.array(table.text("sex")))
+    return ParsedTable(X, names, y, np.array(table.text("sex")))
 
 
 SPEC = Spec(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairask.datasets._encode import encode
-from fairask.datasets._spec import GroupCount, Spec, Table
+from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import read_table, words
 
 __all__ = ["SPEC"]
@@ -21,13 +21,13 @@ COLUMNS = words(
 NUMERIC = {"age", "balance", "day", "duration", "campaign", "pdays", "previous"}
 
 
-def parse(texts: Sequence[str], source: str) -> Table:
+def parse(texts: Sequence[str], source: str) -> ParsedTable:
     """All 16 columns are features."""
     table = read_table(texts[0], source=source, names=COLUMNS)
-    X, names = encode(table, COLUMNS[:-1], NUMERIC)
+    X, names = encode(table.select(COLUMNS[:-1], NUMERIC), source)
     y = np.array([v == "yes" for v in table.text("deposit")], dtype=np.int64)
     groups = np.array(["tertiary" if v == "tertiary" else "other" for v in table.text("education")])
-    return Table(X, names, y, groups)
+    return ParsedTable(X, names, y, groups)
 
 
 SPEC = Spec(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairask.datasets._encode import encode
-from fairask.datasets._spec import GroupCount, Spec, Table
+from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import read_table, words
 
 __all__ = ["SPEC"]
@@ -21,7 +21,7 @@ NUMERIC = {"age", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_
 RACES = {"African-American", "Caucasian"}
 
 
-def parse(texts: Sequence[str], source: str) -> Table:
+def parse(texts: Sequence[str], source: str) -> ParsedTable:
     """Filter as ProPublica did, then keep two races; a file that was filtered before stays as it is."""
     table = read_table(texts[0], source=source)
     days = table.numbers("days_b_screening_arrest", missing="")
@@ -39,9 +39,9 @@ def parse(texts: Sequence[str], source: str) -> Table:
         )
 
     table = table.where(keep)
-    X, names = encode(table, FEATURES, NUMERIC)
+    X, names = encode(table.select(FEATURES, NUMERIC), source)
     y = (table.numbers("two_year_recid") == 1).astype(np.int64)
-    return Table(X, names, y, np.array(table.text("sex")))
+    return ParsedTable(X, names, y, np.array(table.text("sex")))
 
 
 SPEC = Spec(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairask.datasets._encode import stack
-from fairask.datasets._spec import GroupCount, Spec, Table
+from fairask.datasets._encode import encode
+from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import read_table, words
 
 __all__ = ["SPEC"]
@@ -55,17 +55,17 @@ COLUMNS = [*IDENTIFIERS, *COMMUNITY, *CRIMES]
 TARGET = "ViolentCrimesPerPop"
 
 
-def parse(texts: Sequence[str], source: str) -> Table:
+def parse(texts: Sequence[str], source: str) -> ParsedTable:
     """Keep communities whose two crime rates are known, and the columns without a missing value in them."""
     table = read_table(texts[0], source=source, names=COLUMNS)
     values = {name: table.numbers(name, missing="?") for name in (*COMMUNITY, *CRIMES)}
     known = ~np.isnan(values[TARGET]) & ~np.isnan(values["nonViolPerPop"])
     values = {name: column[known] for name, column in values.items()}
-    complete = [(n, v) for n, v in values.items() if n != TARGET and not np.isnan(v).any()]
-    X, names = stack(complete)
+    complete = {n: v for n, v in values.items() if n != TARGET and not np.isnan(v).any()}
+    X, names = encode(complete, source)
     y = (values[TARGET] > 500).astype(np.int64)
     groups = np.where(100 - values["racePctWhite"] < 20, "below 20 % non-white", "20 % or more non-white")
-    return Table(X, names, y, groups)
+    return ParsedTable(X, names, y, groups)
 
 
 SPEC = Spec(

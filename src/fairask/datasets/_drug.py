@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.datasets._encode import stack
-from fairask.datasets._errors import TableError
-from fairask.datasets._spec import GroupCount, Spec, Table
+from fairask.datasets._encode import encode
+from fairask.datasets._errors import wrong_table
+from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import RawTable, read_table, words
 
 __all__ = ["SPEC"]
@@ -31,18 +31,18 @@ COLUMNS = ["ID", *SCORES, *SUBSTANCES]
 LEVELS = {f"CL{i}": i for i in range(7)}
 
 
-def parse(texts: Sequence[str], source: str) -> Table:
+def parse(texts: Sequence[str], source: str) -> ParsedTable:
     """Scores as they are, substances as ordinals 0 (never) to 6 (last day)."""
     table = read_table(texts[0], source=source, names=COLUMNS)
     use = {name: _ordinal(table, name) for name in SUBSTANCES}
-    features = [(name, table.numbers(name)) for name in SCORES]
-    features += [(name, use[name].astype(np.float64)) for name in SUBSTANCES if name != "Cannabis"]
-    X, names = stack(features)
+    features = {name: table.numbers(name) for name in SCORES}
+    features |= {name: use[name].astype(np.float64) for name in SUBSTANCES if name != "Cannabis"}
+    X, names = encode(features, source)
     # CL3 is "used in the last year", and higher levels are more recent.
     y = (use["Cannabis"] >= 3).astype(np.int64)
     # UCI quantified gender: 0.48246 is female, -0.48246 male.
     groups = np.where(table.numbers("Gender") > 0, "Female", "Male")
-    return Table(X, names, y, groups)
+    return ParsedTable(X, names, y, groups)
 
 
 def _ordinal(table: RawTable, name: str) -> NDArray[np.int64]:
@@ -50,7 +50,7 @@ def _ordinal(table: RawTable, name: str) -> NDArray[np.int64]:
     try:
         return np.array([LEVELS[v] for v in cells], dtype=np.int64)
     except KeyError as error:
-        raise TableError(
+        raise wrong_table(
             f"{table.source}: column {name!r} holds {error.args[0]!r}, which is not one of CL0 to CL6"
         ) from None
 

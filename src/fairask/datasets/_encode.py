@@ -1,63 +1,49 @@
-"""From columns to a feature matrix: one-hot without the first level, constants out, standardised."""
+"""From the columns of a published table to a feature matrix, by the encoder of all tables."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.datasets._errors import TableError
-from fairask.datasets.reading import RawTable
+from fairask.data.categories import Category
+from fairask.data.encode import Encoder, Part
+from fairask.data.numbers import Number
+from fairask.datasets._errors import wrong_table
 
-__all__ = ["encode", "stack", "standardized"]
+__all__ = ["encode", "standardized"]
 
 Float = NDArray[np.float64]
 
 
-def encode(table: RawTable, columns: Sequence[str], numeric: Collection[str]) -> tuple[Float, list[str]]:
-    """Encode ``columns`` in their order; a level's feature is named ``column=level``.
+def encode(columns: Mapping[str, Float | list[str]], source: str) -> tuple[Float, list[str]]:
+    """Encode columns in their order: numbers as they are, a level's feature is named ``column=level``.
 
-    Levels are sorted as text and the first is dropped, so the encoding depends on the set of values
-    and not on the order of the rows.
+    Levels are sorted as text and the first is dropped, so the encoding depends on the set of values and not
+    on the order of the rows. Columns with one value are left out.
 
     Examples
     --------
-    >>> t = RawTable("t.csv", {"sex": ["M", "F", "M"], "age": ["30", "40", "50"]})
-    >>> X, names = encode(t, ["sex", "age"], numeric=["age"])
+    >>> X, names = encode({"sex": ["M", "F", "M"], "age": np.array([30.0, 40.0, 50.0])}, "t.csv")
     >>> names, X.tolist()
     (['sex=M', 'age'], [[1.0, 30.0], [0.0, 40.0], [1.0, 50.0]])
     """
-    features: list[tuple[str, Float]] = []
-    for column in columns:
-        if column in numeric:
-            values = table.numbers(column)
-            if not np.isfinite(values).all():
-                row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
-                raise TableError(f"{table.source}: column {column!r} is not finite in data row {row}")
-            features.append((column, values))
+    parts: list[Part] = []
+    for name, values in columns.items():
+        if isinstance(values, list):
+            if len(levels := sorted(set(values))) > 1:
+                parts.append(Category(name, tuple(levels)))
             continue
-        cells = table.text(column)
-        levels = sorted(set(cells))
-        code = {level: i for i, level in enumerate(levels)}
-        codes = np.fromiter((code[v] for v in cells), dtype=np.intp, count=len(cells))
-        features += [(f"{column}={lv}", (codes == i).astype(np.float64)) for i, lv in enumerate(levels) if i]
-    return stack(features)
-
-
-def stack(features: Sequence[tuple[str, Float]]) -> tuple[Float, list[str]]:
-    """Join named columns into a matrix, leaving out those that hold one value only.
-
-    Examples
-    --------
-    >>> X, names = stack([("a", np.array([1.0, 2.0])), ("b", np.array([3.0, 3.0]))])
-    >>> names
-    ['a']
-    """
-    kept = [(name, values) for name, values in features if values.min() != values.max()]
-    if not kept:
-        raise TableError("no column holds more than one value")
-    return np.ascontiguousarray(np.stack([values for _, values in kept], axis=1)), [name for name, _ in kept]
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
+            raise wrong_table(f"{source}: column {name!r} is not finite in data row {row}")
+        if values.min() != values.max():
+            parts.append(Number(name, fill=False))
+    if not parts:
+        raise wrong_table(f"{source}: no column holds more than one value")
+    encoder = Encoder(tuple(parts))
+    return encoder.transform(columns), encoder.feature_names_out
 
 
 def standardized(X: Float) -> Float:

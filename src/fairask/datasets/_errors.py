@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["DatasetNotFound", "DownloadError", "TableError"]
+from fairask.data import TableError
+
+__all__ = ["DatasetNotFound", "DownloadError", "TableError", "wrong_table"]
 
 
 class DatasetNotFound(FileNotFoundError):
@@ -25,11 +27,13 @@ class DownloadError(RuntimeError):
     """
 
 
-class TableError(ValueError):
-    """A file is not the table its name says: wrong shape, unreadable values or changed content.
+def wrong_table(message: str) -> TableError:
+    """Return the error of a file that is not the table its name says; "; " divides what from why or remedy.
 
     Examples
     --------
-    >>> issubclass(TableError, ValueError)
-    True
+    >>> wrong_table("t.csv: the file is empty").remedy
+    'Get the published file again'
     """
+    what, _, remedy = message.partition("; ")
+    return TableError(what, remedy or "Get the published file again")

@@ -8,7 +8,7 @@ from fairask.datasets._catalog import CATALOG, SYNTHETIC, check_name
 from fairask.datasets._dataset import Dataset
 from fairask.datasets._encode import standardized
 from fairask.datasets._errors import DatasetNotFound
-from fairask.datasets._spec import Spec, Table, check_table
+from fairask.datasets._spec import ParsedTable, Spec, check_table
 from fairask.datasets._synthetic import make_synthetic
 from fairask.datasets.files import Location, how_to_get, locate, read_texts
 from fairask.errors import suggest
@@ -73,7 +73,7 @@ def load(
     return _dataset(spec, variant or "paper", table, standardize)
 
 
-def read(spec: Spec, location: Location, *, verify: bool) -> Table:
+def read(spec: Spec, location: Location, *, verify: bool) -> ParsedTable:
     """Parse the files at ``location``, and check them against the published table."""
     source = str(location.paths[0]) if location.paths else spec.name
     table = spec.parse(read_texts(spec, location), source)
@@ -89,7 +89,7 @@ def _check_variant(name: str, variant: str | None) -> None:
         raise ValueError(f"unknown variant {variant!r} of {name}; {suggest(variant, known)}")
 
 
-def _dataset(spec: Spec, variant: str, table: Table, standardize: bool) -> Dataset:
+def _dataset(spec: Spec, variant: str, table: ParsedTable, standardize: bool) -> Dataset:
     X, feature_names = table.X, table.feature_names
     if variant == "honest":
         assert spec.leaks is not None  # an honest variant exists only where something leaks

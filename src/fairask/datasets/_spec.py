@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.datasets._errors import TableError
+from fairask.datasets._errors import wrong_table
 
-__all__ = ["GroupCount", "Spec", "Table", "check_table", "fingerprint"]
+__all__ = ["GroupCount", "ParsedTable", "Spec", "check_table", "fingerprint"]
 
 
 @dataclass(frozen=True)
-class Table:
+class ParsedTable:
     """A table as read: encoded features (not standardised), labels 0 or 1, and a group a row."""
 
     X: NDArray[np.float64]
@@ -44,7 +44,7 @@ class Spec:
 
     name: str
     files: tuple[str, ...]
-    parse: Callable[[Sequence[str], str], Table]
+    parse: Callable[[Sequence[str], str], ParsedTable]
     target: str
     protected: str
     description: str
@@ -67,12 +67,12 @@ class Spec:
         return sum(count.size for count in self.counts.values())
 
 
-def fingerprint(table: Table) -> str:
+def fingerprint(table: ParsedTable) -> str:
     """Return the sha256 of a parsed table: names, features, labels and groups, in row order.
 
     Examples
     --------
-    >>> t = Table(np.array([[1.0], [2.0]]), ["a"], np.array([0, 1]), np.array(["f", "m"]))
+    >>> t = ParsedTable(np.array([[1.0], [2.0]]), ["a"], np.array([0, 1]), np.array(["f", "m"]))
     >>> fingerprint(t)[:12]
     '079d193b0b24'
     """
@@ -84,28 +84,28 @@ def fingerprint(table: Table) -> str:
     return digest.hexdigest()
 
 
-def check_table(spec: Spec, table: Table, source: str) -> None:
+def check_table(spec: Spec, table: ParsedTable, source: str) -> None:
     """Raise TableError where the table is not the published one; the message says what differs."""
     if len(table.y) != spec.rows:
-        raise TableError(
+        raise wrong_table(
             f"{source}: {len(table.y):,} rows instead of {spec.rows:,}; "
             "the file is truncated or another release"
         )
     for group, expected in spec.counts.items():
         labels = table.y[table.groups == group]
         if (len(labels), int(labels.sum())) != (expected.size, expected.positives):
-            raise TableError(
+            raise wrong_table(
                 f"{source}: group {group!r} has {len(labels):,} rows, {int(labels.sum()):,} of them "
                 f"positive, instead of {expected.size:,} and {expected.positives:,}; the file was changed"
             )
     if len(table.feature_names) != spec.features["paper"]:
-        raise TableError(
+        raise wrong_table(
             f"{source}: {len(table.feature_names)} features instead of {spec.features['paper']}; "
             "the file was changed"
         )
     found = fingerprint(table)
     if found != spec.table_sha256:
-        raise TableError(
+        raise wrong_table(
             f"{source}: the counts agree but values were changed (sha256 of the parsed table {found[:12]}, "
             f"published {spec.table_sha256[:12]})"
         )

@@ -10,7 +10,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 from types import ModuleType
 
-from fairask.datasets._errors import DatasetNotFound, TableError
+from fairask.datasets._errors import DatasetNotFound, wrong_table
 from fairask.datasets._spec import Spec
 
 __all__ = [
@@ -104,7 +104,7 @@ def read_texts(spec: Spec, location: Location) -> list[str]:
         try:
             texts.append(path.read_bytes().decode(spec.encoding))
         except UnicodeDecodeError as error:
-            raise TableError(f"{path}: this is not text in {spec.encoding} (byte {error.start})") from None
+            raise wrong_table(f"{path}: this is not text in {spec.encoding} (byte {error.start})") from None
     return texts
 
 
@@ -114,7 +114,7 @@ def _read_embedded(file: str, sha256: str) -> str:
     try:
         content = lzma.decompress(packed)
     except lzma.LZMAError as error:
-        raise TableError(f"the embedded table {name} is damaged ({error}); reinstall fairask") from None
+        raise wrong_table(f"the embedded table {name} is damaged ({error}); reinstall fairask") from None
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise TableError(f"the embedded table {name} was changed (its sha256 is wrong); reinstall fairask")
+        raise wrong_table(f"the embedded table {name} was changed (its sha256 is wrong); reinstall fairask")
     return content.decode("utf-8")

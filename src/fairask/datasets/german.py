@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairask.datasets._encode import encode
-from fairask.datasets._spec import GroupCount, Spec, Table
+from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import read_table, words
 
 __all__ = ["SPEC"]
@@ -23,13 +23,13 @@ NUMERIC = {"duration", "amount", "installment-rate", "residence", "age", "credit
 FEMALE = {"A92", "A95"}
 
 
-def parse(texts: Sequence[str], source: str) -> Table:
+def parse(texts: Sequence[str], source: str) -> ParsedTable:
     """Read the space-separated codes; class 1 is a good risk, 2 a bad one."""
     table = read_table(texts[0], source=source, names=COLUMNS, delimiter=" ")
-    X, names = encode(table, COLUMNS[:-1], NUMERIC)
+    X, names = encode(table.select(COLUMNS[:-1], NUMERIC), source)
     y = (table.numbers("class") == 1).astype(np.int64)
     groups = np.array(["Female" if code in FEMALE else "Male" for code in table.text("status")])
-    return Table(X, names, y, groups)
+    return ParsedTable(X, names, y, groups)
 
 
 SPEC = Spec(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.datasets._errors import TableError
+from fairask.datasets._errors import wrong_table
 from fairask.errors import suggest
 
 __all__ = ["RawTable", "read_table", "words"]
@@ -32,7 +32,7 @@ class RawTable:
             return self.columns[name]
         except KeyError:
             hint = suggest(name, self.columns)
-            raise TableError(f"{self.source}: there is no column {name!r}; {hint}") from None
+            raise wrong_table(f"{self.source}: there is no column {name!r}; {hint}") from None
 
     def numbers(self, name: str, missing: str | None = None) -> NDArray[np.float64]:
         """Return a column as float64; cells equal to ``missing`` become NaN."""
@@ -41,9 +41,15 @@ class RawTable:
             return np.array([np.nan if v == missing else float(v) for v in cells], dtype=np.float64)
         except ValueError:
             row, value = next((i, v) for i, v in enumerate(cells) if v != missing and not _is_number(v))
-            raise TableError(
+            raise wrong_table(
                 f"{self.source}: column {name!r} holds {value!r} in data row {row + 1}, which is not a number"
             ) from None
+
+    def select(
+        self, names: Sequence[str], numeric: Collection[str]
+    ) -> dict[str, NDArray[np.float64] | list[str]]:
+        """Return these columns, the ``numeric`` ones as numbers."""
+        return {name: self.numbers(name) if name in numeric else self.text(name) for name in names}
 
     def where(self, keep: Callable[[int], bool]) -> RawTable:
         """Return the rows whose index passes ``keep``, in order."""
@@ -77,25 +83,25 @@ def read_table(
     ['1']
     """
     if text.lstrip()[:1] == "<":
-        raise TableError(f"{source}: this is a web page, not a table")
+        raise wrong_table(f"{source}: this is a web page, not a table")
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
     )
     try:
         rows = [row for row in reader if row]
     except csv.Error as error:
-        raise TableError(f"{source}: line {reader.line_num} cannot be read ({error})") from None
+        raise wrong_table(f"{source}: line {reader.line_num} cannot be read ({error})") from None
     if not rows:
-        raise TableError(f"{source}: the file is empty")
+        raise wrong_table(f"{source}: the file is empty")
     header, body = (rows[0], rows[1:]) if names is None else _split_header(rows, names)
     for i, row in enumerate(body):
         if len(row) != len(header):
-            raise TableError(
+            raise wrong_table(
                 f"{source}: data row {i + 1} has {len(row)} fields instead of {len(header)}; "
                 "the file is truncated or not the published one"
             )
     if not body:
-        raise TableError(f"{source}: the file has a header and no rows")
+        raise wrong_table(f"{source}: the file has a header and no rows")
     columns: dict[str, list[str]] = {}
     for name, cells in zip(header, zip(*body, strict=True), strict=True):
         columns.setdefault(name, list(cells))
