@@ -9,7 +9,7 @@ SITE := $(VENV)/.docs
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help setup paper demo test check lint types unit docs system clean
+.PHONY: help setup paper demo test check lint types unit docs lite system clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -57,6 +57,11 @@ $(SITE): $(DEMO)
 docs: $(SITE)  ## the documentation, in docs/_build/html
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 
+lite: $(SITE)  ## the same, with examples that run in the browser
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lite]'
+	rm -rf docs/_lite/pypi docs/gallery && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir docs/_lite/pypi .
+	FAIRASK_DOCS_LITE=1 $(BIN)/python -m sphinx -b html --keep-going docs docs/_build/lite
+
 # The browser and database tests use Debian's chromium and postgresql: installed when missing and allowed,
 # else those tests skip with a reason (and fail where CI is set).
 system:
@@ -71,4 +76,4 @@ system:
 	done
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache docs/_build docs/api docs/gallery docs/concepts/img
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache docs/_build docs/_lite docs/api docs/gallery docs/concepts/img

@@ -76,6 +76,41 @@ sphinx_gallery_conf = {
     "plot_gallery": "True",
 }
 
+# `make lite`: the examples that need the core alone also run in the reader's browser, with the wheel of this checkout.
+IN_BROWSER = (
+    "plot_0",
+    "plot_1",
+    "plot_2",
+    "plot_30",
+    "plot_31",
+    "plot_40",
+    "plot_41",
+    "plot_42",
+    "plot_43",
+    "plot_44",
+)
+
+
+def for_browser(notebook: dict[str, object], path: str) -> None:
+    """Begin a notebook by installing fairask, or by saying that it cannot run in a browser."""
+    if Path(path).name.startswith(IN_BROWSER):
+        code = "import piplite\n\nawait piplite.install(['fairask', 'matplotlib'])"
+        cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": [code]}
+    else:
+        text = "This example needs files, a server or a cluster: it does not run in a browser."
+        cell = {"cell_type": "markdown", "metadata": {}, "source": [text]}
+    notebook["cells"].insert(0, cell)  # type: ignore[attr-defined]
+
+
+if os.environ.get("FAIRASK_DOCS_LITE"):
+    extensions.append("jupyterlite_sphinx")
+    jupyterlite_dir = str(HERE / "_lite")
+    jupyterlite_silence = False
+    sphinx_gallery_conf["jupyterlite"] = {
+        "use_jupyter_lab": True,
+        "notebook_modification_function": for_browser,
+    }
+
 html_theme = "pydata_sphinx_theme"
 html_title = "fairask"
 html_favicon = "_static/mark.svg"

@@ -30,7 +30,7 @@ for _ in range(6):
 chosen = np.concatenate(asked[1:])
 
 # %%
-# Rows near the boundary and rows of the minority are both asked for; rows that everybody agrees on are rare.
+# Rows near the boundary and rows of the minority are both asked for more often than under passive sampling.
 fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 for code, name in enumerate(("majority", "minority")):
     here = groups == name

@@ -30,7 +30,7 @@ for _ in range(4):
 chosen = np.concatenate(asked[1:])
 
 # %%
-# Nearly all rows of a batch belong to one group, the one that was behind when the batch was chosen.
+# The rows lie in bands: a batch takes the rows whose predicted probability is nearest to what the bandit aims at.
 fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 for code, name in enumerate(("majority", "minority")):
     here = groups == name

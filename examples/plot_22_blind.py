@@ -3,7 +3,7 @@ Blind to the group
 ==================
 
 By default the model has one threshold per group, so it reads the group when it predicts. Where that is not allowed, ``blind=True``
-makes a model that decides from the features alone. It usually pays with some accuracy.
+makes a model that decides from the features alone. What that costs depends on the data.
 """
 
 # %%

@@ -23,7 +23,7 @@ predictions, groups, y = forest.predict(data.X[pool]), data.groups[pool], data.y
 
 # %%
 # Ask, look the labels up, tell. The bounds are looked at after each batch, on a schedule that was fixed before.
-audit = Audit(predictions, groups, metric="tprp", budget=3000, looks=8, random_state=0)
+audit = Audit(predictions, groups, metric="fprp", budget=3000, looks=10, random_state=0)
 steps = []
 while not audit.done:
     query = audit.ask()
@@ -33,12 +33,12 @@ print(steps[-1])
 
 # %%
 # The grey line is the difference on the whole pool, which the audit never sees.
-truth = abs(np.subtract(*[predictions[(groups == g) & (y == 1)].mean() for g in np.unique(groups)]))
+truth = abs(np.subtract(*[predictions[(groups == g) & (y == 0)].mean() for g in np.unique(groups)]))
 labels = [c.n_labels for c in steps]
 fig, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 ax.fill_between(labels, [c.lower for c in steps], [c.upper for c in steps], alpha=0.2, color="#332288")
 ax.plot(labels, [c.estimate for c in steps], marker="o", color="#332288")
 ax.axhline(0.1, color="#111111", linestyle="--", linewidth=1)
 ax.axhline(truth, color="#808080", linewidth=1)
-ax.set(xlabel="labels", ylabel="difference of true positive rates", ylim=(0, None), title=steps[-1].verdict)
+ax.set(xlabel="labels", ylabel="difference of false positive rates", ylim=(0, None), title=steps[-1].verdict)
 plt.show()

@@ -25,16 +25,16 @@ y = (frame["income"] - frame["debt"] + rng.normal(size=20_000) > 0).to_numpy().a
 pool = open_pool(dd.from_pandas(frame, npartitions=2), "sex")
 learner = FairActiveLearner(pool, random_state=0)
 share = []
-for _ in range(4):
-    query = learner.ask(50)
+for _ in range(5):
+    query = learner.ask(100)
     learner.tell(query.indices, y[query.indices])
     share.append(float(np.mean(frame["sex"].to_numpy()[query.indices] == "f")))
 
 # %%
 # After the first, uniform batch the smaller group gets more than its share.
 fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
-ax.bar(range(1, 5), share, color="#332288")
+ax.bar(range(1, 6), share, color="#332288")
 ax.axhline(0.2, color="#111111", linestyle="--", linewidth=1)
-ax.annotate("share of the pool", (4.5, 0.2), ha="right", va="bottom")
-ax.set(xlabel="batch", ylabel="share of women", xticks=range(1, 5), ylim=(0, 1))
+ax.annotate("share of the pool", (5.5, 0.2), ha="right", va="bottom")
+ax.set(xlabel="batch", ylabel="share of women", xticks=range(1, 6), ylim=(0, 1))
 plt.show()
