@@ -12,6 +12,12 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 130 interrupted."""
+    if (sys.argv[1:] if argv is None else list(argv)) == ["--version"]:
+        # The version is told without the extra that all other commands need.
+        from fairask import __version__
+
+        print(f"fairask {__version__}")
+        sys.exit(0)
 
     def run() -> object:
         from fairask.cli._app import app
