@@ -33,6 +33,8 @@ __all__ = [
     "Seed",
     "Stop",
     "Strategies",
+    "Text",
+    "TextModel",
     "Tolerance",
     "Trials",
     "UseProtected",
@@ -50,6 +52,16 @@ Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out: a,b 
 UseProtected = Annotated[
     bool,
     typer.Option("--use-protected/--exclude-protected", help="Whether models may use the protected column."),
+]
+Text = Annotated[
+    list[str] | None,
+    typer.Option(help="A column of free text, if it is not recognised as one (repeat the option)."),
+]
+TextModel = Annotated[
+    str | None,
+    typer.Option(
+        help="Folder of a model2vec or sentence-transformers model that reads texts; default n-grams."
+    ),
 ]
 Encoding = Annotated[str, typer.Option(help="Of a CSV file, e.g. latin-1.")]
 Strategies = Annotated[

@@ -31,6 +31,8 @@ class SimulateRequest:
     protected: str
     positive: str | None
     drop: Sequence[str]
+    text: Sequence[str]
+    text_model: str | None
     strategy: Sequence[str]
     profile: str
     metric: str

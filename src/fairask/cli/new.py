@@ -12,7 +12,7 @@ from fairask.cli import _options as opt
 from fairask.cli._study import me, say
 
 if TYPE_CHECKING:
-    from fairask.study import PoolReference, Study
+    from fairask.study import Config, PoolReference, Study
 
 __all__ = ["new", "register"]
 
@@ -54,6 +54,8 @@ def new(
         list[str] | None,
         typer.Option("--drop", "--hide", help="Columns neither shown nor learned from: a,b (or repeat it)."),
     ] = None,
+    text: opt.Text = None,
+    text_model: opt.TextModel = None,
     words: Annotated[
         Path | None, typer.Option(help="Column dictionary, JSON: titles, units, values.")
     ] = None,
@@ -76,6 +78,7 @@ def new(
 ) -> None:
     """Make a study of a table of unlabelled rows."""
     from fairask.cli._passes import passes
+    from fairask.data import TextColumns
     from fairask.pools.places import name_of
     from fairask.study import PoolReference, Study, choose_pool
 
@@ -103,13 +106,19 @@ def new(
             use_protected=use_protected,
             hide=_columns(drop or [], table.column_names),
             words=dictionary,
+            text=TextColumns(text or (), text_model),
             random_state=seed,
             **settings,
         )
     with study:
         reference = table if isinstance(table, PoolReference) else None
-        data = {"study": target, "streamed": reference is not None, "config": study.config.to_dict()}
+        data = {"study": target, "streamed": reference is not None, "config": _shown(study.config)}
         say(as_json, data, _describe(study, target, reference))
+
+
+def _shown(config: Config) -> dict[str, object]:
+    """Return the settings without the encoder, which may hold a whole vocabulary."""
+    return {name: value for name, value in config.to_dict().items() if name != "encoder"}
 
 
 def _columns(given: list[str], known: list[str]) -> list[str]:
@@ -127,6 +136,8 @@ def _read_words(file: Path) -> dict[str, dict[str, object]]:
 
 
 def _describe(study: Study, target: str, reference: PoolReference | None) -> str:
+    from fairask.data import Encoder
+
     config = study.config
     only_shown = [column.name for column in config.columns if column.role == "shown"]
     sizes = ", ".join(f"{g['group']} {g['pool']:,}" for g in study.status()["groups"])
@@ -134,6 +145,8 @@ def _describe(study: Study, target: str, reference: PoolReference | None) -> str
     if only_shown:
         reason = "Shown but not learned from (identifiers, or too many different values): "
         lines.append(reason + ", ".join(only_shown[:10]))
+    encoder = study.rows.encoder
+    lines += [note for note in encoder.notes() if "free text" in note] if isinstance(encoder, Encoder) else []
     if reference is None:
         lines.append("The pool was copied into the study")
     else:

@@ -35,6 +35,8 @@ def simulate(
     protected: opt.Protected,
     positive: opt.Positive = None,
     drop: opt.Drop = None,
+    text: opt.Text = None,
+    text_model: opt.TextModel = None,
     strategy: opt.Strategies = None,
     profile: opt.Profile = "calibrated",
     metric: opt.Metric = "tprp",
@@ -70,8 +72,8 @@ def simulate(
 
     report = out or (None if as_json else Path("report.html"))
     request = SimulateRequest(
-        table, label, protected, positive, drop or (), strategy or (), profile, metric, tolerance, budget,
-        batch, audit_share, stop, trials, seed, encoding, use_protected, stream,
+        table, label, protected, positive, drop or (), text or (), text_model, strategy or (), profile,
+        metric, tolerance, budget, batch, audit_share, stop, trials, seed, encoding, use_protected, stream,
     )  # fmt: skip
     _simulate(request, jobs, Output(report, figure, quiet, as_json, no_color, savings=True))
 
@@ -81,6 +83,7 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
     from fairask.cli._passes import passes
     from fairask.cli._play import About, play
     from fairask.cli._requests import command_of
+    from fairask.data import TextColumns
     from fairask.experiment import Task, choose_methods, pool_size
     from fairask.experiment.open import open_table
     from fairask.experiment.table import TableColumns
@@ -93,7 +96,12 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
     if not 0 <= share < 1:
         raise UserError(f"--audit-share {share:g} is outside [0, 1)", "Give a share of the budget, e.g. 0.5")
     columns = TableColumns(
-        request.label, request.protected, request.positive, request.drop, request.use_protected
+        request.label,
+        request.protected,
+        request.positive,
+        request.drop,
+        request.use_protected,
+        TextColumns(request.text, request.text_model),
     )
     with passes(quiet=not output.talks) as progress:
         table = open_table(

@@ -5,7 +5,7 @@ from fairask.data.errors import TableError
 from fairask.data.groups import GroupColumns, check_groups, group_names
 from fairask.data.labels import Prepared, prepare
 from fairask.data.read import read_table
-from fairask.data.survey import Survey, fit_encoder, survey
+from fairask.data.survey import Survey, TextColumns, fit_encoder, survey
 
 __all__ = [
     "Encoder",
@@ -13,6 +13,7 @@ __all__ = [
     "Prepared",
     "Survey",
     "TableError",
+    "TextColumns",
     "check_groups",
     "fit_encoder",
     "group_names",

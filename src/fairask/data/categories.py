@@ -2,70 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from fairask.data.extras import Arrow, Column, Out, optional
+from fairask.data.extras import Arrow, Column, Out
 from fairask.data.limits import MOST_LEVELS
+from fairask.data.text import WORDS_OF_TEXT, TextSample, count_words
+from fairask.data.values import coded, text_of
 
-__all__ = ["Category", "CategoryTally", "coded", "text_of", "texts"]
-
-
-def text_of(value: object) -> str | None:
-    """Return a value as a person would write it; None where it is missing.
-
-    Examples
-    --------
-    >>> [text_of(v) for v in (1.0, 2.5, True, " a  b ", " ", float("nan"), None)]
-    ['1', '2.5', 'True', 'a b', None, None, None]
-    """
-    if value is None or value != value:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return " ".join(str(value).split()) or None
-
-
-def texts(column: Column) -> list[str | None]:
-    """Return a column's values as text; each different value is converted once.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> texts(pa.chunked_array([[1.0, 2.5, None]])), texts(pa.chunked_array([[True]]))
-    (['1', '2.5', None], ['True'])
-    """
-    values, codes = coded(column)
-    found = np.array([*map(text_of, values), None], dtype=object)
-    out: list[str | None] = found[codes].tolist()
-    return out
-
-
-def coded(column: Column) -> tuple[list[object], npt.NDArray[np.int64]]:
-    """Return the different values of a column and each row's position among them, -1 where missing.
-
-    Examples
-    --------
-    >>> coded(["b", "a", None, "b"])
-    (['b', 'a'], array([ 0,  1, -1,  0]))
-    """
-    if isinstance(column, Sequence | np.ndarray):
-        place: dict[object, int] = {}
-        found = [-1 if v is None or v != v else place.setdefault(v, len(place)) for v in column]
-        return list(place), np.array(found, dtype=np.int64)
-    pa, pc = optional("pyarrow", "parquet"), optional("pyarrow.compute", "parquet")
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
-    values = encoded.dictionary.to_pylist()
-    codes = pc.fill_null(pc.cast(encoded.indices, pa.int64()), -1).to_numpy(zero_copy_only=False)
-    gone = [i for i, v in enumerate(values) if v is None or v != v]
-    if gone:
-        codes = np.where(np.isin(codes, gone), -1, codes)
-    return values, codes
+__all__ = ["Category", "CategoryTally"]
 
 
 @dataclass(frozen=True)
@@ -109,13 +56,12 @@ class Category:
 
 @dataclass
 class CategoryTally:
-    """Levels of a column of texts; two tallies add up. Above the limit the levels are forgotten."""
+    """Levels of a column of texts; two tallies add up. Above the limit, a sample of texts is kept instead."""
 
     rows: int = 0
     known: int = 0
     levels: set[str] = field(default_factory=set)
-    crowded: bool = False
-    words: float = 0.0  #: words of a level, on average, where there are too many levels
+    sample: TextSample | None = None
 
     @property
     def missing(self) -> int:
@@ -124,45 +70,47 @@ class CategoryTally:
 
     def add(self, column: Arrow) -> None:
         """Take in the next batch."""
-        if self.crowded:
-            self.rows, self.known = self.rows + len(column), self.known + len(column) - column.null_count
-            return
         values, codes = coded(column)
         # Not the dictionary alone: it may hold levels that do not occur.
         seen = np.bincount(codes[codes >= 0], minlength=len(values))
-        found = {
-            text: int(n) for value, n in zip(values, seen, strict=True) if n and (text := text_of(value))
-        }
-        blank = sum(int(n) for value, n in zip(values, seen, strict=True) if text_of(value) is None)
-        self.rows, self.known = self.rows + len(codes), self.known + int(seen.sum()) - blank
-        self._take(found)
+        found = [(text_of(value), int(n)) for value, n in zip(values, seen, strict=True) if n]
+        self.rows += len(codes)
+        self.known += sum(n for text, n in found if text is not None)
+        self._take([text for text, _ in found if text is not None])
 
     def merge(self, other: CategoryTally) -> None:
         """Take in the tally of the rows that follow."""
         self.rows, self.known = self.rows + other.rows, self.known + other.known
-        if other.crowded and not self.crowded:
-            self.crowded, self.words, self.levels = True, other.words, set()
-        elif not self.crowded:
-            self._take(other.levels)
+        self._take(other.levels if other.sample is None else other.sample.kept)
 
-    def _take(self, levels: Iterable[str]) -> None:
-        self.levels.update(levels)
-        if len(self.levels) > MOST_LEVELS:
-            self.crowded, self.words, self.levels = True, _words(self.levels), set()
+    def _take(self, found: Iterable[str]) -> None:
+        if self.sample is None:
+            self.levels.update(found)
+            if len(self.levels) <= MOST_LEVELS:
+                return
+            found, self.levels, self.sample = self.levels, set(), TextSample()
+        self.sample.add(found)
+
+    def texts(self) -> list[str]:
+        """Return different texts of the column: all of them, or a sample."""
+        return sorted(self.levels) if self.sample is None else self.sample.finish()
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are free text: many different ones, of several words."""
+        return self._is_crowded and count_words(self.texts()) > WORDS_OF_TEXT
+
+    @property
+    def _is_crowded(self) -> bool:
+        n = len(self.levels)
+        return self.sample is not None or (n > 20 and n > 0.5 * self.known)
 
     def finish(self, name: str) -> Category | str | None:
         """Return the fitted part, why the column cannot train, or None where it has one value only."""
         n = len(self.levels)
-        if self.crowded or (n > 20 and n > 0.5 * self.known):
-            words = self.words if self.crowded else _words(self.levels)
-            if words > 5:
-                return f"free text, {words:.0f} words on average"
-            how_many = f"more than {MOST_LEVELS}" if self.crowded else f"{n:,}"
+        if self._is_crowded:
+            how_many = f"more than {MOST_LEVELS}" if self.sample is not None else f"{n:,}"
             return f"{how_many} different values in {self.known:,} rows"
         if n + (self.missing > 0) < 2:
             return None
         return Category(name, tuple(sorted(self.levels)), missing=self.missing > 0)
-
-
-def _words(levels: Iterable[str]) -> float:
-    return float(np.mean([len(level.split()) for level in levels]))

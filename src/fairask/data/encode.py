@@ -15,6 +15,8 @@ from fairask.data.errors import TableError
 from fairask.data.extras import Arrow, Column, Out, optional
 from fairask.data.kinds import kind_of
 from fairask.data.numbers import Number
+from fairask.data.text import Text
+from fairask.data.textmodel import ModelText
 
 __all__ = ["CONSTANT", "Encoder", "Part", "listed", "plain_encoder"]
 
@@ -44,6 +46,10 @@ class Part(Protocol):
 PARTS: dict[str, Callable[..., Part]] = {
     "number": Number,
     "levels": lambda name, levels, missing=False: Category(name, tuple(levels), missing),
+    "text": lambda name, words, pieces, *rest: Text(name, tuple(words), tuple(pieces), *rest),
+    "model text": lambda name, model, digest, means, *rest: ModelText(
+        name, model, digest, tuple(means), *rest
+    ),
 }
 
 
@@ -52,8 +58,9 @@ class Encoder:
     """Fitted preprocessing: the same columns give the same features in memory and in a stream.
 
     Numbers, booleans and dates (in days) are standardised. Texts become one feature for each level but the
-    first. A column with missing values also has a feature that says where; a missing number becomes the
-    mean. Identifiers, columns with too many levels and columns with one value are left out.
+    first. Free text becomes the main directions of its n-grams. A column with missing values also has a
+    feature that says where; a missing number becomes the mean. Identifiers, columns with too many levels and
+    columns with one value are left out.
 
     Attributes
     ----------
@@ -136,8 +143,10 @@ class Encoder:
         """Say what was done to columns that their owner should know."""
         constant = [name for name, why in self.left_out.items() if why == CONSTANT]
         unusable = [f"{name!r} ({why})" for name, why in self.left_out.items() if why != CONSTANT]
+        texts = [part.name for part in self.parts if isinstance(part, Text | ModelText)]
         marked = [part.name for part in self.parts if f"{part.name} is missing" in part.features]
         return [
+            *([f"columns of free text train the model by their words: {listed(texts)}"] if texts else []),
             *([f"columns with one value were left out: {listed(constant)}"] if constant else []),
             *(
                 [f"columns that a model cannot learn from were left out: {', '.join(unusable)}"]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairask.data.categories import coded, text_of
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 from fairask.data.kinds import kind_of
 from fairask.data.limits import MOST_GROUPS
+from fairask.data.values import coded, text_of
 from fairask.metrics import encode_groups
 
 __all__ = ["GroupColumns", "check_groups", "group_names"]

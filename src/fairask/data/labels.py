@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fairask.data.categories import text_of, texts
 from fairask.data.encode import Encoder, listed
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 from fairask.data.groups import GroupColumns, check_groups, group_names
 from fairask.data.limits import FEWEST_LABELS
-from fairask.data.survey import fit_encoder
+from fairask.data.survey import TextColumns, fit_encoder
+from fairask.data.values import text_of, texts
 from fairask.errors import suggest
 
 __all__ = [
@@ -71,6 +71,7 @@ def prepare(
     positive: str | None = None,
     drop: Sequence[str] = (),
     use_protected: bool = True,
+    text: TextColumns | None = None,
     digest: str = "",
 ) -> Prepared:
     """Turn a pyarrow table into features, labels and groups.
@@ -86,6 +87,8 @@ def prepare(
         Columns to leave out; an entry may hold several, separated by commas.
     use_protected : bool
         Whether the protected column is a feature; in the paper it is.
+    text : TextColumns, optional
+        Which columns are free text, besides those that look like it.
     digest : str
         Passed on to the result.
 
@@ -103,7 +106,7 @@ def prepare(
     answers = texts(table.column(label))
     known = np.array([answer is not None for answer in answers], dtype=bool)
     table = table.filter(known) if not known.all() else table
-    encoder = fit_encoder(table, names)
+    encoder = fit_encoder(table, names, text)
     return Prepared(
         X=encoder.transform(table),
         y=np.array([answer == found.positive for answer in answers if answer is not None], dtype=np.int64),

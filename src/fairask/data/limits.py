@@ -1,11 +1,23 @@
 """The limits on tables, each with one value for all commands."""
 
-__all__ = ["FEWEST_LABELS", "LONGEST_FIELD", "MOST_BYTES", "MOST_GROUPS", "MOST_LEVELS", "MOST_ROWS"]
+__all__ = [
+    "FEWEST_LABELS",
+    "LONGEST_FIELD",
+    "LONGEST_TEXT",
+    "MOST_BYTES",
+    "MOST_GROUPS",
+    "MOST_LEVELS",
+    "MOST_ROWS",
+    "MOST_TEXTS",
+]
 
 #: Most groups of the protected column. A column with more values is usually a number to be cut into bands.
 MOST_GROUPS = 50
 #: Most levels of a text column. More would give more features than a few hundred labels can tell apart.
 MOST_LEVELS = 100
+#: Most different texts that a column of free text is fitted on, and most characters read of each.
+MOST_TEXTS = 10_000
+LONGEST_TEXT = 10_000
 #: Fewest rows for each group and label of a simulation, so that both parts of every split have some.
 FEWEST_LABELS = 4
 #: Most characters of a field. A longer one is usually a quote that is never closed.

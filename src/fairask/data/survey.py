@@ -14,8 +14,11 @@ from fairask.data.extras import Arrow, optional
 from fairask.data.groups import GroupColumns
 from fairask.data.kinds import kind_of
 from fairask.data.numbers import NumberTally
+from fairask.data.text import fit_text
+from fairask.data.textmodel import fit_model_text
+from fairask.errors import suggest
 
-__all__ = ["Survey", "Tally", "fit_encoder", "survey"]
+__all__ = ["Survey", "Tally", "TextColumns", "fit_encoder", "survey"]
 
 
 class Tally(Protocol):
@@ -42,6 +45,44 @@ TALLIES: dict[str, Callable[[], Tally]] = {
     "date": NumberTally,
     "category": CategoryTally,
 }
+
+
+@dataclass(frozen=True)
+class TextColumns:
+    """Which columns are free text, besides those that look like it.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Columns to read as free text, however few different values they have.
+    model : str, optional
+        Folder of a model2vec or sentence-transformers model that makes vectors of texts; by default word
+        and character n-grams are counted.
+    """
+
+    names: Sequence[str] = ()
+    model: str | None = None
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise TableError for a column that cannot be learned from."""
+        for name in self.names:
+            if name not in columns:
+                raise TableError(f"--text: no column {name!r} to learn from", suggest(name, columns))
+
+    def part(self, name: str, tally: Tally) -> Part | str | None:
+        """Return what a column becomes."""
+        if not isinstance(tally, CategoryTally):
+            if name in self.names:
+                raise TableError(f"--text: column {name!r} does not hold texts", "Leave it out of --text")
+            return tally.finish(name)
+        if not (name in self.names or tally.is_text):
+            return tally.finish(name)
+        texts, missing = tally.texts(), tally.missing > 0
+        if not texts:
+            return None
+        if self.model is not None:
+            return fit_model_text(name, texts, missing, self.model)
+        return fit_text(name, texts, missing)
 
 
 @dataclass
@@ -88,13 +129,22 @@ class Survey:
             else:
                 self.tallies[name] = tally
 
-    def encoder(self, columns: Sequence[str], fitted_on: str, *, required: Iterable[str] = ()) -> Encoder:
+    def encoder(
+        self,
+        columns: Sequence[str],
+        fitted_on: str,
+        *,
+        required: Iterable[str] = (),
+        text: TextColumns | None = None,
+    ) -> Encoder:
         """Return the encoder of ``columns``; one of the ``required`` ones that cannot train is an error."""
+        text = TextColumns() if text is None else text
+        text.check(columns)
         parts: list[Part] = []
         left_out: dict[str, str] = {}
         for name in columns:
             tally = self.tallies.get(name)
-            found = self.unusable.get(name) if tally is None else tally.finish(name)
+            found = self.unusable.get(name) if tally is None else text.part(name, tally)
             if found is None or isinstance(found, str):
                 left_out[name] = found or CONSTANT
             else:
@@ -135,7 +185,9 @@ def _why_not(kind: Arrow) -> str:
     return f"nested values ({kind})" if types.is_nested(kind) else f"values of type {kind}"
 
 
-def fit_encoder(table: Arrow, columns: Sequence[str] | None = None) -> Encoder:
+def fit_encoder(
+    table: Arrow, columns: Sequence[str] | None = None, text: TextColumns | None = None
+) -> Encoder:
     """Fit an encoder to a pyarrow table in memory.
 
     Examples
@@ -146,4 +198,4 @@ def fit_encoder(table: Arrow, columns: Sequence[str] | None = None) -> Encoder:
     """
     names = list(table.column_names if columns is None else columns)
     found = survey(table.select(names).to_batches(), names)
-    return found.encoder(names, f"all {table.num_rows:,} rows")
+    return found.encoder(names, f"all {table.num_rows:,} rows", text=text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from fairask.data import Prepared, TableError, prepare, read_table
@@ -75,7 +74,7 @@ def open_table(
 
 def _read(path: Path, columns: TableColumns, encoding: str) -> MemoryTable:
     table = read_table(path, encoding=encoding)
-    return _in_memory(prepare(table, digest=file_digest(path), **asdict(columns)))
+    return _in_memory(prepare(table, digest=file_digest(path), **vars(columns)))
 
 
 def _read_files(files: ParquetFiles, columns: TableColumns) -> MemoryTable:
@@ -85,7 +84,7 @@ def _read_files(files: ParquetFiles, columns: TableColumns) -> MemoryTable:
     parts = [pa.Table.from_batches([batch]) for block in files.blocks for batch in block.batches(names)]
     table = pa.concat_tables(parts, promote_options="permissive")
     digest = hashlib.sha256(repr(files.records()).encode()).hexdigest()
-    return _in_memory(prepare(table, digest=digest, **asdict(columns)))
+    return _in_memory(prepare(table, digest=digest, **vars(columns)))
 
 
 def _in_memory(data: Prepared) -> MemoryTable:

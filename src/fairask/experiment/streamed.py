@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.data import GroupColumns
-from fairask.data.categories import texts
 from fairask.data.labels import check_labels, feature_columns
+from fairask.data.values import texts
 from fairask.experiment.split import Split
 from fairask.experiment.table import LabelledTable, TableColumns
 from fairask.metrics import Int
@@ -103,7 +103,7 @@ class StreamedTable(LabelledTable):
         if facts.missing:
             rows = CompleteTable(files, label)
             found, sizes = Look(runner, rows, progress).all(features, [protected])
-        encoder = found.encoder(features, f"all {found.n_rows:,} rows")
+        encoder = found.encoder(features, f"all {found.n_rows:,} rows", text=columns.text)
         groups = GroupColumns.of([protected], facts.groups)
         pool = StreamedPool(rows, sizes, runner, encoder, groups, progress)
         notes = [*facts.notes, *encoder.notes(), "the table was streamed"]

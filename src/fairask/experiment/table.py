@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.data import TextColumns
 from fairask.datasets import Dataset
 from fairask.experiment.split import MemorySplit, Split, pool_size, split
 from fairask.metrics import Float, Int
@@ -32,6 +33,8 @@ class TableColumns:
         Columns to leave out; an entry may hold several, separated by commas.
     use_protected : bool
         Whether models may use the protected column.
+    text : TextColumns, optional
+        Which columns are free text, besides those that look like it.
     """
 
     label: str
@@ -39,6 +42,7 @@ class TableColumns:
     positive: str | None = None
     drop: Sequence[str] = ()
     use_protected: bool = False
+    text: TextColumns | None = None
 
 
 class LabelledTable(ABC):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.checks import check_choice, check_count
-from fairask.data import Encoder, GroupColumns, Survey, plain_encoder, survey
+from fairask.data import Encoder, GroupColumns, Survey, TextColumns, plain_encoder, survey
 from fairask.errors import suggest
 from fairask.pools.base import Pool
 from fairask.pools.memory import MemoryPool
@@ -43,6 +43,7 @@ def open_pool(
     preprocess: str = "standardize",
     fit_rows: int | None = None,
     encoder: Encoder | None = None,
+    text: TextColumns | None = None,
     group_values: Sequence[object] | None = None,
     client: Client | None = None,
     workers: int | None = None,
@@ -71,6 +72,8 @@ def open_pool(
         a first pass. ``pool.encoder.fitted_on`` says on which.
     encoder : Encoder, optional
         The encoder of another pool, to use instead of fitting one.
+    text : TextColumns, optional
+        Which columns are free text, besides those that look like it.
     group_values : list, optional
         All groups; saves the pass over the protected columns that finds them.
     client : distributed.Client, optional
@@ -129,9 +132,9 @@ def open_pool(
     if encoder is None and fit_rows is not None:
         sample = look.some(features, sizes, fit_rows)
         fitted_on = f"a sample of {sample.n_rows:,} of {sum(sizes):,} rows"
-        encoder = sample.encoder(features, fitted_on, required=columns or ())
+        encoder = sample.encoder(features, fitted_on, required=columns or (), text=text)
     elif encoder is None:
-        encoder = whole.encoder(features, f"all {whole.n_rows:,} rows", required=columns or ())
+        encoder = whole.encoder(features, f"all {whole.n_rows:,} rows", required=columns or (), text=text)
     return StreamedPool(table, sizes, runner, encoder, groups, progress)
 
 

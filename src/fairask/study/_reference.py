@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fairask.data import Encoder, GroupColumns
+from fairask.data import Encoder, GroupColumns, TextColumns
 from fairask.metrics import Matrix
 from fairask.pools.open import Look
 from fairask.pools.places import local_path
@@ -72,12 +72,12 @@ class PoolReference:
         files = [[f.name, f.bytes, f.rows, f.digest] for f in self.files]
         return hashlib.sha256(json.dumps([str(self.schema), files]).encode()).hexdigest()
 
-    def surveyed(self, protected: str, features: list[str]) -> PoolReference:
+    def surveyed(self, protected: str, features: list[str], text: TextColumns | None = None) -> PoolReference:
         """Pass over the pool once: return the reference with what was found of groups and features."""
         look = Look(Threads(), self.table or self.open(), self.progress)
         found, _ = look.all(features, [protected])
         order = GroupColumns.of([protected], found.groups).values
-        encoder = found.encoder(features, f"all {found.n_rows:,} rows")
+        encoder = found.encoder(features, f"all {found.n_rows:,} rows", text=text)
         return replace(self, facts=Facts(tuple((v, found.groups[v]) for v in order), encoder))
 
     def open(self) -> ParquetFiles:

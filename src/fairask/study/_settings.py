@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fairask.data import fit_encoder, group_names
+from fairask.data import TextColumns, fit_encoder, group_names
 from fairask.errors import suggest
 from fairask.learner.config import DEFAULT_BUDGET
 from fairask.study._errors import StudyError
@@ -24,6 +24,7 @@ def make_config(
     words: Mapping[str, Document],
     random_state: int | None,
     settings: Document,
+    text: TextColumns | None = None,
 ) -> tuple[Config, StudyTable]:
     """Return the settings of a study of ``table``, and the table; a reference with what a pass found.
 
@@ -45,12 +46,12 @@ def make_config(
     rows = _checked_rows(table, chosen)
     learned = [n for n in table.column_names if n not in hide and (use_protected or n != protected)]
     if isinstance(table, PoolReference):
-        table = table.surveyed(protected, learned)
+        table = table.surveyed(protected, learned, text)
         assert table.facts is not None
         encoder, kept = table.facts.encoder, None
     else:
         group_names(table, protected)  # refuses what cannot be groups
-        encoder = fit_encoder(table, learned)
+        encoder = fit_encoder(table, learned, text)
         kept = encoder.to_dict()
     config = Config.make(
         protected=protected,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairask.data import read_table
+from fairask.data import TextColumns, read_table
 from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import LABELLED
 from fairask.pools.runners import ProgressCallback
@@ -88,6 +88,7 @@ class Study:
         who: str = "owner",
         hide: Iterable[str] = (),
         words: Mapping[str, Document] | None = None,
+        text: TextColumns | None = None,
         random_state: int | None = None,
         **settings: Any,
     ) -> Study:
@@ -109,6 +110,8 @@ class Study:
         words : mapping, optional
             Column dictionary: ``{"amount": {"title": "Amount", "unit": "DM", "values": {}}}``; its columns
             are shown first.
+        text : TextColumns, optional
+            Which columns are free text, besides those that look like it.
         random_state : int, optional
             Drawn and stored when not given.
         **settings
@@ -119,7 +122,7 @@ class Study:
         table = read_table(table) if isinstance(table, Mapping) else table
         # Everything that can be wrong with the pool or a setting is found before anything is written.
         try:
-            config, table = make_config(table, protected, hide, words or {}, random_state, settings)
+            config, table = make_config(table, protected, hide, words or {}, random_state, settings, text)
             learner = make_learner(rows_of(table, config), config)
         except (ValueError, TypeError) as error:
             raise StudyError(str(error)) from error

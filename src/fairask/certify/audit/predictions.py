@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.data import TableError
-from fairask.data.categories import texts
 from fairask.data.encode import listed
 from fairask.data.extras import Arrow
 from fairask.data.kinds import kind_of
+from fairask.data.values import texts
 from fairask.metrics import Float
 
 __all__ = ["choose_class", "key", "scores_of", "words_of"]

@@ -8,8 +8,8 @@ from pathlib import Path
 from fairask.certify.audit.predictions import key
 from fairask.certify.audit.table import AuditTable
 from fairask.data import TableError, read_table
-from fairask.data.categories import texts
 from fairask.data.files import csv_text, write_whole
+from fairask.data.values import texts
 from fairask.metrics import Int
 
 __all__ = ["read_labels", "sheet_name", "write_sheet"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairask.data.categories import coded, text_of
+from fairask.data.values import coded, text_of
 from fairask.pools.sources.base import AnyTable
 
 if TYPE_CHECKING:
