@@ -57,6 +57,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairask.pools.sources.parquet._BLOCK", 900)
     monkeypatch.setattr("fairask.pools.sources.parquet._BATCH", 210)
     monkeypatch.setattr("fairask.pools.sources.dask._BATCH", 330)
+    monkeypatch.setattr("fairask.pools.sources.tensor._CPU_BLOCK", 450)
     monkeypatch.setattr("fairask.pools.codes._SLICE", 128)
 
 
@@ -65,6 +66,7 @@ def pools(small_blocks: None, stored: Path, rows: Any) -> Iterator[dict[str, Any
     """The same rows as every kind of pool."""
     import dask
     import dask.dataframe as dd
+    import torch
 
     X, groups, y = rows
     frame = dd.from_pandas(as_table(X, groups, y).to_pandas(), npartitions=4)
@@ -76,4 +78,5 @@ def pools(small_blocks: None, stored: Path, rows: Any) -> Iterator[dict[str, Any
             "parquet file": open_pool(stored / "one.parquet", "group", **settings),
             "parquet folder": open_pool(str(stored / "many"), "group", **settings),
             "dask frame": open_pool(frame, "group", **settings),
+            "tensor": open_pool(torch.from_numpy(X), torch.from_numpy(groups)),
         }

@@ -1,4 +1,4 @@
-"""Pools of unlabelled rows: in memory, memory-mapped, streamed from Parquet, or on a Dask cluster."""
+"""Pools of unlabelled rows: in memory, on disk, on a cluster, or on a GPU."""
 
 from fairask.data import Encoder
 from fairask.pools.base import Pool
@@ -8,6 +8,7 @@ from fairask.pools.memory import MemoryPool
 from fairask.pools.open import open_pool
 from fairask.pools.runners import PassProgress
 from fairask.pools.streamed import StreamedPool
+from fairask.pools.tensor import TensorPool
 
 __all__ = [
     "Cells",
@@ -18,6 +19,7 @@ __all__ = [
     "Pool",
     "SoftModel",
     "StreamedPool",
+    "TensorPool",
     "is_randomised",
     "open_pool",
 ]

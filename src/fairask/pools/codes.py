@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import NDArray
 
 from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.pools.cells import Codes
 from fairask.rules import GroupLinearRule, LinearRule, Rule, decide, take_rows
 
-__all__ = ["MOST_RULES", "code_dtype", "decisions", "linear_scores", "pattern_codes"]
+__all__ = [
+    "MOST_RULES",
+    "LinearCuts",
+    "code_dtype",
+    "decisions",
+    "linear_cuts",
+    "linear_scores",
+    "pattern_codes",
+]
 
 #: A code has one bit per rule but the first.
 MOST_RULES = 64
@@ -60,36 +71,71 @@ def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bo
         return np.zeros((len(rules), 0), dtype=bool)
     if X.dtype.kind != "f":
         X = X.astype(np.float64)
-    beta = np.array([rule.beta for rule in rules if isinstance(rule, linear)], dtype=np.float64)
-    largest = max(float(X.max()), -float(X.min()))
-    # |x.b| is computed to within (d + 1) unit roundoffs of sum |x||b|; eps is two of them.
-    slack = (X.shape[1] + 4) * float(np.finfo(X.dtype).eps)
-    doubt = slack * (np.abs(beta[:, :-1]).sum(axis=1) * largest + np.abs(beta[:, -1]))
+    cuts = linear_cuts(rules, max(float(X.max()), -float(X.min())), X.dtype)
+    beta, column = cuts.beta, groups if cuts.by_group else None
     scores = beta[:, :-1].astype(X.dtype) @ X.T
-    cuts, column = _cuts(rules, groups)
-    finite = np.where(np.isfinite(cuts), cuts, 0.0)
-    doubt = doubt + slack * np.abs(finite).max(axis=1)
-    upper = (cuts + (doubt - beta[:, -1])[:, None]).astype(X.dtype)
-    lower = (cuts + (-doubt - beta[:, -1])[:, None]).astype(X.dtype)
-    surely = scores > (upper if column is None else upper[:, column])
-    maybe = scores > (lower if column is None else lower[:, column])
+    surely = scores > (cuts.upper if column is None else cuts.upper[:, column])
+    maybe = scores > (cuts.lower if column is None else cuts.lower[:, column])
     maybe ^= surely
     if maybe.any():
         which, row = np.nonzero(maybe)
         total = beta[which, -1]
         for j in range(X.shape[1]):
             total = total + beta[which, j] * X[row, j].astype(np.float64)
-        surely[which, row] = total > cuts[which, 0 if column is None else column[row]]
+        surely[which, row] = total > cuts.exact[which, 0 if column is None else column[row]]
     return np.asarray(surely)
 
 
-def _cuts(rules: Sequence[Rule], groups: Int | None) -> tuple[Float, Int | None]:
-    """Score above which each rule predicts 1, (rules, 1) or (rules, groups), and the column of each row."""
+class LinearCuts(NamedTuple):
+    """Linear rules as cuts on the scores ``x @ beta[:-1]``, with what rounding can do to a score.
+
+    Above ``upper`` a rule surely predicts 1, up to ``lower`` surely 0. Between the two, the score is summed
+    again in double precision, feature by feature from ``beta[-1]`` on, and compared with ``exact``. So every
+    engine that multiplies in this precision, in whatever order, decides each row alike.
+    """
+
+    beta: Float  #: (rules, features + 1)
+    exact: Float  #: (rules, 1), or (rules, groups) where cuts differ by group
+    lower: NDArray[np.floating]  #: as ``exact``, less ``beta[-1]``, in the precision of the scores
+    upper: NDArray[np.floating]
+
+    @property
+    def by_group(self) -> bool:
+        """Whether the cut of a row depends on its group."""
+        return bool(self.exact.shape[1] > 1)
+
+
+def linear_cuts(rules: Sequence[Rule], largest: float, dtype: npt.DTypeLike) -> LinearCuts:
+    """Return the cuts of linear rules for scores computed in ``dtype``.
+
+    ``largest`` bounds the absolute value of the features.
+
+    Examples
+    --------
+    >>> cuts = linear_cuts([LinearRule(np.array([1.0, -0.5]))], 2.0, np.float32)
+    >>> bool(cuts.lower[0, 0] < 0.5 < cuts.upper[0, 0])
+    True
+    """
+    beta = np.array(
+        [rule.beta for rule in rules if isinstance(rule, LinearRule | GroupLinearRule)], dtype=np.float64
+    )
+    # |x.b| is computed to within (d + 1) unit roundoffs of sum |x||b|; eps is two of them.
+    slack = (beta.shape[1] + 3) * float(np.finfo(dtype).eps)
+    doubt = slack * (np.abs(beta[:, :-1]).sum(axis=1) * largest + np.abs(beta[:, -1]))
+    exact = _exact_cuts(rules)
+    doubt = doubt + slack * np.abs(np.where(np.isfinite(exact), exact, 0.0)).max(axis=1)
+    upper = (exact + (doubt - beta[:, -1])[:, None]).astype(dtype)
+    lower = (exact + (-doubt - beta[:, -1])[:, None]).astype(dtype)
+    return LinearCuts(beta, exact, lower, upper)
+
+
+def _exact_cuts(rules: Sequence[Rule]) -> Float:
+    """Score above which each rule predicts 1, (rules, 1) or (rules, groups)."""
     by_group = [rule.cuts for rule in rules if isinstance(rule, GroupLinearRule)]
     if not by_group:
-        return np.zeros((len(rules), 1)), None
+        return np.zeros((len(rules), 1))
     zeros = np.zeros_like(by_group[0])
-    return np.array([rule.cuts if isinstance(rule, GroupLinearRule) else zeros for rule in rules]), groups
+    return np.array([rule.cuts if isinstance(rule, GroupLinearRule) else zeros for rule in rules])
 
 
 def code_dtype(k: int) -> np.dtype[np.unsignedinteger]:

@@ -21,12 +21,14 @@ from fairask.pools.sources.dask import DaskFrame, OnDask, is_dask_frame
 from fairask.pools.sources.npy import open_npy
 from fairask.pools.sources.parquet import open_parquet
 from fairask.pools.streamed import StreamedPool
+from fairask.pools.tensor import TensorPool, is_tensor
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
     import pyarrow as pa
     from distributed import Client
     from pyarrow.fs import FileSystem
+    from torch import Tensor
 
 __all__ = ["PREPROCESS", "Look", "open_pool"]
 
@@ -35,8 +37,8 @@ PREPROCESS = ("standardize", "none")
 
 
 def open_pool(
-    source: str | os.PathLike[str] | dd.DataFrame,
-    protected: str | os.PathLike[str] | Sequence[str] | ArrayLike,
+    source: str | os.PathLike[str] | dd.DataFrame | Tensor,
+    protected: str | os.PathLike[str] | Sequence[str] | ArrayLike | Tensor,
     columns: Sequence[str] | None = None,
     *,
     drop: Sequence[str] = (),
@@ -45,8 +47,7 @@ def open_pool(
     encoder: Encoder | None = None,
     text: TextColumns | None = None,
     group_values: Sequence[object] | None = None,
-    client: Client | None = None,
-    workers: int | None = None,
+    client: Client | int | None = None,
     filesystem: FileSystem | Mapping[str, object] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Pool:
@@ -54,12 +55,13 @@ def open_pool(
 
     Parameters
     ----------
-    source : path, URL or Dask DataFrame
+    source : path, URL, Dask DataFrame or PyTorch tensor
         A Parquet file or folder, on any filesystem that pyarrow or fsspec knows (``s3://...``); an
-        ``.npy`` file, which is memory-mapped; or a Dask DataFrame.
+        ``.npy`` file, which is memory-mapped; a Dask DataFrame; or a tensor of features on any device,
+        which stays there (see :class:`TensorPool`).
     protected : str or list of str
-        Protected column, or columns whose combinations are the groups. For an ``.npy`` file: the
-        protected attribute per row, as an array or another ``.npy`` file.
+        Protected column, or columns whose combinations are the groups. For an ``.npy`` file and a tensor:
+        the protected attribute per row, as an array, a tensor or another ``.npy`` file.
     columns : list of str, optional
         Columns to make features of; by default all but ``protected`` and ``drop``.
     drop : list of str
@@ -76,10 +78,9 @@ def open_pool(
         Which columns are free text, besides those that look like it.
     group_values : list, optional
         All groups; saves the pass over the protected columns that finds them.
-    client : distributed.Client, optional
-        Work on this client's cluster, which must reach ``source``.
-    workers : int, optional
-        Threads, when no cluster is used; one per core by default.
+    client : distributed.Client or int, optional
+        Work on this client's cluster, which must reach ``source``; or with this number of threads. By default
+        one thread per core.
     filesystem : pyarrow or fsspec filesystem, or dict, optional
         A dict holds the storage options with which fsspec opens a URL.
     progress : callable, optional
@@ -100,18 +101,24 @@ def open_pool(
     check_choice(preprocess, "preprocess", PREPROCESS)
     if fit_rows is not None:
         check_count(fit_rows, "fit_rows")
+    if is_tensor(source):
+        if isinstance(protected, str | os.PathLike):
+            raise TypeError("protected of a tensor must be an array or a tensor with one group per row")
+        return TensorPool(source, protected, progress=progress)
+    assert not is_tensor(protected)
     if isinstance(source, str | os.PathLike) and Path(os.fspath(source)).suffix == ".npy":
         X, codes, values = open_npy(os.fspath(source), protected)
+        workers = client if isinstance(client, int) else None
         return MemoryPool(X, codes, len(values), group_values=values, workers=workers, progress=progress)
     names = [protected] if isinstance(protected, str) else [str(name) for name in np.asarray(protected)]
     table: AnyTable
     runner: Runner
     if is_dask_frame(source):
-        table, runner = DaskFrame(source), OnDask(client)
+        table, runner = DaskFrame(source), OnDask(None if isinstance(client, int) else client)
     elif isinstance(source, str | os.PathLike):
         table, runner = (
             open_parquet(source, filesystem),
-            Threads(workers) if client is None else OnDask(client),
+            Threads(client) if client is None or isinstance(client, int) else OnDask(client),
         )
     else:
         raise TypeError(

@@ -1,0 +1,293 @@
+"""Rows of a PyTorch tensor: coded, counted and ranked on the tensor's own device."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from fairask.data.extras import optional
+from fairask.errors import UserError
+from fairask.metrics import Bool, Float, Int, Matrix
+from fairask.pools.cells import BlockCounts, count_block
+from fairask.pools.coders import Chunk, Coder, Decision, Group, Predictions
+from fairask.pools.codes import decisions, linear_cuts
+from fairask.pools.rows import tie_breakers, within
+from fairask.pools.scores import DistanceToHalf
+from fairask.pools.tasks import (
+    BlockTask,
+    CellRanks,
+    CountCells,
+    Counted,
+    Fetch,
+    FindRows,
+    Found,
+    Lowest,
+    Ranked,
+    lowest,
+)
+from fairask.rules import GroupLinearRule, LinearRule, Rule
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["TensorSource"]
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+#: Rows per block, and most values that one block turns into single precision.
+_BLOCK, _CPU_BLOCK = 1 << 22, 1 << 16
+_VALUES = 1 << 27
+#: Bytes that the codes of all rows may take on the device between counting and finding.
+_KEPT = 1 << 32
+#: Cells up to which rows are counted in a table with one entry per possible cell.
+_LARGEST_TABLE = 1 << 24
+
+
+class _Coded(NamedTuple):
+    """The linear rules of a coder on a device, for every block of a tensor."""
+
+    rules: list[Rule]
+    beta: Tensor  #: (rules, features) in single precision
+    lower: Tensor  #: (blocks, rules, 1 or groups)
+    upper: Tensor
+
+
+class TensorSource:
+    """See :class:`fairask.pools.sources.BlockSource`: blocks are slices of a tensor, which stays where it is.
+
+    Counting, finding and ranking by linear rules happen on the device; histograms and drawn rows come back.
+    Other rules get each block as an array. The tensor may be stored in half precision; scores are computed
+    in single precision, and those within rounding of a cut again in double precision.
+
+    Parameters
+    ----------
+    X : Tensor of shape (rows, features)
+        float16, bfloat16 or float32.
+    groups : Tensor of shape (rows,)
+        Codes, on the same device.
+    """
+
+    #: Keys stay on the device.
+    local = False
+
+    def __init__(self, X: Tensor, groups: Tensor) -> None:
+        self.X, self.groups, self.torch = X, groups, optional("torch", "torch")
+        #: Apple's devices have no double precision: doubtful rows are decided by the processor there.
+        self.doubles = X.device.type != "mps"
+        most = _CPU_BLOCK if X.device.type == "cpu" else _BLOCK
+        size = max(1, min(most, _VALUES // max(X.shape[1], 1)))
+        self.starts: Int = np.append(np.arange(0, len(X), size), len(X))
+        self.largest = self._largest()
+        self._kept: tuple[Coder | None, dict[int, Tensor]] = None, {}
+
+    def _largest(self) -> Float:
+        """Largest absolute value of each block; refuses values that are not finite."""
+        found = []
+        for start, stop in zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True):
+            low, high = self.torch.aminmax(self.X[start:stop])
+            found.append(self.torch.maximum(-low, high).float())
+        largest = self.torch.stack(found).cpu().numpy().astype(np.float64)
+        if not np.isfinite(largest).all():
+            raise UserError(
+                "the tensor has values that are missing or infinite", "Fill them, or leave the rows out"
+            )
+        return cast("Float", largest)
+
+    def run(self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
+        """See :class:`fairask.pools.sources.BlockSource`."""
+        with self._exact_products():
+            yield from cast("Iterator[tuple[int, R]]", self._run(task, jobs, excluded))
+
+    def _run(
+        self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int
+    ) -> Iterator[tuple[int, object]]:
+        coded = self._coded(task.coder) if isinstance(task, CountCells | FindRows) else None
+        if isinstance(task, CountCells):
+            self._kept = task.coder, {}
+        for block, job in jobs.items():
+            start, stop = self._span(block)
+            out = within(excluded, start, stop)
+            if isinstance(task, CountCells) and coded is not None:
+                yield block, self._count(task, coded, block, out)
+            elif isinstance(task, FindRows) and coded is not None:
+                yield block, self._find(task.coder, coded, block, out, cast("CellRanks", job))
+            elif isinstance(task, Fetch):
+                yield block, self.fetch(cast("Int", job))
+            elif isinstance(task, Lowest) and _is_linear(task.score):
+                yield block, self._lowest(task, block, out)
+            else:
+                yield block, task([self._chunk(start, stop)], excluded, job)
+
+    def _span(self, block: int) -> tuple[int, int]:
+        start, stop = self.starts[block : block + 2].tolist()
+        return start, stop
+
+    @contextmanager
+    def _exact_products(self) -> Iterator[None]:
+        """Switch off products in reduced precision, which some programs switch on for training."""
+        before = self.torch.get_float32_matmul_precision()
+        self.torch.set_float32_matmul_precision("highest")
+        try:
+            with self.torch.no_grad():
+                yield
+        finally:
+            self.torch.set_float32_matmul_precision(before)
+
+    def _chunk(self, start: int, stop: int) -> Chunk:
+        def features(rows: Int | None) -> Matrix:
+            part = self.X[start:stop]
+            at = part if rows is None else part[self.torch.from_numpy(rows).to(part.device)]
+            return at.float().cpu().numpy()
+
+        return Chunk(start, self.groups[start:stop].cpu().numpy(), features)
+
+    def fetch(self, rows: Int) -> Found:
+        """These rows with their features and group codes, as arrays."""
+        at = self.torch.from_numpy(np.asarray(rows, dtype=np.int64)).to(self.X.device)
+        return Found(rows, self.X[at].float().cpu().numpy(), self.groups[at].long().cpu().numpy())
+
+    def _coded(self, coder: Coder) -> _Coded | None:
+        """The coder's rules on the device; None if they are not linear."""
+        if isinstance(coder, Group):
+            none = self.torch.zeros(0)
+            return _Coded([], none, none, none)
+        if not isinstance(coder, Predictions) or (isinstance(coder, Decision) and len(coder.rules) > 1):
+            return None
+        if not all(isinstance(rule, LinearRule | GroupLinearRule) for rule in coder.rules):
+            return None
+        cuts = [linear_cuts(coder.rules, bound, np.float32) for bound in self.largest.tolist()]
+        device = self.X.device
+        return _Coded(
+            coder.rules,
+            self.torch.from_numpy(cuts[0].beta[:, :-1].astype(np.float32)).to(device),
+            self.torch.from_numpy(np.stack([cut.lower for cut in cuts])).to(device),
+            self.torch.from_numpy(np.stack([cut.upper for cut in cuts])).to(device),
+        )
+
+    def _codes(self, coder: Coder, coded: _Coded, block: int) -> tuple[Tensor, Tensor]:
+        """Codes and groups of a block's rows; codes are kept from counting to finding."""
+        start, stop = self._span(block)
+        groups = self.groups[start:stop]
+        kept_for, kept = self._kept
+        if kept_for is coder and block in kept:
+            return kept[block], groups
+        codes = self._new_codes(coder, coded, block, groups)
+        small = self.torch.int16 if coder.k <= 16 else codes.dtype
+        if kept_for is coder and len(self.X) * small.itemsize <= _KEPT:
+            kept[block] = codes.to(small) if small != codes.dtype else codes.clone()
+        return codes, groups
+
+    def _new_codes(self, coder: Coder, coded: _Coded, block: int, groups: Tensor) -> Tensor:
+        start, stop = self._span(block)
+        dtype = self.torch.int32 if coder.k <= 31 else self.torch.int64
+        codes = self.torch.zeros(stop - start, dtype=dtype, device=self.X.device)
+        if not coded.rules:
+            return cast("Tensor", codes)
+        X = self.X[start:stop].float()
+        scores = coded.beta @ X.T
+        lower, upper = coded.lower[block], coded.upper[block]
+        if lower.shape[1] > 1:
+            column = groups.int()
+            lower, upper = lower.index_select(1, column), upper.index_select(1, column)
+        decided = scores > upper
+        doubt = (scores > lower).logical_xor_(decided)
+        if doubt.any():
+            rows = doubt.any(0).nonzero()[:, 0]
+            decided[:, rows] = self._settled(coded.rules, X[rows], groups[rows], float(self.largest[block]))
+        if isinstance(coder, Decision):
+            return cast("Tensor", codes.add_(decided[0]))
+        for i in range(1, len(coded.rules)):
+            codes.add_(decided[i] ^ decided[0], alpha=1 << (i - 1))
+        return cast("Tensor", codes)
+
+    def _settled(self, rules: list[Rule], X: Tensor, groups: Tensor, largest: float) -> Tensor:
+        """Decisions on rows within rounding of a cut: in double precision, then in the order of features."""
+        if not self.doubles:
+            return self._by_processor(rules, X, groups)
+        cuts = linear_cuts(rules, largest, np.float64)
+        beta, lower, upper = (
+            self.torch.from_numpy(part).to(X.device) for part in (cuts.beta[:, :-1], cuts.lower, cuts.upper)
+        )
+        scores = beta @ X.double().T
+        if cuts.by_group:
+            lower, upper = (part.index_select(1, groups.int()) for part in (lower, upper))
+        decided = scores > upper
+        doubt = (scores > lower).logical_xor_(decided)
+        if doubt.any():
+            rows = doubt.any(0).nonzero()[:, 0]
+            decided[:, rows] = self._by_processor(rules, X[rows], groups[rows])
+        return cast("Tensor", decided)
+
+    def _by_processor(self, rules: list[Rule], X: Tensor, groups: Tensor) -> Tensor:
+        found: Bool = decisions(rules, X.cpu().numpy(), groups.long().cpu().numpy())
+        return cast("Tensor", self.torch.from_numpy(found).to(X.device))
+
+    def _count(self, task: CountCells, coded: _Coded, block: int, out: Int) -> Counted:
+        codes, groups = self._codes(task.coder, coded, block)
+        width = 1 << (task.coder.k - 1)
+        if width * task.n_groups > _LARGEST_TABLE:
+            unsigned = codes.cpu().numpy().astype(np.uint64)
+            left = np.ones(len(unsigned), dtype=bool)
+            left[out] = False
+            counts = count_block(unsigned[left], groups.cpu().numpy()[left], task.n_groups, task.coder.k)
+            return Counted(counts, None, [])
+        keys = codes.add_(groups, alpha=width)
+        # All rows are counted, then the few excluded ones subtracted: no row is copied.
+        table = self.torch.bincount(keys, minlength=width * task.n_groups)
+        if len(out):
+            less = keys[self.torch.from_numpy(out).to(keys.device)]
+            table -= self.torch.bincount(less, minlength=width * task.n_groups)
+        used = table.nonzero()[:, 0]
+        cells, counts_ = used.cpu().numpy(), table[used].cpu().numpy()
+        return Counted(BlockCounts(cells // width, (cells % width).astype(np.uint64), counts_), None, [])
+
+    def _find(self, coder: Coder, coded: _Coded, block: int, out: Int, job: CellRanks) -> Found:
+        codes, groups = self._codes(coder, coded, block)
+        gone = self.torch.from_numpy(out).to(codes.device)
+        inside = np.empty(len(job.ranks), dtype=np.int64)
+        for group, code in sorted(set(zip(job.groups.tolist(), job.codes.tolist(), strict=True))):
+            hit = (codes == code) & (groups == group)
+            hit[gone] = False
+            which = (job.groups == group) & (job.codes == np.uint64(code))
+            ranks = self.torch.from_numpy(job.ranks[which]).to(codes.device)
+            inside[which] = hit.nonzero()[:, 0][ranks].cpu().numpy()
+        return self.fetch(self._span(block)[0] + inside)
+
+    def _lowest(self, task: Lowest, block: int, out: Int) -> Ranked:
+        """Find candidates on the device, in double precision; rank them by the score itself."""
+        start, stop = self._span(block)
+        score = cast("DistanceToHalf", task.score)
+        torch, X, groups = self.torch, self.X[start:stop], self.groups[start:stop]
+        precise = torch.float64 if self.doubles else torch.float32
+        p, reach = torch.zeros(len(X), dtype=precise, device=X.device), 0.0
+        for rule, weight in zip(score.rules, score.weights, strict=True):
+            rule = cast("LinearRule | GroupLinearRule", rule)
+            beta = torch.from_numpy(rule.beta).to(X.device, precise)
+            value = X.to(precise) @ beta[:-1] + beta[-1]
+            reach += float(np.abs(rule.beta).sum()) * max(1.0, float(self.largest[block]))
+            if isinstance(rule, GroupLinearRule):
+                reach += float(np.abs(rule.cuts[np.isfinite(rule.cuts)]).max(initial=0.0))
+                value -= torch.from_numpy(rule.cuts).to(X.device, precise)[groups.long()]
+            p += float(weight) * torch.sigmoid(value)
+        value = (p - 0.5).abs_()
+        value[torch.from_numpy(out).to(X.device)] = float("inf")
+        n = min(task.n, len(X) - len(out))
+        none = np.zeros(0)
+        if n == 0:
+            return Ranked(none, none.astype(np.uint64), none.astype(np.int64))
+        # Twice what rounding can do to a value on the device: no row that belongs to the lowest is lost.
+        slack = 2 * (X.shape[1] + 8) * torch.finfo(precise).eps * (1.0 + reach)
+        bound = torch.topk(value, n, largest=False).values[-1] + slack
+        found = self.fetch(start + (value <= bound).nonzero()[:, 0].cpu().numpy())
+        exact = np.asarray(task.score(found.X, found.groups), dtype=np.float64)
+        return lowest([Ranked(exact, tie_breakers(found.rows, task.seed), found.rows)], task.n)
+
+
+def _is_linear(score: object) -> bool:
+    return isinstance(score, DistanceToHalf) and all(
+        isinstance(rule, LinearRule | GroupLinearRule) for rule in score.rules
+    )
