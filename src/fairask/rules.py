@@ -35,6 +35,7 @@ __all__ = [
     "decide",
     "has_probabilities",
     "hash_numbers",
+    "row_count",
     "row_uniforms",
     "take_rows",
     "to_uniforms",
@@ -149,11 +150,11 @@ class ConstantRule(Rule):
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
-        return np.full(len(X), self.value)
+        return np.full(row_count(X), self.value)
 
     def proba(self, X: Matrix, groups: Int | None = None) -> Float:
         """See :class:`Rule`."""
-        return np.full(len(X), float(self.value))
+        return np.full(row_count(X), float(self.value))
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ class FittedProbability:
     def scores(self, X: Matrix) -> Float:
         """Log odds of 1 by the classifier, before scaling."""
         if isinstance(self.estimator, float):
-            return np.full(len(X), ONE_CLASS_LOG_ODDS * (2.0 * self.estimator - 1.0))
+            return np.full(row_count(X), ONE_CLASS_LOG_ODDS * (2.0 * self.estimator - 1.0))
         return np.asarray(logit(np.clip(self.estimator.predict_proba(X)[:, 1], 1e-6, 1 - 1e-6)))
 
     def proba(self, X: Matrix, groups: Int | None) -> Float:
@@ -401,6 +402,17 @@ def decide(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
             beta = beta.astype(np.float32)
         return np.asarray(beta[:, :-1] @ X.T > -beta[:, -1:])
     return np.array([rule.decide(X, groups) for rule in rules])
+
+
+def row_count(X: Matrix) -> int:
+    """Rows of an array, a sparse matrix, a data frame or a list.
+
+    Examples
+    --------
+    >>> row_count(np.zeros((2, 3))), row_count([[0.0]])
+    (2, 1)
+    """
+    return len(X) if isinstance(X, list | tuple) else int(X.shape[0])
 
 
 def take_rows(X: Matrix, rows: NDArray[Any] | slice) -> Matrix:

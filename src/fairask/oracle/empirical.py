@@ -17,7 +17,7 @@ from fairask.oracle._search import Solution, search
 from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed
 from fairask.oracle.learners import EstimatorLearner, LogisticLearner
 from fairask.oracle.logistic import fast_ridge
-from fairask.rules import Classifier
+from fairask.rules import Classifier, row_count
 
 __all__ = ["EmpiricalFairOracle"]
 
@@ -172,11 +172,11 @@ class EmpiricalFairOracle(FairOracle):
         return [PerturbedModel(*solution.members, solution.mixture.error) for solution in solutions]
 
     def _search(self, X: Matrix, moments: FairnessMoments) -> list[Solution[Any]]:
-        rng, ridge = self._rng(), fast_ridge(self.estimator, len(X))
+        rng, ridge = self._rng(), fast_ridge(self.estimator, row_count(X))
         learner = (
             EstimatorLearner(self.estimator, X, rng)
             if ridge is None
-            else LogisticLearner(np.asarray(X, dtype=np.float64), ridge, self.shift_threshold)
+            else LogisticLearner(X, ridge, self.shift_threshold)
         )
         tolerance = float(self.tolerance)
         return search(moments, learner, tolerance, randomized=self.randomized, max_fits=self.max_fits)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 from fairask.blas import small_problem
 from fairask.metrics import Float, Int, Matrix
 from fairask.oracle.logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
+from fairask.oracle.row_space import row_space, solve_in_row_space
 from fairask.rules import Classifier, ConstantRule, FittedRule, LinearRule, Rule, take_rows
 
 __all__ = ["EstimatorLearner", "LogisticLearner", "best_shift", "weight_parameter"]
@@ -22,37 +23,54 @@ class LogisticLearner:
 
     batched = True
 
-    def __init__(self, X: Float, ridge: float = SEPARABLE_RIDGE, shift: bool = True) -> None:
-        self.X1, self.ridge, self.shift = with_intercept(X), ridge, shift
+    def __init__(self, X: Matrix, ridge: float = SEPARABLE_RIDGE, shift: bool = True) -> None:
+        self.space, self.ridge, self.shift = row_space(X), ridge, shift
+        self.X1 = with_intercept(self.space.Z)
         self.X1_single = self.X1.astype(np.float32)
 
     def fit(
         self, costs: Float, multipliers: Float, starts: Sequence[LinearRule] | None
     ) -> tuple[list[LinearRule], Float]:
         """See :class:`BaseLearner`."""
-        start = None
-        if starts is not None:
-            start = LogisticFit(np.array([r.beta for r in starts]), np.array([r.inverse for r in starts]))
+        solve = self._solve_reduced if self.space.reduced else self._solve
         with small_problem(len(costs) * self.X1.size):
-            fit = solve_logistic(
-                self.X1,
-                (costs < 0).astype(np.float64),
-                np.abs(costs) + 1e-12,
-                ridge=self.ridge,
-                start=start,
-                X1_single=self.X1_single,
-            )
+            fit = solve((costs < 0).astype(np.float64), np.abs(costs) + 1e-12, starts)
             beta, scores = fit.beta, fit.beta @ self.X1.T
         if self.shift:
             shift = best_shift(scores, costs)
             beta[:, -1] -= shift
             scores -= shift[:, None]
+        if self.space.reduced:
+            beta = np.hstack([self.space.lift(beta[:, :-1]), beta[:, -1:]])
         rules = [LinearRule(b, h) for b, h in zip(beta, fit.inverse, strict=True)]
         return rules, (scores > 0).astype(np.float64)
 
+    def _solve(self, target: Float, weight: Float, starts: Sequence[LinearRule] | None) -> LogisticFit:
+        start = None
+        if starts is not None:
+            start = LogisticFit(np.array([r.beta for r in starts]), np.array([r.inverse for r in starts]))
+        return solve_logistic(
+            self.X1, target, weight, ridge=self.ridge, start=start, X1_single=self.X1_single
+        )
+
+    def _solve_reduced(
+        self, target: Float, weight: Float, starts: Sequence[LinearRule] | None
+    ) -> LogisticFit:
+        penalty = np.full((len(target), self.X1.shape[1]), self.ridge)
+        start = None if starts is None else self._lowered(starts)
+        beta = solve_in_row_space(self.X1, target, weight, penalty, start=start, tol=1e-4)
+        return LogisticFit(beta, np.zeros((len(beta), 0, 0), dtype=np.float32))
+
+    def _lowered(self, rules: Sequence[LinearRule]) -> Float:
+        """Coefficients on the coordinates in which rows are fitted."""
+        beta = np.array([rule.beta for rule in rules])
+        if not self.space.reduced:
+            return beta
+        return np.hstack([self.space.lower(beta[:, :-1]), beta[:, -1:]])
+
     def cuts(self, rule: LinearRule) -> tuple[Int, Float]:
         """Rows in the order of their score, and the n + 1 thresholds between them (NaN between equals)."""
-        scores = self.X1 @ rule.beta
+        scores = self.X1 @ self._lowered([rule])[0]
         order = np.argsort(scores)
         ranked = scores[order]
         between = np.where(np.diff(ranked) > 1e-9, 0.5 * (ranked[1:] + ranked[:-1]), np.nan)

@@ -22,6 +22,7 @@ __all__ = [
     "SEPARABLE_RIDGE",
     "LogisticFit",
     "fast_ridge",
+    "logistic_loss",
     "solve_logistic",
     "with_intercept",
 ]
@@ -48,7 +49,14 @@ def with_intercept(X: Float) -> Float:
     return np.hstack([X, np.ones((len(X), 1))])
 
 
-def _loss(signed: Float, weight: Float, beta: Float, penalty: Float) -> Float:
+def logistic_loss(signed: Float, weight: Float, beta: Float, penalty: Float) -> Float:
+    """Penalised loss of each problem (p,) at signed scores (p, n) and coefficients (p, d).
+
+    Examples
+    --------
+    >>> logistic_loss(np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1))).round(3)
+    array([0.693])
+    """
     # log(1 + exp(-m)) without overflow; cheaper than logaddexp, which is not vectorised everywhere.
     loss = np.maximum(-signed, 0.0) + np.log1p(np.exp(-np.abs(signed)))
     return np.asarray((weight * loss).sum(axis=1) + 0.5 * (penalty * beta * beta).sum(axis=1))
@@ -138,7 +146,7 @@ def solve_logistic(
     fresh = np.full(p, start is None)
     sign = 2.0 * target - 1.0
     signed = sign * (beta @ X1.T)
-    loss = _loss(signed, weight, beta, penalty)
+    loss = logistic_loss(signed, weight, beta, penalty)
     last = np.full(p, np.inf)
     live = np.arange(p)
     for _ in range(max_iter):
@@ -154,7 +162,7 @@ def solve_logistic(
         change = s * (step @ X1.T)
         size = np.ones(len(live))
         for _ in range(_MAX_HALVINGS):
-            new = _loss(m - size[:, None] * change, w, b - size[:, None] * step, r)
+            new = logistic_loss(m - size[:, None] * change, w, b - size[:, None] * step, r)
             bad = new > loss[live] - 0.25 * size * decrement + 1e-14
             if not bad.any():
                 break

@@ -15,6 +15,7 @@ from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.oracle.base import Labelled
 from fairask.oracle.learners import weight_parameter
 from fairask.oracle.logistic import LogisticFit, solve_logistic
+from fairask.oracle.row_space import RowSpace, row_space, solve_in_row_space
 from fairask.rules import CLIP, Classifier, FittedProbability, LinearProbability, Scaling, take_rows
 
 __all__ = ["Calibration", "calibrate", "folds_by_label", "perturb"]
@@ -38,6 +39,7 @@ class Calibration:
     out_of_fold: Float
     ridge: float | None
     log_loss: float
+    space: RowSpace | None = None  #: coordinates of the labelled rows, for the perturbed copies
 
 
 def folds_by_label(groups: Int, y: Float, n_folds: int, rng: np.random.Generator) -> Int:
@@ -87,9 +89,11 @@ def calibrate(
     if estimator is not None:
         scores = _held_out_scores(estimator, X, y, weight, held)[None, :]
     else:
-        X1 = _with_groups(X, groups, n_groups)
-        penalty = _penalty(ridges, len(y), X1.shape[1] - n_groups - 1, n_groups)
-        scores, parts, ridge_fits = _held_out_by_ridge(X1, y, weight, held, penalty, n_groups)
+        space = row_space(X)
+        X1 = _with_groups(space.Z, groups, n_groups)
+        penalty = _penalty(ridges, len(y), space.Z.shape[1], n_groups)
+        held_out = _held_out_reduced if space.reduced else _held_out_by_ridge
+        scores, parts, ridge_fits = held_out(X1, y, weight, held, penalty, n_groups)
     scores = np.clip(scores, -CLIP, CLIP)
     temperature = _temperatures(scores, y, weight)
     losses = np.logaddexp(0.0, -(2.0 * y - 1.0) * temperature[:, None] * scores) @ weight / weight.sum()
@@ -100,22 +104,27 @@ def calibrate(
     if estimator is not None:
         model = FittedProbability(_fit(estimator, X, y, weight), scaling)
         return Calibration(model, out_of_fold, None, float(losses[0]))
-    fit = solve_logistic(
-        X1,
-        y[None, :],
-        weight[None, :] + 1e-12,
-        ridge=penalty[best][None],
-        start=ridge_fits[best],
-        tol=1e-6,
-    )
-    model = _linear(fit.beta[0], n_groups, scaling, fit.inverse[0])
-    return Calibration(model, np.clip(parts[best], -CLIP, CLIP), ridges[best], float(losses[best]))
+    fit = ridge_fits[best]
+    if not space.reduced:  # there the fit is on all rows already
+        fit = solve_logistic(
+            X1, y[None, :], weight[None, :] + 1e-12, ridge=penalty[best][None], start=fit, tol=1e-6
+        )
+    model = _linear(_lifted(space, fit.beta, n_groups)[0], n_groups, scaling, fit.inverse[0])
+    return Calibration(model, np.clip(parts[best], -CLIP, CLIP), ridges[best], float(losses[best]), space)
 
 
-def _with_groups(X: Matrix, groups: Int, n_groups: int) -> Float:
+def _lifted(space: RowSpace, beta: Float, n_groups: int) -> Float:
+    """Coefficients on the features and groups, from those on the rows' coordinates and groups."""
+    if not space.reduced:
+        return beta
+    own = -n_groups - 1
+    return np.hstack([space.lift(beta[:, :own]), beta[:, own:]])
+
+
+def _with_groups(X: Float, groups: Int, n_groups: int) -> Float:
     """Append one column per group, and the intercept's."""
     member = groups[:, None] == np.arange(n_groups)
-    return np.hstack([np.asarray(X, dtype=np.float64), member, np.ones((len(member), 1))])
+    return np.hstack([X, member, np.ones((len(member), 1))])
 
 
 def _penalty(ridges: Sequence[float], n: int, features: int, n_groups: int) -> Float:
@@ -167,14 +176,19 @@ def perturb(
     assert model.intercepts is not None
     assert model.inverse is not None
     n_groups = len(model.intercepts)
-    beta = np.concatenate([model.beta[:-1], model.intercepts, [0.0]])
-    start = LogisticFit(np.tile(beta, (k, 1)), np.tile(model.inverse, (k, 1, 1)))
-    X1 = _with_groups(X, groups, n_groups)
-    penalty = _penalty([calibration.ridge], labels.shape[1], X1.shape[1] - n_groups - 1, n_groups)
-    fits = solve_logistic(X1, labels, weights + 1e-12, ridge=penalty, start=start)
+    space = row_space(X) if calibration.space is None else calibration.space
+    beta = np.concatenate([space.lower(model.beta[None, :-1])[0], model.intercepts, [0.0]])
+    X1 = _with_groups(space.Z, groups, n_groups)
+    penalty = _penalty([calibration.ridge], labels.shape[1], space.Z.shape[1], n_groups)
+    begin = np.tile(beta, (k, 1))
+    if space.reduced:
+        betas = solve_in_row_space(X1, labels, weights + 1e-12, np.tile(penalty, (k, 1)), start=begin)
+    else:
+        start = LogisticFit(begin, np.tile(model.inverse, (k, 1, 1)))
+        betas = solve_logistic(X1, labels, weights + 1e-12, ridge=penalty, start=start).beta
     scale = model.scaling
     bare = Scaling(scale.scale, scale.shift - scale.scale * model.intercepts)
-    return [_linear(beta, n_groups, bare, None) for beta in fits.beta]
+    return [_linear(beta, n_groups, bare, None) for beta in _lifted(space, betas, n_groups)]
 
 
 def _held_out_by_ridge(
@@ -188,13 +202,36 @@ def _held_out_by_ridge(
     w = np.where(held, 0.0, weight[None, :]) + 1e-12
     batch = np.tile(w, (len(penalty), 1))
     fit = solve_logistic(X1, np.tile(y, (len(batch), 1)), batch, ridge=np.repeat(penalty, n_folds, axis=0))
-    shape = (len(penalty), n_folds, len(y))
-    features, intercepts = slice(None, -n_groups - 1), slice(-n_groups - 1, None)
-    part = (fit.beta[:, features] @ X1[:, features].T).reshape(shape)
-    group = (fit.beta[:, intercepts] @ X1[:, intercepts].T).reshape(shape)
-    parts, scores = ((m * held[None, :, :]).sum(axis=1) for m in (part, part + group))
     firsts = range(0, len(batch), n_folds)
-    return scores, parts, [LogisticFit(fit.beta[i : i + 1], fit.inverse[i : i + 1]) for i in firsts]
+    starts = [LogisticFit(fit.beta[i : i + 1], fit.inverse[i : i + 1]) for i in firsts]
+    return (*_held_out(X1, fit.beta, held, n_groups), starts)
+
+
+def _held_out_reduced(
+    X1: Float, y: Float, weight: Float, held: Bool, penalty: Float, n_groups: int
+) -> tuple[Float, Float, list[LogisticFit]]:
+    """The same in the space of the rows; the fits that are returned are those on all rows, to full precision.
+
+    The folds start from them. A loss that is off by little leaves scores of other rows off by much where
+    there are as many columns as rows, so the folds are solved to full precision too.
+    """
+    k, n_folds = len(penalty), len(held)
+    whole = solve_in_row_space(X1, np.tile(y, (k, 1)), np.tile(weight + 1e-12, (k, 1)), penalty)
+    w = np.tile(np.where(held, 0.0, weight[None, :]) + 1e-12, (k, 1))
+    start, ridges = np.repeat(whole, n_folds, axis=0), np.repeat(penalty, n_folds, axis=0)
+    beta = solve_in_row_space(X1, np.tile(y, (len(w), 1)), w, ridges, start=start)
+    none = np.zeros((1, 0, 0), dtype=np.float32)
+    return (*_held_out(X1, beta, held, n_groups), [LogisticFit(one[None], none) for one in whole])
+
+
+def _held_out(X1: Float, beta: Float, held: Bool, n_groups: int) -> tuple[Float, Float]:
+    """Scores (ridges, n) of rows held out, with and without the groups' intercepts."""
+    shape = (-1, *held.shape)
+    features, intercepts = slice(None, -n_groups - 1), slice(-n_groups - 1, None)
+    part = (beta[:, features] @ X1[:, features].T).reshape(shape)
+    group = (beta[:, intercepts] @ X1[:, intercepts].T).reshape(shape)
+    parts, scores = ((m * held[None, :, :]).sum(axis=1) for m in (part, part + group))
+    return scores, parts
 
 
 def _held_out_scores(estimator: Classifier, X: Matrix, y: Float, weight: Float, held: Bool) -> Float:
