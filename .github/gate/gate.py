@@ -70,7 +70,7 @@ def decide(env: dict[str, str], folder: Path) -> dict[str, object]:
     goal = [
         "--metric",
         env["METRIC"],
-        env.get("TOLERANCE_OPTION", "--tolerance"),
+        "--tolerance",
         env["TOLERANCE"],
         "--delta",
         env["DELTA"],

@@ -1,0 +1,112 @@
+"""The commands of the first pages work, in the order in which a reader types them."""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.test_pages import DOCS, ROOT, blocks
+
+pytest.importorskip("sqlalchemy")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch):
+    """Run a command of a page in an empty folder, with this checkout's ``fairask``."""
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "bin" / "fairask"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fairask "$@"\n')
+    program.chmod(0o755)
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    env = {
+        **os.environ,
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": paths,
+        "NO_COLOR": "1",
+    }
+
+    def run(command):
+        done = subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, command + "\n" + done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def commands(page):
+    """The lines of all blocks of a page that name no language: what is typed into a shell."""
+    found, fence = [], None
+    for line in (DOCS / page).read_text("utf-8").splitlines():
+        if line.startswith("```"):
+            fence = line[3:] if fence is None else None
+        elif fence == "" and line.strip():
+            found.append(line)
+    return found
+
+
+def answer(batch="batch.csv", answers="answers.csv"):
+    """Fill in the labels as the person of the page would."""
+    with Path(answers).open(newline="") as file:
+        truth = [row["answer"] for row in csv.DictReader(file)]
+    with Path(batch).open(newline="") as file:
+        table = csv.DictReader(file)
+        rows, fields = list(table), table.fieldnames
+    for row in rows:
+        row["label"] = truth[int(row["row"]) - 1]
+    with Path(batch).open("w", newline="") as file:
+        out = csv.DictWriter(file, fields)
+        out.writeheader()
+        out.writerows(rows)
+    return len(rows)
+
+
+def test_from_a_table_to_a_model(shell, tmp_path):
+    exec(compile(blocks(DOCS / "start/own-table.md")[0], "own-table.md", "exec"), {})
+    new, ask, tell, status, export = commands("start/own-table.md")
+    shell(new)
+    for _ in range(4):
+        shell(ask)
+        assert answer() == 25
+        shell(tell)
+    assert "100" in shell(status)
+    shell(export)
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_an_audit_begins_as_the_page_says(shell, tmp_path):
+    exec(compile(blocks(DOCS / "start/audit.md")[0], "audit.md", "exec"), {})
+    simulated, begun = commands("start/audit.md")
+    assert "certify" in shell(simulated)
+    assert "rows-1.csv" in shell(begun)
+
+
+def test_simulate_takes_the_options_of_its_guide(shell):
+    text = (DOCS / "guides/simulate.md").read_text("utf-8")
+    known = shell("fairask simulate --help")
+    for option in re.findall(r"^\| `(--[\w-]+)", text, re.M):
+        assert option in known
+
+
+def test_commands_of_all_pages_use_options_that_exist(shell):
+    """Each ``fairask COMMAND --option`` in a shell block of any page is an option of that command."""
+    helps = {}
+    for page in sorted(DOCS.rglob("*.md")):
+        if page.name == "results.md" or {"api", "gallery", "_build"} & set(page.parts):
+            continue
+        for line in commands(page.relative_to(DOCS)):
+            found = re.match(
+                r"(?:fairask|docker compose run --rm fairask) ([a-z]+)\b(.*)", line.split("#")[0].strip()
+            )
+            if not found:
+                continue
+            command, rest = found.groups()
+            if command not in helps:
+                helps[command] = shell(f"COLUMNS=200 fairask {command} --help")
+            for option in re.findall(r"(?<![\w-])(--[a-z][\w-]*)", rest):
+                assert option in helps[command], f"{page.name}: {line}"
