@@ -48,7 +48,7 @@ root_doc = "index"
 nitpicky = False
 suppress_warnings = ["config.cache"]
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_block"]
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
 myst_heading_anchors = 4
 
 autosummary_generate = True

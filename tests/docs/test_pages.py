@@ -1,6 +1,7 @@
 """Pages of the documentation: their links lead somewhere, and their Python runs."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,13 @@ def test_every_strategy_has_an_example():
     shown = " ".join(path.read_text("utf-8") for path in (ROOT / "examples").glob("plot_*.py"))
     # PANDA needs PyTorch, which the site's environment does not have.
     assert [s for s in STRATEGIES if f'strategy="{s}"' not in shown] == ["panda"]
+
+
+def test_the_page_on_installing_lists_every_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    table = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", (DOCS / "start/install.md").read_text("utf-8"), re.M)
+    listed = {name for cell in table for name in re.findall(r"\w+", cell)}
+    assert listed == set(project["optional-dependencies"])
 
 
 def test_no_page_names_a_package_registry():

@@ -20,8 +20,7 @@ with style():
             model = EmpiricalFairOracle(metric=metric, tolerance=float(tolerance), random_state=0)
             accuracy.append(100 * (1 - model.fit(X, y, sensitive_features=groups).error_))
         ax.plot(tolerances, accuracy, marker="o", markersize=4, color=group_color(2 + i))
-        ax.annotate(
-            METRIC_NAMES[metric], (0.0, accuracy[0]), xytext=(10, -4), textcoords="offset points", va="top"
-        )
+        place = (tolerances[2], accuracy[2])
+        ax.annotate(METRIC_NAMES[metric], place, xytext=(10, -3), textcoords="offset points", va="top")
     ax.set(xlabel="tolerance", ylabel="accuracy, %")
     ax.set_title("A smaller tolerance costs accuracy")
