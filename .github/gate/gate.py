@@ -52,9 +52,12 @@ def refuse(reason: str) -> None:
 def answer(rows_file: Path, labels: list[str], out: Path) -> Path:
     """Fill in the labels of the rows that were asked for; rows count from 1."""
     with rows_file.open(newline="", encoding="utf-8-sig") as file:
-        rows = [int(row["row"]) for row in csv.DictReader(file)]
+        rows = list(csv.DictReader(file))
+    # Versions before 0.2 count rows from 1, and their sheets have no check codes.
+    first = 0 if "check" in rows[0] else 1
     with out.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("row", "label"), *((row, labels[row - 1]) for row in rows)])
+        told = ((row["row"], labels[int(row["row"]) - first], row.get("check", "")) for row in rows)
+        csv.writer(file).writerows([("row", "label", "check"), *told])
     return out
 
 

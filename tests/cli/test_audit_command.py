@@ -53,8 +53,8 @@ def label(path: Path | str, truth: Rows, to: str, part: slice = slice(None)) -> 
     rows = read(path)[part]
     with Path(to).open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["label", "row"])
-        writer.writerows([truth[int(r["row"]) - 1]["truth"], r["row"]] for r in reversed(rows))
+        writer.writerow(["label", "row", "check"])
+        writer.writerows([truth[int(r["row"])]["truth"], r["row"], r["check"]] for r in reversed(rows))
     return Path(to)
 
 
@@ -87,11 +87,11 @@ def test_it_begins_with_rows_to_label_that_hide_the_prediction(fairask: Run, poo
     assert "--labels" in result.stdout
     assert sorted(contents()) == ["audit.json", "rows-1.csv"]
     rows = read("pool.audit/rows-1.csv")
-    assert list(rows[0]) == ["row", "name", "sex", "truth", "label"]
+    assert list(rows[0]) == ["row", "name", "truth", "label", "check"]
     assert {r["label"] for r in rows} == {""}
     everything = read(pool)
     for row in rows:
-        source = everything[int(row["row"]) - 1]
+        source = everything[int(row["row"])]
         assert row["name"] == (f"'{source['name']}" if source["name"][0] == "=" else source["name"])
 
 
@@ -187,7 +187,7 @@ def test_labels_that_cannot_be_are_refused_and_change_nothing(
 ) -> None:
     fairask("audit", pool, *SHORT)
     asked = [int(r["row"]) for r in read("pool.audit/rows-1.csv")]
-    unasked = next(i for i in range(1, 999) if i not in asked)
+    unasked = next(i for i in range(999) if i not in asked)
     before = contents()
     Path("bad.csv").write_text(content.format(asked=asked[0], unasked=unasked), encoding="utf-8")
     refused(fairask("audit", pool, "--labels", "bad.csv"), words)
@@ -199,7 +199,7 @@ def test_a_label_does_not_change_once_it_is_told(fairask: Run, pool: Path) -> No
     asked = read("pool.audit/rows-1.csv")[0]["row"]
     for answer in ("yes", "no"):
         Path("one.csv").write_text(f"row,label\n{asked},{answer}\n")
-        result = fairask("audit", pool, "--labels", "one.csv")
+        result = fairask("audit", pool, "--labels", "one.csv", "--unchecked")
     refused(result, f"row {asked} has another label", "--out")
 
 
@@ -303,7 +303,7 @@ def test_zero_may_be_the_positive_class(fairask: Run, write: Callable[..., Path]
     assert json.loads(Path("pool.audit/audit.json").read_text())["columns"]["positive"] == "0"
     asked = read("pool.audit/rows-1.csv")[0]["row"]
     Path("one.csv").write_text(f"row,label\n{asked},0\n")
-    fairask("audit", pool, "--labels", "one.csv")
+    fairask("audit", pool, "--labels", "one.csv", "--unchecked")
     assert json.loads(Path("pool.audit/audit.json").read_text())["audit"]["labels"] == [1]
 
 
@@ -315,7 +315,7 @@ def test_labels_are_0_and_1_where_predictions_are_numbers(fairask: Run, write: C
     assert "1 or 0" in begun.stdout
     asked = [r["row"] for r in read("pool.audit/rows-1.csv")]
     Path("told.csv").write_text("row;label\n" + "".join(f"{r};{i % 2}\n" for i, r in enumerate(asked)))
-    assert "8 new labels" in fairask("audit", pool, "--labels", "told.csv").stdout
+    assert "8 new labels" in fairask("audit", pool, "--labels", "told.csv", "--unchecked").stdout
 
 
 def test_parquet_files_and_folders_ask_for_the_same_rows_as_csv(
@@ -371,7 +371,7 @@ def test_rows_without_a_group_are_refused_and_a_group_of_their_own_is_not(
     pool = write(truth, "pool.csv")
     fairask("audit", pool, *SHORT)
     for row in read("pool.audit/rows-1.csv"):
-        assert row["sex"] == truth[int(row["row"]) - 1]["sex"]
+        assert row["name"].lstrip("'") == truth[int(row["row"])]["name"]
     to_the_end(fairask, pool, truth)
     assert "unknown" in Path("pool.audit/certificate.html").read_text()
 
@@ -390,7 +390,7 @@ def test_columns_called_row_and_label_make_room(fairask: Run, write: Callable[..
     rows = [{"row": i, "label": "x", **row} for i, row in enumerate(applications(400))]
     fairask("audit", write(rows, "pool.csv"), *SHORT)
     head = Path("pool.audit/rows-1.csv").read_text(encoding="utf-8").splitlines()[0]
-    assert head == "row,row (table),label (table),name,sex,truth,label"
+    assert head == "row,row (table),label (table),name,truth,label,check"
 
 
 def test_demographic_parity_needs_no_labels(fairask: Run, pool: Path) -> None:
@@ -430,3 +430,94 @@ def test_hostile_names_are_only_text_on_the_page(fairask: Run, write: Callable[.
     page = Path("pool.audit/certificate.html").read_text()
     assert "<script" not in page
     assert "&lt;script&gt;" in page
+
+
+def slipped(path: str, truth: Rows, to: str, columns: tuple[str, ...]) -> Path:
+    """Label a sheet rightly, and then let some of its columns slip by one cell."""
+    rows = [{**r, "label": truth[int(r["row"])]["truth"]} for r in read(path)]
+    moved = [{name: rows[i - 1][name] for name in columns} for i in range(len(rows))]
+    with Path(to).open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, rows[0].keys())
+        writer.writeheader()
+        writer.writerows({**row, **cells} for row, cells in zip(rows, moved, strict=True))
+    return Path(to)
+
+
+@pytest.mark.parametrize("columns", [("row",), ("row", "check"), ("name", "truth"), ("check",)])
+def test_a_sheet_whose_columns_slipped_is_refused(fairask: Run, pool: Path, columns: tuple[str, ...]) -> None:
+    fairask("audit", pool, *SHORT)
+    before = contents()
+    told = slipped("pool.audit/rows-1.csv", applications(), "told.csv", columns)
+    refused(
+        fairask("audit", pool, "--labels", told), "of 150 labelled rows are not those of the table", "row "
+    )
+    assert contents() == before
+    assert fairask("audit", pool, "--labels", told, "--unchecked").exit_code == 0
+
+
+def test_row_and_label_alone_need_the_check_code(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    told = slipped("pool.audit/rows-1.csv", applications(), "told.csv", ())
+    rows = read(told)
+    for names, done in ((("row", "label"), False), (("row", "label", "check"), True)):
+        with Path("some.csv").open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows([names, *([row[n] for n in names] for row in rows)])
+        result = fairask("audit", pool, "--labels", "some.csv")
+        assert (result.exit_code == 0) is done, result.output
+        assert done or "--unchecked" in result.stderr
+
+
+def test_cells_that_a_spreadsheet_writes_otherwise_are_no_contradiction(
+    fairask: Run, write: Callable[..., Path]
+) -> None:
+    truth = [
+        {**row, "day": f"2026-01-{i % 28 + 1:02d}", "x": i + 0.5} for i, row in enumerate(applications())
+    ]
+    pool = write(truth, "pool.csv")
+    fairask("audit", pool, *SHORT)
+    rows = read("pool.audit/rows-1.csv")
+    for row in rows:
+        row["label"] = truth[int(row["row"])]["truth"]
+        row["day"] = "/".join(reversed(row["day"].split("-")))
+        row["x"] = f"{float(row['x']):.2f}"
+    assert fairask("audit", pool, "--labels", write(rows, "told.csv")).exit_code == 0
+
+
+def test_the_sheet_hides_what_could_sway_who_labels(fairask: Run, write: Callable[..., Path]) -> None:
+    rng = np.random.default_rng(1)
+    truth = [
+        {
+            **row,
+            "score": round(0.5 * (row["said"] == "yes") + 0.5 * rng.random(), 3),
+            "ok": row["said"].upper(),
+        }
+        for row in applications()
+    ]
+    pool = write(truth, "pool.csv")
+    fairask("audit", pool, *SHORT)
+    assert list(read("pool.audit/rows-1.csv")[0]) == ["row", "name", "truth", "label", "check"]
+    fairask("audit", pool, *SHORT, "--out", "b", "--show", "score", "--show", "sex")
+    assert list(read("b/rows-1.csv")[0]) == ["row", "name", "sex", "truth", "score", "label", "check"]
+    refused(
+        fairask("audit", pool, *SHORT, "--out", "c", "--show", "scor"), "--show: no column 'scor'", "score"
+    )
+    assert not Path("c").exists()
+
+
+def test_an_audit_that_counts_rows_from_1_goes_on(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    truth, sheet, state = applications(), Path("pool.audit/rows-1.csv"), Path("pool.audit/audit.json")
+    rows = [{"row": int(r["row"]) + 1, "name": r["name"], "label": ""} for r in read(sheet)]
+    old = json.loads(state.read_text())
+    del old["shown"]
+    state.write_text(json.dumps({**old, "format": 1}))
+    with sheet.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, ["row", "name", "label"])
+        writer.writeheader()
+        writer.writerows({**row, "label": truth[row["row"] - 1]["truth"]} for row in rows)
+    assert "150 new labels" in fairask("audit", pool, "--labels", sheet).stdout
+    if Path("pool.audit/rows-2.csv").exists():
+        numbers = [int(row["row"]) for row in read("pool.audit/rows-2.csv")]
+        names = [row["name"].lstrip("'") for row in read("pool.audit/rows-2.csv")]
+        assert names == [truth[number - 1]["name"] for number in numbers]
+    assert json.loads(state.read_text())["format"] == 1

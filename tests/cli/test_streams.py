@@ -54,7 +54,7 @@ def fill(file: Path) -> None:
     """Label the rows that were asked for, from what the file itself shows."""
     table = pacsv.read_csv(file)
     truth = scored()["paid"].to_pylist()
-    labels = [truth[row - 1] for row in table["row"].to_pylist()]
+    labels = [truth[row] for row in table["row"].to_pylist()]
     at = table.column_names.index("label")
     pacsv.write_csv(table.set_column(at, "label", pa.array(labels)), file)
 
@@ -99,7 +99,7 @@ def test_numbers_classes_and_certain_probabilities_are_one_model(fairask: Run, b
         )
         table = pacsv.read_csv(json.loads(begun.output)["rows_file"])
         asked[name] = table["row"].to_pylist()
-        assert table["age"].to_pylist() == [scored()["age"][row - 1].as_py() for row in asked[name]]
+        assert table["age"].to_pylist() == [scored()["age"][row].as_py() for row in asked[name]]
         assert name not in table.column_names, "predictions are not shown to who labels"
     assert asked["said"] == asked["word"]
 

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from fairask.errors import UserError
 
-__all__ = ["FAILED", "INTERRUPTED", "WRONG_USE", "WrongUse", "guarded"]
+__all__ = ["FAILED", "INTERRUPTED", "WRONG_USE", "guarded"]
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 
@@ -24,8 +24,6 @@ EXTRAS = {
     "ray": "ray",
     "torch": "panda",
 }
-
-WrongUse = UserError
 
 
 def guarded(call: Callable[[], object], *, debug: bool) -> int:

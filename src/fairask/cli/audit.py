@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairask.cli import _options as opt
-from fairask.cli._errors import WrongUse
+from fairask.errors import UserError
 
 if TYPE_CHECKING:
     from fairask.certify.audit import AuditPlan
@@ -35,6 +35,13 @@ def audit(
     predictions: Annotated[str | None, _option("Predictions: 0/1, classes, or probabilities of 1.")] = None,
     protected: Annotated[str | None, _option("The column whose groups are to be treated alike.")] = None,
     labels: Annotated[Path | None, _option("A file of labels: goes on with the audit in --out.")] = None,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Take labels by row number alone, without comparing rows.")
+    ] = False,
+    show: Annotated[
+        list[str] | None,
+        _option("Show this column to who labels: prediction, score, protected (or repeat it)."),
+    ] = None,
     label: Annotated[str | None, _option("A column of known labels: simulates, and writes nothing.")] = None,
     positive: Annotated[str | None, _option("The class that counts as 1.")] = None,
     metric: Annotated[str | None, _option("tprp, fprp, eo or dp; default tprp.")] = None,
@@ -77,16 +84,16 @@ def audit(
     if label is not None:
         for name, value in (("labels", labels), ("out", out), ("target", target)):
             if value is not None:
-                raise WrongUse(
+                raise UserError(
                     f"--label simulates audits of the pool, so --{name} cannot be combined with it",
                     f"Leave out --{name}, or --label",
                 )
         _simulate(AuditRequest(pool, columns, settings, encoding=encoding), label, plan, runs, screen)
         return
     with passes(quiet=quiet or as_json) as progress:
-        request = AuditRequest(pool, columns, settings, out, encoding, stream, progress)
+        request = AuditRequest(pool, columns, settings, out, encoding, stream, progress, tuple(show or ()))
         work = AuditFolder.open(request, begin=labels is None)
-        new = 0 if labels is None else work.tell(labels)
+        new = 0 if labels is None else work.tell(labels, unchecked=unchecked)
         screen.say(work.about(), style="bold")
         for note in work.table.notes:
             screen.say(f"note: {note}")
@@ -125,7 +132,7 @@ def _plan(settings: dict[str, Any], runs: int) -> AuditPlan:
         what, _, remedy = str(error).partition("; ")
         for name, option in (("alpha", "tolerance"), ("random_state", "seed")):
             what = what.replace(f"{name}=", f"{option}=")
-        raise WrongUse(f"--{what}", remedy or "See fairask audit --help") from error
+        raise UserError(f"--{what}", remedy or "See fairask audit --help") from error
 
 
 class _Screen:

@@ -14,19 +14,27 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from fairask.certify.audit.audit import Audit
 from fairask.certify.audit.outcome import Decided, RowsAwaited
 from fairask.certify.audit.plan import TARGETS, AuditPlan
 from fairask.certify.audit.request import AuditError, AuditRequest
-from fairask.certify.audit.sheets import read_labels, sheet_name, write_sheet
+from fairask.certify.audit.sheets import read_labels, sheet_name, telling_columns, write_sheet
 from fairask.certify.audit.table import AuditTable, open_audit_table, shown_name
+from fairask.data.checking import check_returned
 from fairask.data.files import write_whole
+from fairask.data.labels import check_columns
+from fairask.metrics import Int
 from fairask.pools.places import local_path
 
 __all__ = ["STATE", "AuditFolder"]
 
 STATE = "audit.json"
-_FORMAT = 1
+#: Sheets of format 1 count rows from 1 and have no check codes; those of format 2 count from 0.
+_FORMAT = 2
+_BASE = {1: 1, _FORMAT: 0}
+_PARTS = ("pool", "columns", "audit")
 
 
 @dataclasses.dataclass
@@ -45,7 +53,9 @@ class AuditFolder:
         folder = request.place()
         state = _read_state(folder)
         if state is not None:
-            return cls(request, folder, state, *_resume(request, state, folder))
+            table, audit = _resume(request, state, folder)
+            check_columns(table.names, [("show", name) for name in request.show])
+            return cls(request, folder, state, table, audit)
         if not begin:
             raise AuditError(
                 f"there is no audit in {folder}", "Begin it without --labels, or name its folder with --out"
@@ -53,6 +63,7 @@ class AuditFolder:
         _check_place(request, folder)
         streamed, encoding = request.streams(), request.encoding or "utf-8"
         table = request.opened(request.columns, encoding, streamed)
+        check_columns(table.names, [("show", name) for name in request.show])
         known = {
             "name": shown_name(request.table),
             "rows": table.rows,
@@ -61,27 +72,38 @@ class AuditFolder:
             "streamed": streamed,
         }
         audit = table.begin(AuditPlan(**request.settings))
-        begun = cls(request, folder, {"pool": known, "columns": request.columns}, table, audit)
+        state = {"format": _FORMAT, "pool": known, "columns": request.columns, "shown": list(request.show)}
+        begun = cls(request, folder, state, table, audit)
         folder.mkdir(exist_ok=True)
         begun._write()
         return begun
 
     def _write(self) -> None:
         self.state["audit"] = self.audit.to_dict()
-        write_whole(self.folder / STATE, json.dumps({"format": _FORMAT, **self.state}, indent=1) + "\n")
+        write_whole(self.folder / STATE, json.dumps(self.state, indent=1) + "\n")
 
-    def tell(self, file: Path) -> int:
-        """Tell what is new in a file of labels, all of it or none; return the number of new labels."""
-        told = read_labels(file, self.table.classes, self.request.encoding or "utf-8")
+    @property
+    def _base(self) -> int:
+        """The number of the first row in sheets."""
+        return _BASE[self.state["format"]]
+
+    def tell(self, file: Path, *, unchecked: bool = False) -> int:
+        """Tell what is new in a file of labels, all of it or none; return the number of new labels.
+
+        Rows are compared with the table by their check codes and cells, unless ``unchecked``.
+        """
+        sheet = read_labels(file, self.table.classes, self.request.encoding or "utf-8", self._base)
+        told = sheet.labels
         before = dict(zip(self.state["audit"]["rows"], self.state["audit"]["labels"], strict=True))
         awaited = set() if self.audit.done else set(self.audit.ask().indices.tolist())
         new: dict[int, int] = {}
         for number, value in told.items():
-            row = self.table.index_of(number - 1)
+            shown = number + self._base
+            row = self.table.index_of(number)
             if row is not None and row in before:
                 if before[row] != value:
                     raise AuditError(
-                        f"{file.name}: row {number} has another label than the one it was told with before",
+                        f"{file.name}: row {shown} has another label than the one it was told with before",
                         "To correct it, begin again with another --out and this seed: "
                         "the same rows come first",
                     )
@@ -89,11 +111,15 @@ class AuditFolder:
                 new[row] = value
             else:
                 raise AuditError(
-                    f"{file.name}: row {number} was never asked for",
+                    f"{file.name}: row {shown} was never asked for",
                     "Label only the rows that were written: an audit of other rows would prove nothing",
                 )
         if not told:
             raise AuditError(f"{file.name} has no labels yet", "Fill in its column 'label'")
+        if not unchecked:
+            rows = np.array(sorted(told), dtype=np.int64)
+            cells = dict(zip(rows.tolist(), self.table.take(rows).to_pylist(), strict=True))
+            check_returned(file.name, sheet.rows, cells)
         if new:
             self.audit.tell(list(new), list(new.values()))
             self._write()
@@ -109,7 +135,7 @@ class AuditFolder:
         if not sheet.exists():
             # An existing sheet is never overwritten: somebody may be filling it in.
             rows = self.table.number_of(query.indices)
-            write_sheet(sheet, self.table, rows, self.state["columns"]["predictions"])
+            write_sheet(sheet, self.table, rows, self._hidden(rows), self._base)
         found, classes = self.audit.certificate(), self.table.classes
         words = " or ".join(reversed(classes)) if len(classes) <= 5 else "its class"
         then = ["fairask", "audit", self.request.table, "--labels", str(sheet)]
@@ -123,6 +149,12 @@ class AuditFolder:
             answers=words or "1 or 0",
             command=shlex.join(then + ([] if self.request.folder is None else ["--out", str(self.folder)])),
         )
+
+    def _hidden(self, rows: Int) -> set[str]:
+        """Return the columns that could sway whoever labels: prediction, score, protected attribute."""
+        columns, shown = self.state["columns"], {*self.state.get("shown", ()), *self.request.show}
+        telling = telling_columns(self.table.take(rows), columns["predictions"])
+        return {columns["predictions"], columns["protected"], *telling} - shown
 
     def _finish(self) -> Decided:
         first = self.audit.plan.target
@@ -193,12 +225,12 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         state = json.loads(file.read_text(encoding="utf-8"))
-        if state["format"] != _FORMAT:
+        if state["format"] not in _BASE:
             raise AuditError(
-                f"{file} has format {state['format']!r}, and this version reads format {_FORMAT}",
+                f"{file} has format {state['format']!r}, and this version reads up to format {_FORMAT}",
                 "Use the version of fairask that began the audit, or begin another with --out",
             )
-        if not all(isinstance(state[part], dict) for part in ("pool", "columns", "audit")):
+        if not all(isinstance(state[part], dict) for part in _PARTS):
             raise TypeError
     except AuditError:
         raise
@@ -206,7 +238,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         raise AuditError(
             f"{file} is damaged", "Restore it from a copy, or begin another audit with --out"
         ) from error
-    return {part: state[part] for part in ("pool", "columns", "audit")}
+    return {part: state[part] for part in ("format", *_PARTS)} | {"shown": state.get("shown", [])}
 
 
 def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple[AuditTable, Audit]:

@@ -45,6 +45,8 @@ class AuditRequest:
         Whether to count predictions where they are; default so for a URL, or above a million rows.
     progress : callable, optional
         Called during passes over a streamed table.
+    show : tuple of str
+        Columns of the table that are in sheets although they could sway whoever labels.
     """
 
     table: str
@@ -54,6 +56,7 @@ class AuditRequest:
     encoding: str | None = None
     stream: bool | None = None
     progress: ProgressCallback | None = None
+    show: tuple[str, ...] = ()
 
     def place(self) -> Path:
         """Return the folder of the audit: beside a local table, here for one elsewhere."""

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from fairask.certify.audit.predictions import key
 from fairask.certify.audit.table import AuditTable
 from fairask.data import TableError, read_table
+from fairask.data.checking import CHECK, ReturnedRow, check_code
+from fairask.data.extras import Arrow
 from fairask.data.files import csv_text, write_whole
 from fairask.data.values import texts
 from fairask.metrics import Int
 
-__all__ = ["read_labels", "sheet_name", "write_sheet"]
+__all__ = ["SheetLabels", "read_labels", "sheet_name", "telling_columns", "write_sheet"]
 
 _ROW, _LABEL = "row", "label"
+_OWN = (_ROW, _LABEL, CHECK)
+#: Rows of each decision that a column must separate before it counts as the model's score.
+_FEWEST = 8
+
+
+@dataclass(frozen=True)
+class SheetLabels:
+    """Labels that came back: by row number, and with what is needed to check their rows."""
+
+    labels: dict[int, int]
+    rows: list[ReturnedRow]
 
 
 def sheet_name(look: int) -> str:
@@ -28,19 +44,67 @@ def sheet_name(look: int) -> str:
     return f"rows-{look}.csv"
 
 
-def write_sheet(path: Path, table: AuditTable, rows: Int, predictions: str) -> None:
-    """Write rows to label: number, all columns but the prediction, and an empty column for the label."""
+def _shown(name: str) -> str:
+    """Return the name of a column in the sheet; one with a name of ours is renamed."""
+    return f"{name} (table)" if name in _OWN else name
+
+
+def telling_columns(table: Arrow, predictions: str) -> list[str]:
+    """Return the columns that give the model's decision away, such as its score.
+
+    These are columns whose value, or whose side of some threshold, decides the prediction in all rows given.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [3, 3, 2, 2] * 8, "score": [.1, .9, .2, .8] * 8, "said": [0, 1, 0, 1] * 8})
+    >>> telling_columns(table, "said")
+    ['score']
+    """
+    said = np.array(texts(table.column(predictions)), dtype=object).astype(str)
+    values, codes, counts = np.unique(said, return_inverse=True, return_counts=True)
+    if len(values) > 2:
+        try:  # probabilities: what they decide
+            codes = (said.astype(float) >= 0.5).astype(np.int64)
+        except ValueError:
+            return []
+        counts = np.bincount(codes, minlength=2)
+    if len(counts) != 2 or counts.min() < _FEWEST:
+        return []
+    found = []
+    for name in table.column_names:
+        if name == predictions:
+            continue
+        cells = np.array(texts(table.column(name)), dtype=object).astype(str)
+        try:
+            order = np.argsort(cells.astype(float), kind="stable")
+            separated = np.count_nonzero(np.diff(codes[order])) == 1
+        except ValueError:
+            separated = False
+        levels, of = np.unique(cells, return_inverse=True)
+        decided = len(levels) <= _FEWEST and all(len(set(codes[of == i])) == 1 for i in range(len(levels)))
+        if separated or decided:
+            found.append(name)
+    return found
+
+
+def write_sheet(path: Path, table: AuditTable, rows: Int, hidden: Collection[str], base: int) -> None:
+    """Write rows to label: number, the columns but hidden ones, empty label, check code."""
     taken = table.take(rows)
-    names = [n for n in taken.column_names if n != predictions]
-    # The first and the last column are ours: a column of the table with such a name is renamed.
-    shown = [f"{n} (table)" if n in (_ROW, _LABEL) else n for n in names]
+    names = [n for n in taken.column_names if n not in hidden]
     columns = [taken.column(n).to_pylist() for n in names]
-    lines = ([*cells, ""] for cells in zip((rows + 1).tolist(), *columns, strict=True))
-    write_whole(path, csv_text([_ROW, *shown, _LABEL], lines, line_end="\n"))
+    codes = [check_code(row, cells) for row, cells in zip(rows.tolist(), taken.to_pylist(), strict=True)]
+    lines = (
+        [row, *cells[:-1], "", cells[-1]]
+        for row, *cells in zip((rows + base).tolist(), *columns, codes, strict=True)
+    )
+    write_whole(path, csv_text([_ROW, *map(_shown, names), _LABEL, CHECK], lines, line_end="\n"))
 
 
-def read_labels(path: Path, classes: Sequence[str], encoding: str) -> dict[int, int]:
-    """Return labels by row number; rows without a label are left out.
+def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0) -> SheetLabels:
+    """Return labels by row number, counted from 0; rows without a label are left out.
+
+    Rows in the file are counted from ``base``.
 
     Examples
     --------
@@ -48,7 +112,7 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str) -> dict[int, 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.csv")
     ...     _ = file.write_text("row,label\\n7,no\\n3,Yes\\n4,\\n")
-    ...     read_labels(file, ["no", "yes"], "utf-8")
+    ...     read_labels(file, ["no", "yes"], "utf-8").labels
     {7: 0, 3: 1}
     """
     table = read_table(path, encoding=encoding)
@@ -62,14 +126,20 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str) -> dict[int, 
         meaning = {key(c): int(c == classes[-1]) for c in classes}
     else:
         meaning = {key("0"): 0, key("1"): 1, "false": 0, "true": 1}
-    out: dict[int, int] = {}
+    others = {
+        name.removesuffix(" (table)"): texts(table.column(name))
+        for name in table.column_names
+        if name not in _OWN
+    }
+    codes = texts(table.column(CHECK)) if CHECK in table.column_names else [None] * table.num_rows
+    found = SheetLabels({}, [])
     pairs = zip(texts(table.column(_ROW)), texts(table.column(_LABEL)), strict=True)
-    for line, (row, label) in enumerate(pairs, start=1):
+    for line, (row, label) in enumerate(pairs):
         if label is None:
             continue
         if row is None or not row.isdecimal():
             raise TableError(
-                f"{path.name}: data row {line} has a label and the row number {row or ''!r}",
+                f"{path.name}: data row {line + 1} has a label and the row number {row or ''!r}",
                 f"Leave the column {_ROW!r} as it was written",
             )
         value = meaning.get(key(label))
@@ -79,6 +149,9 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str) -> dict[int, 
                 f"{path.name}: row {row} has the unknown label {label[:40]!r}",
                 f"Labels are {accepted}; leave the cell empty if it is not known yet",
             )
-        if out.setdefault(int(row), value) != value:
+        number = int(row) - base
+        if found.labels.setdefault(number, value) != value:
             raise TableError(f"{path.name}: row {row} has two different labels", "Keep the right one")
-    return out
+        cells = {name: column[line] for name, column in others.items()}
+        found.rows.append(ReturnedRow(number, row, codes[line], cells))
+    return found
