@@ -228,3 +228,16 @@ def test_no_model_before_the_first_label():
         simulate(learner, [0, 1, 1], 2)
     with pytest.raises(ValueError, match="budget=900 must be from 1 to the pool's 400 rows"):
         simulate(learner, y, 900)
+
+
+def test_a_fit_that_fails_after_tell_says_that_labels_are_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = FairActiveLearner(np.eye(8), [0, 1] * 4, batch_size=4, random_state=0)
+    rows = learner.ask().indices
+
+    def fails(*_: object) -> None:
+        raise ArithmeticError("no convergence")
+
+    monkeypatch.setattr(learner, "record_round", fails)
+    with pytest.raises(RuntimeError, match="labels are saved; the fit failed: no convergence"):
+        learner.tell(rows, [0, 1, 0, 1])
+    assert len(learner.labelled_indices_) == 4

@@ -80,3 +80,78 @@ def test_a_misspelt_column_is_named(run: Run) -> None:
     result = run("new", "loans.csv", "--protected", "sx", fails=True)
     assert "did you mean 'sex'?" in result.output
     assert not Path("loans").exists()
+
+
+def small(run: Run) -> None:
+    run("new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--batch", "5", "--to", "s")
+
+
+def drawn(run: Run) -> tuple[int, int]:
+    now = json.loads(run("status", "s", "--json").output)
+    return now["open"], now["held"]
+
+
+def test_tell_refuses_a_sheet_that_slipped_and_takes_it_unchecked(run: Run) -> None:
+    small(run)
+    run("ask", "s", "-o", "batch.csv")
+    with Path("batch.csv").open(newline="") as file:
+        head, *lines = csv.reader(file)
+    rows = [line[0] for line in lines]
+    with Path("told.csv").open("w", newline="") as file:
+        slipped = [[rows[i - 1], "good", *line[2:]] for i, line in enumerate(lines)]
+        csv.writer(file).writerows([head, *slipped])
+    said = run("tell", "s", "told.csv", fails=True).output
+    assert "5 of 5 labelled rows are not those of the table" in said
+    assert json.loads(run("status", "s", "--json").output)["labels"] == 0
+    assert "5 new labels" in run("tell", "s", "told.csv", "--unchecked").output
+
+
+def test_ask_does_not_write_over_labels_that_were_not_told(run: Run) -> None:
+    small(run)
+    run("ask", "s", "-o", "batch.csv")
+    with Path("batch.csv").open(newline="") as file:
+        rows = [int(row["row"]) for row in csv.DictReader(file)]
+    filled(Path("batch.csv"), dict.fromkeys(rows[:3], "good"))
+    before = Path("batch.csv").read_bytes()
+    said = run("ask", "s", "-o", "batch.csv", fails=True).output
+    assert "holds 3 filled-in labels" in said
+    assert Path("batch.csv").read_bytes() == before
+    run("tell", "s", "batch.csv")
+    run("ask", "s", "-o", "batch.csv")
+    Path("notes.csv").write_text("dear,diary\n1,2\n")
+    assert "is no file of rows to label" in run("ask", "s", "-o", "notes.csv", fails=True).output
+
+
+@pytest.mark.parametrize("place", ["nowhere/batch.csv", "batch.xlsx", "batch"])
+def test_an_ask_that_cannot_write_draws_nothing(run: Run, place: str) -> None:
+    small(run)
+    run("ask", "s", "-o", place, fails=True)
+    assert drawn(run) == (0, 0)
+
+
+def test_an_ask_that_fails_late_holds_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(run)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "batch-1.csv")
+
+    monkeypatch.setattr("fairask.study.files.write_whole", full)
+    run("ask", "s", fails=True)
+    assert drawn(run) == (5, 0)
+
+
+def test_a_fit_that_fails_says_that_labels_are_saved(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(run)
+    run("ask", "s", "-o", "batch.csv")
+    with Path("batch.csv").open(newline="") as file:
+        rows = [int(row["row"]) for row in csv.DictReader(file)]
+    filled(Path("batch.csv"), {row: LABELS[row] for row in rows})
+
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("no convergence")
+
+    monkeypatch.setattr("fairask.study.study.fit_entry", fails)
+    assert (
+        "labels are saved, the fit failed: no convergence" in run("tell", "s", "batch.csv", fails=True).output
+    )
+    assert json.loads(run("status", "s", "--json").output)["labels"] == 5

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -16,8 +17,9 @@ from hypothesis import strategies as st
 
 from fairask.data import TableError
 from fairask.data.files import plain_cell, safe_cell
+from fairask.errors import UserError
 from fairask.study import Study, StudyError, export, load_model, read_pool
-from fairask.study.files import read_labels, write_rows
+from fairask.study.files import check_told, read_labels, write_rows
 from tests.study.conftest import people_table, truth
 
 Make = Callable[..., Study]
@@ -182,3 +184,41 @@ def test_a_hostile_pool_is_asked_and_exported_safely(make: Make, tmp_path: Path)
         with path.open(newline="", encoding="utf-8-sig") as file:
             for cell in (cell for row in csv.reader(file) for cell in row):
                 assert not cell.startswith(("=", "+", "@", "\t", "\r"))
+
+
+@pytest.mark.parametrize("name", ["batch.csv", "batch.parquet", "batch.json"])
+def test_a_sheet_whose_row_numbers_slipped_is_refused(make: Make, tmp_path: Path, name: str) -> None:
+    study, path = make(), tmp_path / name
+    rows = study.ask(10)
+    write_rows(path, [(row, study.row(row)) for row in rows], study.config)
+    if name.endswith(".json"):
+        tasks = json.loads(path.read_text())
+        numbers = [task["data"]["fairask_row"] for task in tasks]
+        for i, task in enumerate(tasks):
+            task["data"]["fairask_row"] = numbers[i - 1]
+            task["annotations"] = [{"result": [{"type": "choices", "value": {"choices": ["good"]}}]}]
+        path.write_text(json.dumps(tasks))
+    else:
+        parquet = name.endswith(".parquet")
+        table = pd.read_parquet(path) if parquet else pd.read_csv(path)
+        table["label"], table["row"] = "good", np.roll(table["row"], 1)
+        table.to_parquet(path) if parquet else table.to_csv(path, index=False)
+    told = read_labels(path)
+    with pytest.raises(UserError, match="10 of 10 labelled rows are not those of the table, the first: row"):
+        check_told(name, told, study.drawn_rows(told.rows))
+
+
+def test_a_sheet_that_was_told_is_checked_by_its_cells_too(make: Make, tmp_path: Path) -> None:
+    study, path = make(), tmp_path / "batch.csv"
+    rows = study.ask(10)
+    write_rows(path, [(row, study.row(row)) for row in rows], study.config)
+    table = pd.read_csv(path)
+    table["label"] = "good"
+    for names in (["row", "label", "check"], ["row", "label", "debt", "job"]):
+        table[names].to_csv(path, index=False)
+        told = read_labels(path)
+        check_told("batch.csv", told, study.drawn_rows(told.rows))
+    table[["row", "label"]].to_csv(path, index=False)
+    told = read_labels(path)
+    with pytest.raises(UserError, match="--unchecked"):
+        check_told("batch.csv", told, study.drawn_rows(told.rows))

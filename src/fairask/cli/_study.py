@@ -10,8 +10,9 @@ import typer
 
 if TYPE_CHECKING:
     from fairask.study import Study
+    from fairask.study.events import Document
 
-__all__ = ["StudyPlace", "Who", "me", "open_study", "say"]
+__all__ = ["StudyPlace", "Who", "me", "open_study", "refit_after", "say"]
 
 StudyPlace = Annotated[
     str, typer.Argument(help="The study: a folder, or a postgresql:// URL.", metavar="STUDY")
@@ -24,6 +25,19 @@ def open_study(target: str) -> Study:
     from fairask.study import Study
 
     return Study.open(target)
+
+
+def refit_after(study: Study, *, force: bool) -> Document | None:
+    """Fit after labels were written; when that fails, say that they are kept."""
+    from fairask.study import StudyError
+
+    try:
+        return study.refit(force=force)
+    except Exception as error:
+        raise StudyError(
+            f"labels are saved, the fit failed: {error}",
+            "Nothing needs to be told again. The next tell, or fairask fit, tries once more",
+        ) from error
 
 
 def me(who: str | None) -> str:

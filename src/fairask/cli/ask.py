@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, say
+
+if TYPE_CHECKING:
+    from fairask.study import Study
 
 __all__ = ["ask", "register"]
 
@@ -36,17 +39,25 @@ def ask(
     """Choose the rows to label next and write them to a file with an empty label column."""
     from fairask.cli._passes import passes
     from fairask.study import Study
-    from fairask.study.files import write_rows
+    from fairask.study.files import check_sheet_place, write_rows
 
     name = me(who)
     with (
         passes(quiet=as_json) as progress,
         Study.open(study, pool=pool, moved_by=name, progress=progress) as opened,
     ):
-        rows = opened.store.pending(name) if pending else opened.ask(n, name)
-        path = out or Path(f"batch-{opened.state().batches}.csv")
+        # Whatever could keep the rows from being written is found before any is drawn.
+        check_sheet_place(out or Path("batch-.csv"), opened.was_told)
+        held = opened.store.pending(name)
+        rows = held if pending else opened.ask(n, name)
+        try:
+            path = out or _free_name(opened)
+            if rows:
+                write_rows(path, [(row, opened.row(row)) for row in rows], opened.config)
+        except BaseException:
+            opened.give_back(name, set(rows) - set(held))
+            raise
         if rows:
-            write_rows(path, [(row, opened.row(row)) for row in rows], opened.config)
             classes = " or ".join(opened.config.classes)
             words = (
                 f"{len(rows)} rows in {path}\nFill in label ({classes}), then: fairask tell {study} {path}"
@@ -56,3 +67,19 @@ def ask(
         else:
             words = "Nothing to label: the budget is spent, or others hold the rest (see fairask status)"
         say(as_json, {"rows": rows, "file": str(path) if rows else None}, words)
+
+
+def _free_name(study: Study) -> Path:
+    """Return a name for the next sheet that no file with labels has."""
+    from fairask.study import StudyError
+    from fairask.study.files import check_sheet_place
+
+    stem, tries = f"batch-{study.state().batches}", 1
+    while True:
+        path = Path(f"{stem}.csv" if tries == 1 else f"{stem}-{tries}.csv")
+        try:
+            check_sheet_place(path, study.was_told)
+        except StudyError:
+            tries += 1
+        else:
+            return path

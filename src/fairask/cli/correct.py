@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairask.cli._study import StudyPlace, Who, me, open_study
+from fairask.cli._study import StudyPlace, Who, me, open_study, refit_after
 
 __all__ = ["correct", "register"]
 
@@ -25,5 +25,5 @@ def correct(
     """Replace the label of a row."""
     with open_study(study) as opened:
         opened.correct(row, label, me(who))
-        opened.refit(force=True)
+        refit_after(opened, force=True)
     typer.echo(f"Row {row} is {label}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairask.cli._options import Json
-from fairask.cli._study import StudyPlace, Who, me, open_study, say
+from fairask.cli._study import StudyPlace, Who, me, open_study, refit_after, say
 
 __all__ = ["register", "tell"]
 
@@ -26,16 +26,21 @@ def tell(
     correct: Annotated[
         bool, typer.Option("--correct", help="Other labels than before replace them.")
     ] = False,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Take labels by row number alone, without comparing rows.")
+    ] = False,
     who: Who = None,
     as_json: Json = False,
 ) -> None:
     """Read labels back; telling the same twice changes nothing."""
-    from fairask.study.files import read_labels
+    from fairask.study.files import check_told, read_labels
 
     with open_study(study) as opened:
         told = read_labels(file)
+        if not unchecked:
+            check_told(file.name, told, opened.drawn_rows(told.rows))
         receipt = opened.tell(told.rows, told.labels, me(who), notes=told.notes, correct=correct)
-        fitted = opened.refit(force=receipt.corrected > 0)
+        fitted = refit_after(opened, force=receipt.corrected > 0)
         words = f"{receipt.new} new labels, {receipt.known} known already, {receipt.corrected} corrected"
         if fitted is not None:
             words += f"\nModel of round {fitted['round']} fitted on {fitted['labels']} labels"

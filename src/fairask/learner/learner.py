@@ -191,7 +191,10 @@ class FairActiveLearner(LearnerRecord):
         """Record a round when a batch is answered in full."""
         log = self.state.log
         if any(not log.open_rows(batch) for batch in batches) and log.labelled():
-            self.record_round()
+            try:
+                self.record_round()
+            except Exception as error:
+                raise RuntimeError(f"labels are saved; the fit failed: {error}") from error
 
     def _checked(self, indices: ArrayLike, labels: Any) -> tuple[list[int], list[int]]:
         rows = _row_numbers(indices)

@@ -20,7 +20,7 @@ __all__ = [
     "check_columns",
     "column_infos",
     "from_parquet",
-    "row_values",
+    "rows_values",
     "to_parquet",
 ]
 
@@ -80,13 +80,15 @@ def from_parquet(data: bytes, sha256: str) -> pa.Table:
     return pq.read_table(io.BytesIO(data)).combine_chunks()
 
 
-def row_values(table: pa.Table, row: int) -> dict[str, Cell]:
-    """Return the cells of one row, by column; what is not a number or None is text.
+def rows_values(table: pa.Table) -> list[dict[str, Cell]]:
+    """Return the cells of each row, by column; what is not a number or None is text.
 
     Examples
     --------
-    >>> row_values(pa.table({"age": [30, 40], "sex": ["f", "m"]}), 1)
+    >>> rows_values(pa.table({"age": [30, 40], "sex": ["f", "m"]}))[1]
     {'age': 40, 'sex': 'm'}
     """
-    (values,) = table.slice(row, 1).to_pylist()
-    return {k: v if v is None or type(v) in (int, float, str) else str(v) for k, v in values.items()}
+    return [
+        {k: v if v is None or type(v) in (int, float, str) else str(v) for k, v in values.items()}
+        for values in table.to_pylist()
+    ]

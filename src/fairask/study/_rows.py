@@ -17,7 +17,7 @@ from fairask.metrics import Int, Matrix, encode_groups
 from fairask.pools import StreamedPool
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.study._errors import StudyError
-from fairask.study._pool import row_values
+from fairask.study._pool import rows_values
 from fairask.study._reference import PoolReference, rows_table
 from fairask.study.config import Config
 from fairask.study.encoder_0_1_0 import FirstEncoder
@@ -47,6 +47,10 @@ class StudyRows(Protocol):
 
     def row(self, index: int, state: State) -> dict[str, Cell]:
         """Return the cells of a row."""
+        ...
+
+    def rows(self, indices: Sequence[int], state: State) -> list[dict[str, Cell]]:
+        """Return the cells of several rows, in their order."""
         ...
 
     def cells_of(self, rows: Sequence[int]) -> tuple[list[str], list[list[Cell]]] | None:
@@ -96,7 +100,11 @@ class CopiedRows:
 
     def row(self, index: int, state: State) -> dict[str, Cell]:
         """See :class:`StudyRows`."""
-        return row_values(self._table, index)
+        return self.rows([index], state)[0]
+
+    def rows(self, indices: Sequence[int], state: State) -> list[dict[str, Cell]]:
+        """See :class:`StudyRows`."""
+        return rows_values(self._table.take(pa.array(indices, pa.int64())))
 
     def cells_of(self, rows: Sequence[int]) -> None:
         """See :class:`StudyRows`."""
@@ -129,12 +137,16 @@ class ReferencedRows:
 
     def row(self, index: int, state: State) -> dict[str, Cell]:
         """See :class:`StudyRows`; a row that was drawn is in the log."""
-        kept = state.cells.get(index)
-        return (
-            row_values(self.pool.table([index]), 0)
-            if kept is None
-            else {k: _shown(v) for k, v in kept.items()}
-        )
+        return self.rows([index], state)[0]
+
+    def rows(self, indices: Sequence[int], state: State) -> list[dict[str, Cell]]:
+        """See :class:`StudyRows`; rows that were drawn are in the log."""
+        missing = sorted({index for index in indices if index not in state.cells})
+        read = dict(zip(missing, rows_values(self.pool.table(missing)) if missing else [], strict=True))
+        return [
+            read[index] if index in read else {k: _shown(v) for k, v in state.cells[index].items()}
+            for index in indices
+        ]
 
     def cells_of(self, rows: Sequence[int]) -> tuple[list[str], list[list[Cell]]]:
         """See :class:`StudyRows`."""

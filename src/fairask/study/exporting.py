@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.pipeline import Pipeline
 
+from fairask.data.checking import check_code
 from fairask.data.files import csv_text
 from fairask.study._errors import StudyError
 from fairask.study._report import report_html
@@ -169,9 +170,14 @@ def _label_studio(study: Study, rows: list[Document]) -> list[Document]:
         }
         return {"completed_by": who, "was_cancelled": label == "skipped", "result": [choice]}
 
+    cells = study.drawn_rows([row["row"] for row in rows])
     return [
         {
-            "data": {**study.row(row["row"]), "fairask_row": row["row"]},
+            "data": {
+                **cells[row["row"]],
+                "fairask_row": row["row"],
+                "fairask_check": check_code(row["row"], cells[row["row"]]),
+            },
             "meta": {name: row[name] for name in ("batch", "component", "propensity")},
             "annotations": [annotation(who, label) for who, label in row["answers"].items()],
         }

@@ -5,22 +5,35 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairask.data.files import csv_text, plain_cell
+from fairask.data.checking import CHECK, ReturnedRow, check_code, check_returned
+from fairask.data.files import csv_text, plain_cell, write_whole
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
 from fairask.study.events import Cell
 
-__all__ = ["Told", "read_labels", "shown_columns", "write_rows"]
+__all__ = [
+    "SUFFIXES",
+    "Told",
+    "check_sheet_place",
+    "check_told",
+    "read_labels",
+    "shown_columns",
+    "write_rows",
+]
 
 #: Columns of a file to label that are not the pool's.
-_OWN = ("row", "label", "note")
+_OWN = ("row", "label", "note", CHECK)
+#: How the name of a file to label may end.
+SUFFIXES = (".csv", ".parquet", ".json")
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,7 @@ class Told:
     rows: list[int]
     labels: list[str]
     notes: list[str]
+    returned: list[ReturnedRow] = field(default_factory=list)  #: what the file says of these rows
 
 
 def shown_columns(config: Config) -> list[str]:
@@ -39,24 +53,68 @@ def shown_columns(config: Config) -> list[str]:
 
 
 def write_rows(path: Path, rows: list[tuple[int, dict[str, Cell]]], config: Config) -> None:
-    """Write rows to label, in the format of the file's name, with empty ``label`` and ``note`` columns."""
-    shown = shown_columns(config)
-    if path.suffix.lower() == ".json":
+    """Write rows to label in the format of the file's name, with columns to fill in and check codes."""
+    shown, suffix = shown_columns(config), _suffix(path)
+    if suffix == ".json":
         tasks = [
-            {"data": {**{name: cells[name] for name in shown}, "fairask_row": row}} for row, cells in rows
+            {
+                "data": {
+                    **{name: cells[name] for name in shown},
+                    "fairask_row": row,
+                    "fairask_check": check_code(row, cells),
+                }
+            }
+            for row, cells in rows
         ]
-        path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), "utf-8")
+        write_whole(path, json.dumps(tasks, ensure_ascii=False, indent=1))
         return
-    # A column of the pool with the name of one of the file's own columns is renamed.
-    names = [*_OWN, *(f"{name} (pool)" if name in _OWN else name for name in shown)]
-    table = [[row, "", "", *(cells[name] for name in shown)] for row, cells in rows]
-    if path.suffix.lower() == ".parquet":
-        columns = {name: [r[i] for r in table] for i, name in enumerate(names)}
-        pq.write_table(pa.table(columns), path)
-    elif path.suffix.lower() == ".csv":
-        path.write_text(csv_text(names, table), "utf-8")
+    # A column of the pool with the name of one of the file's own columns is renamed. The check code stands
+    # at the other end from the row number: columns that are moved together leave one of the two behind.
+    names = ["row", "label", "note", *(f"{name} (pool)" if name in _OWN else name for name in shown), CHECK]
+    table = [[row, "", "", *(cells[name] for name in shown), check_code(row, cells)] for row, cells in rows]
+    if suffix == ".parquet":
+        buffer = io.BytesIO()
+        pq.write_table(pa.table({name: [r[i] for r in table] for i, name in enumerate(names)}), buffer)
+        write_whole(path, buffer.getvalue())
     else:
-        raise StudyError(f"{path.name}: cannot write {path.suffix!r}; known: .csv, .parquet, .json")
+        write_whole(path, csv_text(names, table))
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise StudyError(f"{path.name}: cannot write {path.suffix!r}; known: {', '.join(SUFFIXES)}")
+    return suffix
+
+
+def check_sheet_place(path: Path, told: Callable[[int, str], bool]) -> None:
+    """Raise StudyError unless rows to label can be written to ``path`` without losing anything.
+
+    A file that is there may be written over if all its labels were told: ``told(row, label)`` says so.
+    """
+    _suffix(path)
+    folder = path.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise StudyError(f"cannot write {path}: no folder {str(folder)!r} that can be written to")
+    if not path.exists():
+        return
+    try:
+        found = read_labels(path)
+    except StudyError as error:
+        raise StudyError(
+            f"{path} exists and is no file of rows to label ({error.what})", "Choose another name with -o"
+        ) from error
+    untold = sum(not told(row, label) for row, label in zip(found.rows, found.labels, strict=True))
+    if untold:
+        raise StudyError(
+            f"{path} holds {untold} filled-in labels that were not told yet",
+            "Tell them first, or choose another name with -o",
+        )
+
+
+def check_told(file: str, told: Told, cells: dict[int, dict[str, Cell]]) -> None:
+    """Raise UserError unless check codes and cells of a file are those of the study's rows."""
+    check_returned(file, told.returned, cells)
 
 
 def read_labels(path: Path) -> Told:
@@ -83,7 +141,16 @@ def read_labels(path: Path) -> Told:
         label = plain_cell(str(record["label"] if record["label"] is not None else "").strip())
         if label:
             _add(told, record["row"], label, str(record.get("note") or ""), f"{path.name}, line {line}")
+            cells = {str(n).removesuffix(" (pool)"): v for n, v in record.items() if n not in _OWN}
+            told.returned.append(
+                ReturnedRow(told.rows[-1], str(told.rows[-1]), _code(record.get(CHECK)), cells)
+            )
     return told
+
+
+def _code(value: object) -> str | None:
+    """Return a check code; None where a file has none."""
+    return None if value is None else str(value).strip()
 
 
 def _check_header(path: Path) -> None:
@@ -126,4 +193,7 @@ def _from_label_studio(tasks: object) -> Told:
             )
         if choices:
             _add(told, row, str(choices[0]), " ".join(map(str, notes)), where)
+            cells = {n: v for n, v in task["data"].items() if n not in ("fairask_row", "fairask_check")}
+            code = _code(task["data"].get("fairask_check"))
+            told.returned.append(ReturnedRow(told.rows[-1], str(told.rows[-1]), code, cells))
     return told

@@ -214,6 +214,18 @@ class Study:
         """Return the cells of a row of the pool."""
         return self.rows.row(index, self.state())
 
+    def drawn_rows(self, indices: Iterable[int]) -> dict[int, dict[str, Cell]]:
+        """Return the cells of those of these rows that are drawn, by row number."""
+        with self.lock:
+            state = self.state()
+            wanted = [index for index in indices if index in state.log.position]
+            return dict(zip(wanted, self.rows.rows(wanted, state), strict=True))
+
+    def was_told(self, row: int, label: str) -> bool:
+        """Whether somebody has given the row this label."""
+        given = self.state().answers.get(row, {}).values()
+        return any(self.config.class_name(answer.code) == label for answer in given)
+
     def learner(self, at: int | None = None) -> FairActiveLearner:
         """Return a learner with this study's log; changing the learner does not change the study.
 
@@ -267,9 +279,13 @@ class Study:
                     return [row for row in rows if row not in set(before)]
         except BaseException:
             # A long pass was stopped: nobody was told of the rows that were free before it.
-            with self.store.write(durable=False) as turn:
-                turn.release(who, set(rows) - set(before))
+            self.give_back(who, set(rows) - set(before))
             raise
+
+    def give_back(self, who: str, rows: Iterable[int]) -> None:
+        """Let others have rows that this person holds and has not answered."""
+        with self.store.write(durable=False) as turn:
+            turn.release(who, rows)
 
     def _somebody_drew(self) -> bool:
         return self.config.overlap == 1 and self.store.waiting().free > 0
