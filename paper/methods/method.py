@@ -22,6 +22,7 @@ __all__ = ["MODELS", "PaperMethod"]
 #: Drug (32 and 31), so that the two differ in kind rather than in size.
 MODELS: dict[str, Callable[[], ClassifierMixin | None]] = {
     "logistic": lambda: None,  # the oracle's own: no penalty
+    "forest": lambda: None,  # the calibrated oracle's own: logistic regression and forest
     "ridge": lambda: LogisticRegression(C=1.0),
     "tree": lambda: DecisionTreeClassifier(max_depth=5, random_state=0),
     "boosting": lambda: HistGradientBoostingClassifier(
@@ -105,6 +106,8 @@ class PaperMethod(Method):
     def oracle(self) -> EmpiricalFairOracle | CalibratedFairOracle:
         """The calibrated oracle, or the paper's: the plain reduction, thresholds where the fit puts them."""
         if self.calibrated is not None:
+            if self.model == "logistic":
+                return CalibratedFairOracle("linear", **self.calibrated)
             return CalibratedFairOracle(MODELS[self.model](), **self.calibrated)
         return EmpiricalFairOracle(MODELS[self.model](), shift_threshold=False)
 

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "DisagreementWarning",
     "EmptyCellWarning",
     "FairaskWarning",
     "InfeasibleWarning",
@@ -61,6 +62,10 @@ class InterpolationWarning(FairaskWarning):
 
 class InfeasibleWarning(FairaskWarning):
     """No classifier within the tolerance was found on the sample."""
+
+
+class DisagreementWarning(FairaskWarning):
+    """The labels alone contradict what the pool says of a violation."""
 
 
 class NoDisagreementWarning(FairaskWarning):

@@ -10,7 +10,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ __all__ = [
     "FittedProbability",
     "FittedRule",
     "GroupLinearRule",
+    "HasBare",
     "LinearProbability",
     "LinearRule",
     "PlugInRule",
@@ -61,6 +62,15 @@ class Classifier(Protocol):
 
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Predict classes."""
+        ...
+
+
+@runtime_checkable
+class HasBare(Protocol):
+    """A classifier that can leave out what its predictions do not need, to be written to a file."""
+
+    def bare(self) -> Any:
+        """Return the same classifier with nothing but what predictions need."""
         ...
 
 
@@ -256,8 +266,8 @@ class FittedProbability:
         return self.scaling.proba(self.scores(X), groups)
 
     def bare(self) -> FittedProbability:
-        """See :class:`Probability`."""
-        return self
+        """See :class:`Probability`; a classifier that has a plain form of its own takes it."""
+        return replace(self, estimator=self.estimator.bare()) if isinstance(self.estimator, HasBare) else self
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ for _metric in ("tprp", "fprp", "eo", "dp"):
         1000,
         metric=_metric,
         batch_size=40,
-        oracle=CalibratedFairOracle(),
+        oracle=CalibratedFairOracle("linear"),
         strategy="fare",
         strategy_params={"perturbation": "bootstrap", "diff_share": "adaptive"},
     )
@@ -81,7 +81,7 @@ _learner_case(
     "adult",
     3000,
     batch_size=50,
-    oracle=CalibratedFairOracle(blind=True),
+    oracle=CalibratedFairOracle("linear", blind=True),
     strategy_params={"perturbation": "bootstrap"},
 )
 

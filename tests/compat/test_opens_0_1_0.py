@@ -28,7 +28,12 @@ def test_a_learner_saved_by_0_1_0_goes_on(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         chance = learner.model_.predict_proba(data.X[:50], sensitive_features=data.groups[:50])[:, 1]
-    assert np.allclose(chance, old["decisions"], atol=1e-5)
+    if name == "learner-paper":
+        assert np.allclose(chance, old["decisions"], atol=1e-5)
+    else:
+        # The base learner is the old one, but thresholds are now safe at the level: some decisions changed.
+        assert learner.template.estimator == "linear"
+        assert np.mean(np.round(chance) == np.round(old["decisions"])) > 0.8
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -34,6 +34,7 @@ def snapshot(learner):
 @pytest.mark.parametrize("strategy", ["passive", "group_balanced", "uncertainty", "fare"])
 @pytest.mark.parametrize("metric", ["tprp", "eo"])
 @pytest.mark.parametrize("profile", ["calibrated", "paper"])
+@pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
 def test_ask_and_tell_end_in_a_fair_model(strategy, metric, profile):
     learner, y = made(strategy=strategy, metric=metric, profile=profile)
     history = simulate(learner, y, 120, test=(learner.X, y, np.array(learner.groups_)[learner.pool.groups]))
@@ -103,6 +104,7 @@ def test_saving_in_the_middle_of_a_round_loses_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "learner"]
 
 
+@pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
 def test_what_a_file_cannot_hold_is_asked_for_again(tmp_path):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
     learner, y = made(estimator=tree, strategy=Passive())

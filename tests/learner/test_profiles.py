@@ -22,9 +22,9 @@ def made(**settings):
     return FairActiveLearner(X, groups, random_state=0, **settings)
 
 
-def test_the_default_is_what_the_benchmark_calls_calibrated():
-    learner, method = made(), get_method("calibrated")
-    assert learner.template.get_params()["level"] == method.calibrated["level"]
+def test_the_default_is_what_the_benchmark_calls_default():
+    learner, method = made(), get_method("default")
+    assert learner.template.get_params() == method.oracle().set_params(metric="tprp").get_params()
     assert learner.strategy == Fare(**method.strategy_params)
     assert (learner.margin, learner.risk_weights) == ("evidence", method.risk_weights)
     assert learner.effective_tolerance_ == learner.tolerance
@@ -35,6 +35,21 @@ def test_the_paper_s_profile_is_what_the_benchmark_calls_fare():
     assert learner.template.get_params() == method.oracle().set_params(metric="tprp").get_params()
     assert learner.strategy == Fare(**method.strategy_params)
     assert (learner.margin, learner.risk_weights, learner.fairness_weights) == ("sqrt_n", "ips", "ips")
+
+
+def test_logistic_regression_is_had_by_name_and_kept_by_a_file(tmp_path):
+    X, groups, y = rows()
+    learner = made(estimator="linear")
+    simulate(learner, y, 100)
+    rule = learner.current_model().members_[0]
+    assert rule.linear() is not None
+    learner.save(tmp_path / "kept")
+    again = FairActiveLearner.load(tmp_path / "kept")
+    assert again.template.estimator == "linear"
+    p, q = (m.current_model().predict_proba(X, sensitive_features=groups) for m in (learner, again))
+    np.testing.assert_array_equal(p, q)
+    with pytest.raises(ValueError, match="estimator='forest' must be a classifier, 'linear' or None"):
+        made(estimator="forest")
 
 
 def test_what_is_given_wins_over_the_profile():
@@ -71,6 +86,7 @@ def test_a_classifier_without_probabilities_is_refused_before_any_label():
     assert made(estimator=LinearSVC(), profile="paper").ask(5).indices.size == 5
 
 
+@pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
 def test_both_profiles_models_are_asked_alike():
     X, groups, y = rows()
     for profile in ("calibrated", "paper"):
@@ -80,6 +96,7 @@ def test_both_profiles_models_are_asked_alike():
         assert learner.model_.predict_proba(X, sensitive_features=groups).shape == (len(y), 2)
 
 
+@pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
 def test_a_blind_model_needs_no_groups_and_is_kept_by_a_file(tmp_path):
     X, _, y = rows()
     learner = made(blind=True)

@@ -5,7 +5,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate, violation
 from fairask.oracle import CalibratedFairOracle, Labelled
-from fairask.oracle.plugin import PlugInLearner, gap_corrections
+from fairask.oracle.plugin import PlugInLearner, rates_by_label
 from fairask.oracle.probability import calibrate, folds_by_label
 
 
@@ -134,27 +134,22 @@ def test_probabilities_are_calibrated_out_of_fold():
         assert abs(y[300:][inside].mean() - p[inside].mean()) < 0.09
 
 
-def test_a_bias_without_evidence_is_shrunk_and_a_clear_one_is_not():
+def test_rates_by_label_know_their_own_noise():
     rng = np.random.default_rng(0)
-    groups = np.repeat([0, 1], 2000)
-    p = np.full(4000, 0.5)
+    groups, decisions = np.repeat([0, 1], 2000), (rng.random(4000) < 0.7).astype(float)
     y = (rng.random(4000) < 0.5).astype(float)
-    decisions = (rng.random(4000) < np.where((groups == 0) & (y == 1), 0.8, 0.5)).astype(float)
-    pairs = [(0, 1), (1, 0)]
-
-    def corrected(rows):
-        labelled = Labelled.of(np.zeros((len(y[rows]), 1)), y[rows], groups[rows], ["a", "b"])
-        return gap_corrections(labelled, p[rows], decisions[rows], "tprp", pairs)
-
-    clear = corrected(np.arange(4000))
-    some = rng.permutation(4000)[:40]
-    vague = corrected(some)
-    assert clear.bias[0] > 0.1
-    assert clear.shrinkage[0] > 0.8
-    assert vague.shrinkage[0] < 0.3
-    assert clear.deviation[0] < vague.deviation[0]
-    none = corrected(np.arange(4))
-    assert none.shrinkage[0] == 0.0
+    off = []
+    for _ in range(200):
+        rows = rng.permutation(4000)[:120]
+        weights = rng.exponential(size=120)
+        labelled = Labelled.of(
+            np.zeros((120, 1)), y[rows], groups[rows], ["a", "b"], fairness_weights=weights
+        )
+        rates, variances = rates_by_label(labelled, decisions[rows], "tprp")
+        off.append((rates[0] - 0.7) / np.sqrt(variances[0]))
+    assert 0.75 < np.std(off) < 1.25
+    none = Labelled.of(np.zeros((4, 1)), y[:4], groups[:4], ["a", "b"])
+    assert np.isinf(rates_by_label(none, decisions[:4], "tprp")[1][0, 1])
 
 
 def test_fare_explores_with_the_calibrated_oracle_and_weighs_its_shares():

@@ -43,7 +43,7 @@ def test_members_of_the_committee_differ_and_their_mean_is_close_to_the_model() 
     X, y = rows(200)
     model = LinearForestClassifier(n_trees=60, random_state=0).fit(X, y)
     weights = np.random.default_rng(0).exponential(size=(10, 200))
-    members = model.committee(np.tile(y.astype(float), (10, 1)), weights)
+    members = model.committee(X, np.tile(y.astype(float), (10, 1)), weights)
     p = np.array([member.proba(X) for member in members])
     assert p.std(axis=0).mean() > 0.01
     assert np.abs(p.mean(axis=0) - model.predict_proba(X)[:, 1]).max() < 0.15
@@ -62,3 +62,11 @@ def test_the_same_seed_gives_the_same_probabilities() -> None:
     first, second = (LinearForestClassifier(n_trees=20, random_state=3).fit(X, y) for _ in range(2))
     assert (first.predict_proba(X) == second.predict_proba(X)).all()
     assert (first.held_out_ == second.held_out_).all()
+
+
+def test_plain_trees_predict_as_the_trees_they_were_made_of() -> None:
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    model = LinearForestClassifier(n_trees=20, shares=(1.0,), random_state=0).fit(X, y).frozen()
+    new = make_moons(5000, noise=0.3, random_state=1)[0]
+    np.testing.assert_allclose(model.bare().proba(new), model.proba(new), atol=1e-9)
+    assert model.bare().bare() is not None

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from fairask.metrics import Metric
 from fairask.oracle.curves import CalibrationCurves, fit_curves
-from fairask.oracle.promise import RateTable, choose_thresholds, largest_gap, tabulate
+from fairask.oracle.promise import (
+    RateTable,
+    choose_rule,
+    choose_thresholds,
+    draw_rates,
+    largest_gap,
+    tabulate,
+)
 
 
 def labelled(n: int, slopes: tuple[float, ...], seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -22,7 +30,7 @@ def curves(n: int, slopes: tuple[float, ...], seed: int = 0) -> CalibrationCurve
     )
 
 
-def tables(n: int, slopes: tuple[float, ...], metric: str = "tprp", seed: int = 0) -> list[RateTable]:
+def tables(n: int, slopes: tuple[float, ...], metric: Metric = "tprp", seed: int = 0) -> list[RateTable]:
     pool, _, groups = labelled(3000, slopes, seed + 1)
     rng = np.random.default_rng(seed)
     return tabulate(curves(n, slopes, seed), pool, groups, len(slopes), metric, rng)
@@ -51,7 +59,9 @@ def test_uneven_weights_widen_the_curves() -> None:
 
 @pytest.mark.parametrize("metric", ["tprp", "fprp", "eo", "dp"])
 @pytest.mark.parametrize("slopes", [(1.0, 1.0), (2.0, 0.5), (1.0, 1.5, 0.7)])
-def test_the_promise_holds_under_the_curves_that_were_drawn(metric: str, slopes: tuple[float, ...]) -> None:
+def test_the_promise_holds_under_the_curves_that_were_drawn(
+    metric: Metric, slopes: tuple[float, ...]
+) -> None:
     chosen = choose_thresholds(tables(300, slopes, metric), 0.1, 0.95)
     assert chosen.feasible
     assert np.mean(largest_gap(chosen.rates) > 0.1 + 1e-9) <= 0.05
@@ -85,3 +95,24 @@ def test_the_interval_covers_the_violation_of_the_mean_rates() -> None:
     low, high = chosen.interval(0.95)
     centre = largest_gap(chosen.rates.mean(axis=-1, keepdims=True))[0]
     assert 0.0 <= low <= centre <= high
+
+
+def test_no_threshold_lies_among_equal_scores() -> None:
+    _, _, groups = labelled(3000, (1.0, 1.0), 1)
+    pool = np.random.default_rng(0).choice([-1.0, 0.3, 2.0], size=3000)
+    rng = np.random.default_rng(0)
+    for table in tabulate(curves(300, (1.0, 1.0)), pool, groups, 2, "dp", rng):
+        assert len(table.cuts) == 4
+        assert not np.isin(table.cuts, pool).any()
+
+
+def test_any_rules_can_be_chosen_among_by_their_decisions() -> None:
+    pool, y, groups = labelled(3000, (2.0, 0.5), 1)
+    cuts = np.linspace(-2.0, 2.0, 9)
+    decisions = (pool[None, :] > cuts[:, None]).astype(float)
+    rng = np.random.default_rng(0)
+    rates = draw_rates(curves(300, (2.0, 0.5)), pool, groups, decisions, "tprp", rng)
+    assert rates.shape == (9, 1, 2, 200)
+    errors = np.array([np.mean(d != y) for d in decisions])
+    chosen = choose_rule(rates, errors, float(y.mean()), float(1.0 - y.mean()), 0.1, 0.95)
+    assert np.mean(largest_gap(chosen.rates) > 0.1 + 1e-9) <= 0.05

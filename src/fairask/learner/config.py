@@ -20,6 +20,7 @@ from fairask.strategies import Strategy, make_strategy
 __all__ = [
     "DEFAULT_BUDGET",
     "PROFILES",
+    "Estimator",
     "LearnerConfig",
     "LearnerSettings",
     "Parts",
@@ -30,6 +31,8 @@ __all__ = [
 #: Labels to spend where nothing is said: in a study, and where one is simulated.
 DEFAULT_BUDGET = 250
 Profile = Literal["calibrated", "paper"]
+#: A base learner: a classifier, logistic regression by name, or the profile's own.
+Estimator = Classifier | Literal["linear"] | None
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 #: Margins by name.
 MARGINS = ("auto", "evidence", "sqrt_n")
@@ -180,7 +183,7 @@ class LearnerConfig:
         """The stopping rule as an object."""
         return make_rule(self.stopping) if isinstance(self.stopping, str) else self.stopping
 
-    def parts(self, *, oracle: FairOracle | None = None, estimator: Classifier | None = None) -> Parts:
+    def parts(self, *, oracle: FairOracle | None = None, estimator: Estimator = None) -> Parts:
         """Fill in what was not given: the profile chooses the oracle, and the rest follows from the oracle.
 
         Examples
@@ -194,7 +197,8 @@ class LearnerConfig:
         """
         template = self._template(oracle, estimator)
         calibrated = template.estimates_margin
-        if calibrated and estimator is not None and not has_probabilities(estimator):
+        named = estimator is None or isinstance(estimator, str)
+        if calibrated and not named and not has_probabilities(estimator):
             raise TypeError(
                 f"estimator: {type(estimator).__name__} has no predict_proba, which thresholds need; take a "
                 "classifier with probabilities (CalibratedClassifierCV makes one of any), or profile='paper'"
@@ -222,7 +226,7 @@ class LearnerConfig:
             risk_weights=self.risk_weights or ("none" if calibrated else "ips"),
         )
 
-    def _template(self, oracle: FairOracle | None, estimator: Classifier | None) -> FairOracle:
+    def _template(self, oracle: FairOracle | None, estimator: Estimator) -> FairOracle:
         if oracle is not None:
             given = {"estimator": estimator, "level": self.level, "blind": self.blind or None}
             for name, value in given.items():
@@ -234,7 +238,9 @@ class LearnerConfig:
             return given_oracle
         if self.profile == "paper":
             # The plain reduction: thresholds stay where the fits put them.
-            return EmpiricalFairOracle(estimator, shift_threshold=False)
+            return EmpiricalFairOracle(
+                None if isinstance(estimator, str) else estimator, shift_threshold=False
+            )
         template = CalibratedFairOracle(estimator, blind=self.blind)
         template.level = template.level if self.level is None else self.level
         return template

@@ -18,12 +18,11 @@ from sklearn.utils import check_array
 from fairask.certify import Audit, AuditPlan, Certificate
 from fairask.checks import check_count
 from fairask.errors import FairaskWarning
-from fairask.learner.config import LearnerConfig, LearnerSettings
+from fairask.learner.config import Estimator, LearnerConfig, LearnerSettings
 from fairask.learner.state import DrawLog, HistoryRow, LearnerRecord, LearnerState
 from fairask.metrics import Float, Int, Matrix, encode_groups
 from fairask.oracle import FairFit, FairOracle, Labelled, PoolSample
 from fairask.pools import MemoryPool, Pool
-from fairask.rules import Classifier
 from fairask.sampling import draw
 from fairask.stopping import AnyOf, Budget, StoppingRule
 from fairask.strategies import InMemoryStrategy, uniform_proposal
@@ -59,9 +58,10 @@ class FairActiveLearner(LearnerRecord):
         Protected attribute of each row, two or more groups. A pool knows its own.
     config : LearnerConfig, optional
         All settings in one object.
-    estimator : classifier, optional
-        Base learner of the oracle, with ``predict_proba`` for the calibrated one; None is logistic
-        regression, with a ridge chosen out of fold or, in the paper's profile, without penalty.
+    estimator : classifier or "linear", optional
+        Base learner of the oracle, with ``predict_proba`` for the calibrated one. None is the average of a
+        ridge logistic regression and a random forest or, in the paper's profile, logistic regression without
+        penalty. "linear" is logistic regression alone, which is also what a streamed pool gets.
     oracle : FairOracle, optional
         A fair oracle to use as a template instead of the profile's.
     **settings
@@ -96,7 +96,7 @@ class FairActiveLearner(LearnerRecord):
         sensitive_features: ArrayLike | None = None,
         config: LearnerConfig | None = None,
         *,
-        estimator: Classifier | None = None,
+        estimator: Estimator = None,
         oracle: FairOracle | None = None,
         **settings: Unpack[LearnerSettings],
     ) -> None:
@@ -113,6 +113,8 @@ class FairActiveLearner(LearnerRecord):
         given = config.random_state
         self.random_state = int(np.random.SeedSequence().generate_state(1)[0]) if given is None else given
         self.pool, self.pool_given = _as_pool(X, sensitive_features, self.template), isinstance(X, Pool)
+        if not isinstance(self.pool, MemoryPool):
+            self.template = self.template.for_streamed_pool()
         if isinstance(self.strategy, InMemoryStrategy):
             self.strategy.checked(self.pool)
         self.X = self.pool.X if isinstance(self.pool, MemoryPool) else self.pool

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "save"]
 
-FORMAT = 2
+#: Format 3 knows a base learner by name. Files before it mean logistic regression where they name none.
+FORMAT = 3
 _SETTINGS = (
     "profile",
     "level",
@@ -52,7 +53,8 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
         "classes": [_plain(c) for c in learner.classes],
         "strategy": learner.strategy.name,
         "strategy_params": asdict(learner.strategy) if by_name else None,  # type: ignore[call-overload]
-        "estimator": None if learner.estimator is None else repr(learner.estimator),
+        "estimator": None if _is_named(learner.estimator) else repr(learner.estimator),
+        "named_estimator": learner.estimator if _is_named(learner.estimator) else None,
         "oracle": None if learner.oracle is None else repr(learner.oracle),
         "groups": [_plain(g) for g in learner.groups_],
         "batches": learner.state.batches,
@@ -70,6 +72,11 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
         if has_array:
             archive.writestr("X.npy", _npy(np.asarray(learner.X)))
     scratch.replace(target)
+
+
+def _is_named(estimator: object) -> bool:
+    """Whether a file can hold the base learner: none, or one that is known by name."""
+    return estimator is None or isinstance(estimator, str)
 
 
 def load(
@@ -116,6 +123,9 @@ def load(
         raise TypeError(f"this learner was made with a pool: X must be that pool, got {type(X).__name__}")
     if (_digest(X) if codes is not None else X.fingerprint()) != state["digest"]:
         raise ValueError("X is not the table this learner was made with")
+    if given.get("estimator") is None and state["estimator"] is None and state["oracle"] is None:
+        given["estimator"] = "linear" if state["format"] < FORMAT else state["named_estimator"]
+        state["estimator"] = given["estimator"]
     for name in ("estimator", "oracle"):
         if (state[name] is None) != (given.get(name) is None):
             raise ValueError(

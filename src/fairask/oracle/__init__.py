@@ -10,13 +10,17 @@ from fairask.oracle.base import (
 )
 from fairask.oracle.calibrated import CalibratedFairOracle
 from fairask.oracle.empirical import EmpiricalFairOracle
+from fairask.oracle.linear_forest import LinearForestClassifier
+from fairask.oracle.probability import HeldOutClassifier
 
 __all__ = [
     "CalibratedFairOracle",
     "EmpiricalFairOracle",
     "FairFit",
     "FairOracle",
+    "HeldOutClassifier",
     "Labelled",
+    "LinearForestClassifier",
     "PerturbedModel",
     "PoolSample",
     "decision_probability",

@@ -2,51 +2,75 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
+from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
+from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.metrics import Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle._program import FairnessMoments
-from fairask.oracle._search import Solution, search
+from fairask.oracle._search import search
 from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed
+from fairask.oracle.curves import fit_curves
+from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import fast_ridge
-from fairask.oracle.plugin import GapCorrection, PlugInLearner, gap_corrections
+from fairask.oracle.plugin import PlugInLearner, rates_by_label
 from fairask.oracle.probability import RIDGES, Calibration, calibrate, folds_by_label, perturb
-from fairask.rules import Classifier, PlugInRule, has_probabilities, take_rows
+from fairask.oracle.promise import (
+    SafeChoice,
+    choose_rule,
+    choose_thresholds,
+    draw_rates,
+    largest_gap,
+    tabulate,
+)
+from fairask.rules import Classifier, ConstantRule, PlugInRule, Rule, has_probabilities, take_rows
 
 __all__ = ["CalibratedFairOracle"]
 
-#: Largest part of the tolerance that the margin may take.
-_LARGEST_MARGIN = 0.9
-#: The correction depends on the rule and the rule on the correction: both are computed in turn this often.
-#: After the third time neither changes by more than rounding in practice.
-_ROUNDS = 3
+#: Draws of the calibration curves.
+_DRAWS = 256
+#: Parts of the tolerance at which a blind rule is searched for; the safest that is worth it is taken.
+_BLIND_PATH = (1.0, 0.6, 0.3, 0.0)
+#: Rows of the pool on which the rates of blind rules are drawn.
+_BLIND_ROWS = 1500
+#: Standard errors by which pool and labels may disagree on a gap.
+_DISAGREEMENT = 3.5
 
 
 class CalibratedFairOracle(FairOracle):
     """Accurate classifier within a fairness tolerance, from few labels and a pool of unlabelled rows.
 
-    1. Probabilities: regularisation and temperature are chosen out of fold.
-    2. Rates and error of a rule are estimated on the pool, where features and groups are known, with
-       those probabilities; the labelled rows correct the gaps, shrunk by their variances.
-    3. The best rule within the tolerance is a threshold by group (or, blind to it, a threshold on the
-       expected cost); it is found by the same dual search as :class:`EmpiricalFairOracle`, without refits.
+    1. Probabilities: a classifier, whose predictions of rows held out are calibrated.
+    2. Curves: P(y = 1 | score, group) with its uncertainty, from those predictions and the labels; groups
+       share what the labels do not tell apart (:func:`fairask.oracle.curves.fit_curves`).
+    3. Rates and error of a rule follow from the curves and the pool, where features and groups are known. The
+       most accurate thresholds by group are chosen whose gap is within the tolerance with probability
+       ``level`` (blind to the group: a threshold on the expected cost).
+
+    Where thresholds alone are not safe, some decisions are a constant answer, which has no gap. That costs
+    accuracy (``safety_cost_``), and less with more labels (``labels_needed_``). Where it would cost more than
+    half of what the model is worth, the tolerance is *infeasible with these labels*: ``feasible_`` is False,
+    a warning says within what the returned rule is, and ``violation_interval_`` says the same.
 
     Parameters
     ----------
-    estimator : classifier with ``predict_proba``, optional
-        None is logistic regression with a ridge chosen out of fold (fast).
+    estimator : classifier with ``predict_proba``, "linear" or None
+        None is :class:`fairask.oracle.LinearForestClassifier`, the average of a ridge logistic regression and
+        a random forest. "linear" is the logistic regression alone, with a ridge chosen out of fold: its
+        coefficients can be read, and it is the choice for streamed pools.
     metric, tolerance, randomized, random_state
         As in :class:`EmpiricalFairOracle`.
     level : float in [0.5, 1)
-        The gap's upper limit at this one-sided level is kept within the tolerance; 0.5 is no margin.
+        Probability with which the violation is within the tolerance; 0.5 is no safety at all: the expected
+        violation is within the tolerance.
     blind : bool
         Whether predictions must not read ``sensitive_features``. (They still read ``X``: leave the
         protected column out of it.)
@@ -57,13 +81,24 @@ class CalibratedFairOracle(FairOracle):
     Attributes
     ----------
     calibration_ : the probabilities; ``calibration_.model.proba(X, group_codes)``
-    correction_ : bias, deviation and shrinkage of the gaps
+    curves_ : draws of P(y = 1 | score, group)
+    violation_, violation_interval_ : float, pair of floats
+        Expected violation, and its limits at ``level``, both from the labels by way of the curves.
+    violation_by_labels_ : float
+        The same from the labelled rows alone, without the pool. It is noisy, but assumes nothing: a warning
+        says when it contradicts the interval.
+    share_ : float
+        Share of decisions that are made by thresholds; the others are a constant answer.
+    safety_cost_ : float
+        Accuracy given up for safety, against thresholds whose expected violation is within the tolerance.
+    labels_needed_ : int
+        Labels with which thresholds alone would be about as safe; those at hand if they are.
     margin_, price_ : float
-        What the tolerance was reduced by, and the error that a unit of tolerance costs.
-    members_, weights_, error_, violation_, rates_, feasible_, n_fits_ : as in :class:`EmpiricalFairOracle`
-        Error, violation and rates are the pool's estimates.
+        Distance from the expected violation to its upper limit, and the error that a unit of it costs.
+    members_, weights_, error_, rates_, feasible_, n_fits_ : as in :class:`EmpiricalFairOracle`
+        Error and rates are the pool's estimates.
     thresholds_ : dict
-        Probability from which each group is predicted positive, for the heaviest member.
+        Probability from which each group is predicted positive.
 
     Examples
     --------
@@ -74,18 +109,21 @@ class CalibratedFairOracle(FairOracle):
     >>> oracle = oracle.fit(data.X[few], data.y[few], data.groups[few], pool=(data.X, data.groups))
     >>> oracle.predict(data.X[:4], sensitive_features=data.groups[:4]).shape
     (4,)
+    >>> low, high = oracle.violation_interval_
+    >>> bool(low <= oracle.violation_ <= high)
+    True
     """
 
     estimates_margin: ClassVar[bool] = True
-    members_: list[PlugInRule]
+    members_: list[Rule]
 
     def __init__(
         self,
-        estimator: Classifier | None = None,
+        estimator: Classifier | Literal["linear"] | None = None,
         *,
         metric: Metric = "tprp",
         tolerance: float = 0.1,
-        level: float = 0.99,
+        level: float = 0.95,
         blind: bool = False,
         randomized: bool = True,
         n_folds: int = 5,
@@ -107,6 +145,8 @@ class CalibratedFairOracle(FairOracle):
         super().check_settings()
         if not 0.5 <= self.level < 1.0:
             raise ValueError(f"level={self.level!r} must be in [0.5, 1)")
+        if isinstance(self.estimator, str) and self.estimator != "linear":
+            raise ValueError(f"estimator={self.estimator!r} must be a classifier, 'linear' or None")
         if not self.needs_numbers and not has_probabilities(self.estimator):
             raise TypeError(
                 f"{type(self.estimator).__name__} has no predict_proba, which thresholds need: take a "
@@ -160,70 +200,153 @@ class CalibratedFairOracle(FairOracle):
         """See :class:`FairOracle`; the labelled rows stand for the population without a ``background``."""
         self._name(labelled)
         self.n_features_in_ = labelled.X.shape[1]
-        rng, n_groups = self._rng(), labelled.n_groups
+        rng = self._rng()
         fold = folds_by_label(labelled.groups, labelled.y, min(self.n_folds, len(labelled)), rng)
-        ridges = self._ridges(len(labelled))
-        self.calibration_ = calibrate(labelled, fold, estimator=self._other_estimator(), ridges=ridges)
-        model, scores = self.calibration_.model, self.calibration_.out_of_fold
+        self.calibration_ = calibrate(
+            labelled, fold, estimator=self._classifier(rng), ridges=self._ridges(len(labelled))
+        )
+        model = self.calibration_.model
         X, codes = (labelled.X, labelled.groups) if background is None else self._sample(background, rng)
-        group_model = self._group_model(X, codes) if self.blind else None
-        p, own_p = model.proba(X, codes), model.scaling.proba(scores, labelled.groups)
-        if group_model is None:
-            seen, own_seen = (p, codes), (own_p, labelled.groups)
+        p, own_p = model.proba(X, codes), self._held_out(labelled.groups)
+        # Given the score, a row's propensity says little of its label: full weights would only add noise. It
+        # says something, though: on development populations roots of the weights told errors of gaps best.
+        self.curves_ = fit_curves(
+            logit(own_p), labelled.y, labelled.groups, np.sqrt(labelled.fairness_weights),
+            labelled.n_groups, _log_odds(p), n_draws=_DRAWS, rng=rng,
+        )  # fmt: skip
+        mean = self.curves_.table().proba(_log_odds(p), codes)
+        self._pool_sample_ = (X, codes, mean)
+        if self.blind:
+            rules, weights, choice, decisions = self._choose_blind(X, codes, p, mean, labelled, rng)
         else:
-            seen = (model.proba(X, None), group_model.predict_proba(X))
-            own_seen = (model.scaling.proba(scores, None), group_model.predict_proba(labelled.X))
-        learner = PlugInLearner(p, codes, seen, n_groups, self.metric)
-        moments = FairnessMoments.soft(p, codes, n_groups, self.metric)
-        tolerance, z = float(self.tolerance), float(norm.ppf(self.level))
-        limits: float | Float = tolerance
-        for _ in range(_ROUNDS):
-            (solution,) = search(
-                moments, learner, limits, randomized=self.randomized, max_fits=80, worthwhile=2e-4
-            )
-            rules, weights = solution.members
-            decisions = weights @ np.array([rule.costs(*own_seen) < 0 for rule in rules], dtype=np.float64)
-            correction = gap_corrections(labelled, own_p, decisions, self.metric, moments.pairs)
-            margin = np.minimum(z * correction.deviation, _LARGEST_MARGIN * tolerance)
-            limits = tolerance - margin - correction.bias
-        self._pool_sample_ = (X, codes, p)
-        self.margin_ = float(margin.max())
-        self.members_ = [replace(r, probability=model, group_model=group_model) for r in rules]
-        self.weights_ = weights
-        self._describe(solution, correction, moments.pairs)
+            rules, weights, choice, decisions = self._choose_aware(codes, p, own_p, labelled, rng)
+        self._store(rules, weights, choice)
+        self._compare_with_labels(labelled, decisions)
+        self._warn(len(labelled))
         return self
 
-    def _describe(
-        self, solution: Solution[PlugInRule], correction: GapCorrection, pairs: list[tuple[int, int]]
-    ) -> None:
-        rates = solution.rates
-        self.correction_ = correction
-        self.error_ = solution.mixture.error
-        self.rates_ = self._named_rates(rates)
-        gaps = np.array([rates[a] - rates[b] for a, b in pairs]) + correction.bias
-        self.violation_ = float(max(gaps.max(), 0.0))
-        self.deviation_ = float(correction.deviation.max())
-        self.price_ = float(solution.mixture.multipliers.sum())
-        self.feasible_ = solution.mixture.feasible
-        self.interpolates_ = False
-        self.n_fits_ = len(solution.candidates.errors)
-        heaviest = self.members_[int(np.argmax(self.weights_))]
+    def _held_out(self, groups: Int | None) -> Float:
+        """Calibrated probabilities of the labelled rows by models that did not see them."""
+        calibration = self.calibration_
+        p = calibration.model.scaling.proba(calibration.out_of_fold, groups)
+        return np.clip(p, 1e-6, 1.0 - 1e-6)
+
+    def _choose_aware(
+        self, codes: Int, p: Float, own_p: Float, labelled: Labelled, rng: np.random.Generator
+    ) -> tuple[list[PlugInRule], Float, SafeChoice, Float]:
+        """Choose a threshold for each group; return also the decisions on the labelled rows."""
+        tables = tabulate(self.curves_, _log_odds(p), codes, labelled.n_groups, self.metric, rng)
+        choice = choose_thresholds(tables, self.tolerance, self.level, randomized=self.randomized)
+        cuts = np.array([t.cuts[k] for t, k in zip(tables, choice.position, strict=True)])
+        rule = PlugInRule(expit(cuts), -np.ones(labelled.n_groups), self.calibration_.model)
+        self.n_fits_ = sum(len(t.cuts) for t in tables)
+        values = self.curves_.table().proba(np.clip(cuts, -6.0, 6.0), np.arange(len(cuts)))
+        shown = np.where(np.isfinite(cuts), values, np.where(cuts > 0, 1.0, 0.0))
+        self.thresholds_ = dict(zip(self.groups_, shown.tolist(), strict=True))
+        decisions = (rule.costs(own_p, labelled.groups) < 0).astype(np.float64)
+        return [rule], np.ones(1), choice, decisions
+
+    def _choose_blind(
+        self, X: Matrix, codes: Int, p: Float, mean: Float, labelled: Labelled, rng: np.random.Generator
+    ) -> tuple[list[PlugInRule], Float, SafeChoice, Float]:
+        """Search for rules at several tolerances and choose among them."""
+        model, group_model = self.calibration_.model, self._group_model(X, codes)
+        seen = (model.proba(X, None), group_model.predict_proba(X))
+        learner = PlugInLearner(mean, codes, seen, labelled.n_groups, self.metric)
+        moments = FairnessMoments.soft(mean, codes, labelled.n_groups, self.metric)
+        found = []
+        for part in _BLIND_PATH:
+            limit = part * self.tolerance
+            found += search(moments, learner, limit, randomized=self.randomized, max_fits=60, worthwhile=5e-4)
+        members = [solution.members for solution in found]
+        decided = np.array([w @ np.array([r.costs(*seen) < 0 for r in rules], float) for rules, w in members])
+        some = rng.permutation(len(codes))[:_BLIND_ROWS]
+        rates = draw_rates(self.curves_, _log_odds(p[some]), codes[some], decided[:, some], self.metric, rng)
+        errors = np.array([solution.mixture.error for solution in found])
+        choice = choose_rule(
+            rates, errors, float(mean.mean()), float(1.0 - mean.mean()),
+            self.tolerance, self.level, randomized=self.randomized,
+        )  # fmt: skip
+        rules, weights = members[int(choice.position[0])]
+        own_seen = (self._held_out(None), group_model.predict_proba(labelled.X))
+        decisions = weights @ np.array([rule.costs(*own_seen) < 0 for rule in rules], dtype=np.float64)
+        self.n_fits_ = sum(len(solution.candidates.errors) for solution in found)
+        rules = [replace(r, probability=model, group_model=group_model) for r in rules]
+        heaviest = rules[int(np.argmax(weights))]
         self.thresholds_ = dict(zip(self.groups_, heaviest.thresholds().tolist(), strict=True))
+        return rules, weights, choice, decisions
+
+    def _store(self, rules: list[PlugInRule], weights: Float, choice: SafeChoice) -> None:
+        self.members_, self.weights_ = [*rules], choice.share * weights
+        if choice.share < 1.0:
+            self.members_ = [*rules, ConstantRule(choice.constant)]
+            self.weights_ = np.append(self.weights_, 1.0 - choice.share)
+        rates = choice.rates.mean(axis=-1)
+        self.rates_ = self._named_rates(rates.ravel())
+        self.error_, self.share_, self.feasible_ = choice.error, choice.share, choice.feasible
+        self.interpolates_ = False
+        self.violation_ = float(largest_gap(rates[:, :, None])[0])
+        low, high = choice.interval(self.level)
+        self.violation_interval_ = (min(low, self.violation_), max(high, self.violation_))
+        self.safety_cost_ = max(choice.error - choice.error_unsafe, 0.0)
+        self.error_constant_ = choice.error_constant
+        self._upper = choice.upper
+        self._short_of_labels = max(choice.upper_unmixed / max(self.tolerance, 1e-3), 1.0)
+        self.margin_ = 0.0 if self.level <= 0.5 else max(choice.upper - self.violation_, 0.0)
+        self.price_ = self.safety_cost_ / self.margin_ if self.margin_ > 0 else 0.0
+
+    def _compare_with_labels(self, labelled: Labelled, decisions: Float) -> None:
+        """Estimate the violation from the labelled rows alone, and warn where the pool's estimate differs."""
+        constant = float(self.members_[-1].value) if isinstance(self.members_[-1], ConstantRule) else 0.0
+        mixed = self.share_ * decisions + (1.0 - self.share_) * constant
+        rates, variances = rates_by_label(labelled, mixed, self.metric)
+        pool = np.array(list(self.rates_.values())).reshape(rates.shape)
+        self.violation_by_labels_ = float(np.max([np.ptp(row) for row in rates]))
+        gap = rates[:, :, None] - rates[:, None, :]
+        noise = np.sqrt(variances[:, :, None] + variances[:, None, :])
+        with np.errstate(invalid="ignore"):
+            off = np.abs(gap - (pool[:, :, None] - pool[:, None, :])) / noise
+        self._contradicted = bool(np.nan_to_num(off).max() > _DISAGREEMENT)
+        self.labels_needed_ = int(np.ceil(len(labelled) * self._short_of_labels**2))
+
+    def _warn(self, n: int) -> None:
+        if not self.feasible_:
+            warnings.warn(
+                f"infeasible with these {n} labels: no useful rule has a {self.metric} violation within "
+                f"{self.tolerance:g} with probability {self.level:g}; the returned one is within "
+                f"{self._upper:.2f}. About {self.labels_needed_} labels would do",
+                InfeasibleWarning,
+                stacklevel=4,
+            )
+        if self._contradicted:
+            low, high = self.violation_interval_
+            warnings.warn(
+                f"the labels alone put the violation at {self.violation_by_labels_:.2f}, the pool puts it "
+                f"between {low:.2f} and {high:.2f}: do not trust this model without an audit",
+                DisagreementWarning,
+                stacklevel=4,
+            )
 
     def perturbed(
         self, labelled: Labelled, labels: Float | None = None, weights: Float | None = None
     ) -> list[PerturbedModel]:
-        """See :class:`FairOracle`; ridge, scaling and thresholds stay those of this fit."""
+        """See :class:`FairOracle`; ridge, scaling and thresholds stay those of this fit.
+
+        The constant answer is left out: it tells nothing apart.
+        """
         check_is_fitted(self)
         y = labelled.y[None, :] if labels is None else labels
         risk = np.broadcast_to((1.0 if weights is None else weights) * labelled.risk_weights, y.shape)
         X, codes, p = self._pool_sample_
+        own = [(r, w) for r, w in zip(self.members_, self.weights_, strict=True) if isinstance(r, PlugInRule)]
+        part = np.array([w for _, w in own]) / sum(w for _, w in own)
         perturbed = []
-        for model in perturb(self.calibration_, labelled, y, risk, self._other_estimator()):
-            rules = [replace(rule, probability=model) for rule in self.members_]
-            positive = self.weights_ @ np.array([r.decide(X, codes) for r in rules], dtype=np.float64)
+        for model in perturb(self.calibration_, labelled, y, risk, self._classifier(self._rng())):
+            rules = [replace(rule, probability=model) for rule, _ in own]
+            positive = part @ np.array([r.decide(X, codes) for r in rules], dtype=np.float64)
             error = float(np.mean(positive * (1.0 - p) + (1.0 - positive) * p))
-            perturbed.append(PerturbedModel(rules, self.weights_, error))
+            mixed = self.share_ * error + (1.0 - self.share_) * self.error_constant_
+            perturbed.append(PerturbedModel(rules, part, mixed))
         return perturbed
 
     def bare(self) -> Self:
@@ -231,15 +354,34 @@ class CalibratedFairOracle(FairOracle):
         model = super().bare()
         known = self.calibration_
         model.calibration_ = Calibration(known.model.bare(), np.zeros(0), known.ridge, known.log_loss)
-        model.__dict__.pop("_pool_sample_", None)
+        for name in ("_pool_sample_", "curves_"):
+            model.__dict__.pop(name, None)
         return model
 
-    def _other_estimator(self) -> Classifier | None:
+    def for_streamed_pool(self) -> Self:
+        """See :class:`FairOracle`: a forest is not a cut on a linear score, which pools find fast."""
+        return self.set_params(estimator="linear") if self.estimator is None else self
+
+    @property
+    def needs_numbers(self) -> bool:
+        """See :class:`FairOracle`."""
+        return self.estimator is None or isinstance(self.estimator, str) or super().needs_numbers
+
+    def _estimator(self) -> Classifier | None:
         """The base learner, None where the fast path equals it."""
-        return None if self.needs_numbers else self.estimator
+        fast = isinstance(self.estimator, str) or fast_ridge(self.estimator, 1) is not None
+        return None if fast else self.estimator
+
+    def _classifier(self, rng: np.random.Generator) -> Classifier | None:
+        """What is fitted: the default has a seed of its own."""
+        if self.estimator is None:
+            forest: Classifier = LinearForestClassifier(random_state=int(rng.integers(2**31)))
+            return forest
+        return self._estimator()
 
     def _ridges(self, n: int) -> tuple[float, ...]:
-        ridge = None if self.estimator is None else fast_ridge(self.estimator, n)
+        plain = self.estimator is None or isinstance(self.estimator, str)
+        ridge = None if plain else fast_ridge(self.estimator, n)
         return RIDGES if ridge is None else (ridge,)
 
     def _sample(self, pool: PoolSample, rng: np.random.Generator) -> tuple[Matrix, Int]:
@@ -251,7 +393,11 @@ class CalibratedFairOracle(FairOracle):
 
     def _group_model(self, X: Matrix, codes: Int) -> LogisticRegression:
         """Probabilities of the groups given the features, for rules that do not read the group."""
-        estimator = self._other_estimator()
+        estimator = self._estimator()
         return (LogisticRegression(C=1.0, max_iter=500) if estimator is None else clone(estimator)).fit(
             X, codes
         )
+
+
+def _log_odds(p: Float) -> Float:
+    return np.asarray(logit(np.clip(p, 1e-6, 1.0 - 1e-6)))

@@ -27,6 +27,10 @@ GROUP_SLOPES = (0.1, 0.3, 0.8, 2.0)
 BENDS = (0.05, 0.4, 1.2)
 #: Interior points at which a curve may bend, as quantiles of the pool's scores.
 KNOTS = (0.25, 0.5, 0.75)
+#: Factor of the posterior's standard deviation. Scores of the labelled rows are held out and those of the
+#: pool are not, and the posterior is approximated. On development populations the error of a gap was 1.00 to
+#: 1.03 times what the posterior said, and larger in the tails.
+CAUTION = 1.05
 _GRID = np.linspace(-SCORE_LIMIT, SCORE_LIMIT, 121)
 
 
@@ -137,7 +141,7 @@ def fit_curves(
     share /= share.sum()
     at = np.searchsorted(np.cumsum(share), (np.arange(n_draws) + 0.5) / n_draws)
     picked = np.minimum(at, len(share) - 1)
-    noise = rng.normal(size=(n_draws, design.shape[1]))
+    noise = CAUTION * rng.normal(size=(n_draws, design.shape[1]))
     beta = np.empty_like(noise)
     for c in np.unique(picked):
         rows = picked == c

@@ -7,7 +7,7 @@ labels nobody knows which holds, and the average of the two is close to the bett
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,68 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from fairask.metrics import Float, Int
 from fairask.oracle.logistic import LogisticFit, solve_logistic, with_intercept
 
-__all__ = ["LinearForest", "LinearForestClassifier"]
+__all__ = ["LinearForest", "LinearForestClassifier", "PlainTrees"]
 
 #: Ridges on the mean loss of standardised features, among which held-out log loss chooses.
 RIDGES = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 #: Probabilities are kept this far from 0 and 1 in log losses.
 _SMALLEST = 1e-3
+#: Rows that plain trees predict at once.
+_CHUNK = 4096
+#: Share of the trees whose bootstrap sample a row is not in.
+_OUT_OF_BAG = float(np.exp(-1.0))
+
+
+@dataclass(frozen=True)
+class PlainTrees:
+    """Fitted trees as arrays, for files: scikit-learn's own tree objects are not safe to read from a file.
+
+    Attributes
+    ----------
+    feature, threshold, left, right, value : ndarray of shape (nodes,)
+        A row goes left where ``row[feature] <= threshold``; a leaf leads to itself and has the ``value``.
+    roots : ndarray of shape (trees,)
+    depth : int
+    """
+
+    feature: Int
+    threshold: Float
+    left: Int
+    right: Int
+    value: Float
+    roots: Int
+    depth: int
+
+    @classmethod
+    def of(cls, trees: Sequence[Any]) -> PlainTrees:
+        """Copy scikit-learn's classification trees of two classes."""
+        inner = [tree.tree_ for tree in trees]
+        starts = np.cumsum([0, *[t.node_count for t in inner]])
+        columns: list[list[NDArray[Any]]] = [[], [], [], [], []]
+        for tree, start in zip(inner, starts[:-1], strict=True):
+            leaf, own = tree.children_left < 0, np.arange(tree.node_count)
+            counts = tree.value[:, 0, :]
+            columns[0].append(np.where(leaf, 0, tree.feature))
+            columns[1].append(np.where(leaf, np.inf, tree.threshold))
+            columns[2].append(start + np.where(leaf, own, tree.children_left))
+            columns[3].append(start + np.where(leaf, own, tree.children_right))
+            columns[4].append(counts[:, 1] / counts.sum(axis=1))
+        joined = [np.concatenate(column) for column in columns]
+        depth = max(int(tree.max_depth) for tree in inner)
+        return cls(joined[0], joined[1], joined[2], joined[3], joined[4], starts[:-1].copy(), depth)
+
+    def mean(self, X: Float) -> Float:
+        """Mean of the trees' probabilities of the second class."""
+        single = np.asarray(X, dtype=np.float32)
+        out = np.empty(len(single))
+        for start in range(0, len(single), _CHUNK):
+            rows = single[start : start + _CHUNK]
+            node = np.tile(self.roots, (len(rows), 1))
+            for _ in range(self.depth):
+                goes_left = np.take_along_axis(rows, self.feature[node], axis=1) <= self.threshold[node]
+                node = np.where(goes_left, self.left[node], self.right[node])
+            out[start : start + _CHUNK] = self.value[node].mean(axis=1)
+        return out
 
 
 @dataclass(frozen=True)
@@ -38,21 +94,38 @@ class LinearForest:
     ----------
     beta : ndarray of shape (features + 1,)
         Coefficients on the features as given, the intercept last.
-    trees : list of fitted classification trees
+    trees : list of fitted classification trees, or PlainTrees
     share : float
         Share of the trees.
+    prior, shrinkage : float
+        The trees' mean is shrunk towards the share of positives, as that of the rows held out is.
     """
 
     beta: Float
-    trees: list[Any]
+    trees: list[Any] | PlainTrees
     share: float
+    prior: float = 0.5
+    shrinkage: float = 0.0
 
     def proba(self, X: Float) -> Float:
         """Probability of the second class."""
         linear = expit(np.clip(X @ self.beta[:-1] + self.beta[-1], -30.0, 30.0))
         if self.share == 0.0:
             return np.asarray(linear)
-        return np.asarray((1.0 - self.share) * linear + self.share * _mean_of_trees(self.trees, X))
+        mean = self.trees.mean(X) if isinstance(self.trees, PlainTrees) else _mean_of_trees(self.trees, X)
+        votes = (1.0 - self.shrinkage) * mean + self.shrinkage * self.prior
+        return np.asarray((1.0 - self.share) * linear + self.share * votes)
+
+    def bare(self) -> LinearForest:
+        """Return the same average with plain arrays for its trees."""
+        if not self.trees or isinstance(self.trees, PlainTrees):
+            return self
+        return replace(self, trees=PlainTrees.of(self.trees))
+
+    def predict_proba(self, X: Any) -> Float:
+        """Probabilities of both classes (rows, 2)."""
+        positive = self.proba(np.asarray(X, dtype=np.float64))
+        return np.stack([1.0 - positive, positive], axis=1)
 
 
 class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -97,7 +170,7 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def __init__(
         self,
-        n_trees: int = 100,
+        n_trees: int = 60,
         *,
         min_samples_leaf: int = 2,
         max_features: float = 0.3,
@@ -142,15 +215,16 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             self.share_, self.ridge_, self.log_loss_ = 0.0, RIDGES[-1], 0.0
             self._linear: _LinearPart | None = None
             return self
-        linear = _LinearPart.fit(X, codes.astype(np.float64), weight, _folds(codes, self.n_folds, rng))
+        y = codes.astype(np.float64)
+        linear, out_of_fold = _LinearPart.fit(X, y, weight, _folds(codes, self.n_folds, rng))
         trees, out_of_bag = self._grow(X, codes, weight, rng)
-        losses = []
-        for share in self.shares:
-            losses.append(_log_loss((1 - share) * linear.held_out + share * out_of_bag, codes, weight))
+        blends = [(1.0 - share) * out_of_fold + share * out_of_bag for share in self.shares]
+        losses = [_log_loss(p, codes, weight) for p in blends]
         best = int(np.argmin(losses))
         self.share_, self.log_loss_, self.ridge_ = float(self.shares[best]), losses[best], linear.ridge
-        self.held_out_ = (1.0 - self.share_) * linear.held_out + self.share_ * out_of_bag
-        self.model_ = LinearForest(linear.raw(linear.beta), trees, self.share_)
+        self.held_out_ = blends[best]
+        prior, shrinkage = float(weight @ y / weight.sum()), 1.0 / (1.0 + _OUT_OF_BAG * self.n_trees)
+        self.model_ = LinearForest(linear.raw(linear.beta), trees, self.share_, prior, shrinkage)
         self._linear = linear
         return self
 
@@ -195,7 +269,12 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         check_is_fitted(self)
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
-    def committee(self, y: Float, weights: Float) -> list[LinearForest]:
+    def frozen(self) -> LinearForest:
+        """Return the fitted average alone."""
+        check_is_fitted(self)
+        return self.model_
+
+    def committee(self, X: Any, y: Float, weights: Float) -> list[LinearForest]:
         """Return k models that differ as much as the labels leave open.
 
         Each member has a logistic part that is refitted with its own labels and weights, and its own part of
@@ -203,36 +282,35 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
         Parameters
         ----------
+        X : array of shape (rows, features)
+            The rows of the fit.
         y, weights : ndarray of shape (k, rows)
-            0/1 labels and weights of the training rows for each member.
+            Their 0/1 labels and weights for each member.
         """
         check_is_fitted(self)
         k = len(y)
         if self._linear is None:
             return [self.model_] * k
-        betas = self._linear.refit(y, weights)
+        betas = self._linear.refit(np.asarray(X, dtype=np.float64), y, weights)
         trees = self.model_.trees
+        assert isinstance(trees, list)
         parts = [trees[i::k] or [trees[i % len(trees)]] for i in range(k)]
-        return [LinearForest(beta, part, self.share_) for beta, part in zip(betas, parts, strict=True)]
+        return [replace(self.model_, beta=b, trees=part) for b, part in zip(betas, parts, strict=True)]
 
 
 @dataclass(frozen=True)
 class _LinearPart:
-    """Ridge logistic regression on standardised features, with its predictions out of fold."""
+    """Ridge logistic regression on standardised features: coefficients, and what warm-starts a refit."""
 
-    X1: Float
     centre: Float
     spread: Float
     ridge: float
-    fitted: LogisticFit
-    held_out: Float
-
-    @property
-    def beta(self) -> Float:
-        return np.asarray(self.fitted.beta[0])
+    beta: Float
+    inverse: NDArray[np.float32]
 
     @classmethod
-    def fit(cls, X: Float, y: Float, weight: Float, fold: Int) -> _LinearPart:
+    def fit(cls, X: Float, y: Float, weight: Float, fold: Int) -> tuple[_LinearPart, Float]:
+        """Fit with the best ridge; return also the probabilities out of fold."""
         centre = np.average(X, axis=0, weights=weight)
         spread = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weight))
         spread = np.where(spread > 1e-9, spread, 1.0)
@@ -246,18 +324,19 @@ class _LinearPart:
         first = slice(best * len(held), best * len(held) + 1)
         start = LogisticFit(fit.beta[first], fit.inverse[first])
         whole = solve_logistic(X1, y[None], weight[None] + 1e-12, ridge=RIDGES[best], start=start, tol=1e-6)
-        return cls(X1, centre, spread, RIDGES[best], whole, out_of_fold[best])
+        return cls(centre, spread, RIDGES[best], whole.beta[0], whole.inverse[0]), out_of_fold[best]
 
     def raw(self, beta: Float) -> Float:
         """Coefficients on the features as given."""
         slopes = beta[:-1] / self.spread
         return np.append(slopes, beta[-1] - slopes @ self.centre)
 
-    def refit(self, y: Float, weights: Float) -> list[Float]:
+    def refit(self, X: Float, y: Float, weights: Float) -> list[Float]:
         """Coefficients of the same regression with other labels and weights (k, rows)."""
         k = len(y)
-        start = LogisticFit(np.tile(self.fitted.beta, (k, 1)), np.tile(self.fitted.inverse, (k, 1, 1)))
-        fit = solve_logistic(self.X1, y, weights + 1e-12, ridge=self.ridge, start=start, tol=1e-3)
+        start = LogisticFit(np.tile(self.beta, (k, 1)), np.tile(self.inverse, (k, 1, 1)))
+        X1 = with_intercept((X - self.centre) / self.spread)
+        fit = solve_logistic(X1, y, weights + 1e-12, ridge=self.ridge, start=start, tol=1e-3)
         return [self.raw(beta) for beta in fit.beta]
 
 

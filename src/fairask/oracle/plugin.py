@@ -18,7 +18,7 @@ from fairask.metrics import METRICS, Float, Int, Metric
 from fairask.oracle.base import Labelled
 from fairask.rules import PlugInRule
 
-__all__ = ["GapCorrection", "PlugInLearner", "gap_corrections"]
+__all__ = ["GapCorrection", "PlugInLearner", "rates_by_label"]
 
 
 class PlugInLearner:
@@ -64,71 +64,45 @@ class PlugInLearner:
         return PlugInRule(intercept, slope)
 
 
-#: Prior standard deviation of a calibrated plug-in's gap: a calibrated model is still
-#: miscalibrated within groups by a few points.
-PRIOR = 0.04
-
-
 @dataclass(frozen=True)
 class GapCorrection:
-    """For each ordered pair of rates: the shrunken bias and its posterior standard deviation."""
+    """What model files of version 0.1.0 hold beside the rules; nothing makes it any more."""
 
     bias: Float
     deviation: Float
     shrinkage: Float
 
 
-def gap_corrections(
-    labelled: Labelled,
-    p: Float,
-    decisions: Float,
-    metric: Metric,
-    pairs: list[tuple[int, int]],
-    prior: float = PRIOR,
-) -> GapCorrection:
-    """Estimate how far a plug-in gap is off: compare rates by label and by probability on the labelled rows.
+def rates_by_label(labelled: Labelled, decisions: Float, metric: Metric) -> tuple[Float, Float]:
+    """Estimate a rule's rates from the labels alone: rates and variances, both (conditions, groups).
 
-    On labelled rows a rule's rate can be estimated from the labels and from out-of-fold probabilities. The
-    difference estimates the plug-in's bias. It is unbiased but noisy, and noisier than its own variance
-    estimate says where weights are uneven, so it is shrunk by a prior of fixed width.
+    Rows have their importance weights. The variance is that of a ratio of weighted sums, with one more
+    observation, so that rates of 0 and 1 do not look certain. Fewer than three rows say nothing: the rate
+    is NaN and its variance infinite.
 
     Parameters
     ----------
-    p : ndarray
-        Out-of-fold probabilities of the labelled rows.
     decisions : ndarray
-        Probability that the rule predicts 1 on them, from ``p``.
+        Probability that the rule predicts 1 on each labelled row, by a model that did not see the row.
 
     Examples
     --------
     >>> y, groups = np.array([1.0, 0.0] * 20), np.repeat([0, 1], 20)
     >>> rows = Labelled.of(np.zeros((40, 1)), y, groups, ["a", "b"])
-    >>> gap_corrections(rows, np.full(40, 0.5), y, "tprp", [(0, 1), (1, 0)]).bias.round(6).tolist()
-    [0.0, 0.0]
+    >>> rates_by_label(rows, y, "eo")[0].tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
     """
-    y, bias, variance = labelled.y, [], []
-    for label in METRICS[metric]:
-        truth = {1: y, 0: 1.0 - y, None: np.ones_like(y)}[label]
-        soft = {1: p, 0: 1.0 - p, None: np.ones_like(p)}[label]
+    y, conditions = labelled.y, METRICS[metric]
+    rates = np.full((len(conditions), labelled.n_groups), np.nan)
+    variances = np.full(rates.shape, np.inf)
+    for z, condition in enumerate(conditions):
+        inside = labelled.fairness_weights * {1: y, 0: 1.0 - y, None: np.ones_like(y)}[condition]
         for g in range(labelled.n_groups):
-            inside = labelled.fairness_weights * (labelled.groups == g)
-            by_label, by_model = inside * truth, inside * soft
-            if (by_label > 0).sum() < 3 or by_model.sum() <= 0:
-                bias.append(0.0)
-                variance.append(np.inf)
+            weight = inside * (labelled.groups == g)
+            if (weight > 0).sum() < 3:
                 continue
-            rate, plug = by_label @ decisions / by_label.sum(), by_model @ decisions / by_model.sum()
-            influence = by_label * (decisions - rate) / by_label.sum()
-            influence -= by_model * (decisions - plug) / by_model.sum()
-            bias.append(float(rate - plug))
-            # One more observation at each end keeps rates of 0 and 1 from looking certain.
-            floor = 0.5 / (by_label.sum() ** 2 / (by_label**2).sum() + 2.0) ** 2
-            variance.append(float((influence**2).sum() + floor))
-    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    b, s2 = np.array(bias), np.array(variance)
-    gap, noise = b[first] - b[second], s2[first] + s2[second]
-    prior2 = np.full_like(noise, prior**2)
-    with np.errstate(invalid="ignore"):
-        shrinkage = np.where(np.isfinite(noise), prior2 / (prior2 + noise), 0.0)
-        deviation = np.sqrt(np.where(np.isfinite(noise), shrinkage * noise, prior2))
-    return GapCorrection(shrinkage * gap, deviation, shrinkage)
+            total = weight.sum()
+            rates[z, g] = rate = weight @ decisions / total
+            floor = 0.5 / (total**2 / (weight @ weight) + 2.0) ** 2
+            variances[z, g] = ((weight * (decisions - rate)) ** 2).sum() / total**2 + floor
+    return rates, variances

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.base import clone
 
 from fairask.metrics import Bool, Float, Int, Matrix
@@ -18,21 +18,44 @@ from fairask.oracle.logistic import LogisticFit, solve_logistic
 from fairask.oracle.row_space import RowSpace, row_space, solve_in_row_space
 from fairask.rules import CLIP, Classifier, FittedProbability, LinearProbability, Scaling, take_rows
 
-__all__ = ["Calibration", "calibrate", "folds_by_label", "perturb"]
+__all__ = ["Calibration", "HeldOutClassifier", "calibrate", "folds_by_label", "perturb"]
 
 #: Ridges on the mean loss among which the out-of-fold log loss chooses.
 RIDGES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 #: Prior standard deviation, in log odds, of a group's intercept from the common one: wide, so that it only
 #: matters while a group has few labels, or labels of one class.
 INTERCEPT_DEVIATION = 2.0
+#: Held-out probabilities of an ensemble are kept this far from 0 and 1.
+_SMALLEST = 1e-3
 _PLAIN = Scaling(np.ones(1), np.zeros(1))
+
+
+@runtime_checkable
+class HeldOutClassifier(Protocol):
+    """A fitted ensemble that predicts its own training rows as if it had not seen them.
+
+    The oracle fits such a classifier once, where any other is fitted once more for each fold and for each
+    perturbed copy. :class:`fairask.oracle.LinearForestClassifier` is one.
+    """
+
+    #: Probability of class 1 for each training row, by parts of the ensemble that did not see the row.
+    held_out_: Float
+
+    def committee(self, X: Matrix, y: Float, weights: Float) -> Sequence[Any]:
+        """Return k classifiers that differ as much as labels and weights (k, rows) leave open."""
+        ...
+
+    def frozen(self) -> Any:
+        """Return a classifier with the same ``predict_proba`` that keeps nothing else."""
+        ...
 
 
 @dataclass(frozen=True)
 class Calibration:
     """A calibrated model, the out-of-fold scores of the labelled rows, and how it was chosen.
 
-    The scores are those that ``model.scaling`` takes.
+    The scores are those that ``model.scaling`` takes. ``ensemble`` is the fitted classifier if it has a
+    committee of its own.
     """
 
     model: LinearProbability | FittedProbability
@@ -40,6 +63,7 @@ class Calibration:
     ridge: float | None
     log_loss: float
     space: RowSpace | None = None  #: coordinates of the labelled rows, for the perturbed copies
+    ensemble: HeldOutClassifier | None = None
 
 
 def folds_by_label(groups: Int, y: Float, n_folds: int, rng: np.random.Generator) -> Int:
@@ -86,7 +110,11 @@ def calibrate(
     X, y, weight = labelled.X, labelled.y, labelled.risk_weights
     groups, n_groups = labelled.groups, labelled.n_groups
     held = fold[None, :] == np.unique(fold)[:, None]
-    if estimator is not None:
+    fitted = None if estimator is None else _fit(estimator, X, y, weight)
+    ensemble = fitted if isinstance(fitted, HeldOutClassifier) else None
+    if ensemble is not None:
+        scores = logit(np.clip(ensemble.held_out_, _SMALLEST, 1.0 - _SMALLEST))[None, :]
+    elif estimator is not None:
         scores = _held_out_scores(estimator, X, y, weight, held)[None, :]
     else:
         space = row_space(X)
@@ -102,8 +130,8 @@ def calibrate(
     out_of_fold = scores[best]
     model: LinearProbability | FittedProbability
     if estimator is not None:
-        model = FittedProbability(_fit(estimator, X, y, weight), scaling)
-        return Calibration(model, out_of_fold, None, float(losses[0]))
+        model = FittedProbability(fitted if ensemble is None else ensemble.frozen(), scaling)
+        return Calibration(model, out_of_fold, None, float(losses[0]), ensemble=ensemble)
     fit = ridge_fits[best]
     if not space.reduced:  # there the fit is on all rows already
         fit = solve_logistic(
@@ -167,6 +195,10 @@ def perturb(
     """Refit with other labels or risk weights (k, n), at the same ridge and scaling."""
     X, groups = labelled.X, labelled.groups
     model = calibration.model
+    if calibration.ensemble is not None:
+        members = calibration.ensemble.committee(X, labels, weights)
+        assert isinstance(model, FittedProbability)
+        return [replace(model, estimator=member) for member in members]
     if isinstance(model, FittedProbability):
         return [
             replace(model, estimator=_fit(estimator, X, y, w)) for y, w in zip(labels, weights, strict=True)
@@ -237,7 +269,7 @@ def _held_out(X1: Float, beta: Float, held: Bool, n_groups: int) -> tuple[Float,
 def _held_out_scores(estimator: Classifier, X: Matrix, y: Float, weight: Float, held: Bool) -> Float:
     scores = np.zeros(len(y))
     for rows in held:
-        if rows.any():
+        if rows.any() and not rows.all():
             model = _fit(estimator, take_rows(X, ~rows), y[~rows], weight[~rows])
             scores[rows] = FittedProbability(model, _PLAIN).scores(take_rows(X, rows))
     return scores

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairask.metrics import METRICS, Float, Int
+from fairask.metrics import METRICS, Float, Int, Metric
 from fairask.oracle.curves import SCORE_LIMIT, CalibrationCurves
 
-__all__ = ["RateTable", "SafeThresholds", "choose_thresholds", "tabulate"]
+__all__ = ["RateTable", "SafeChoice", "choose_rule", "choose_thresholds", "draw_rates", "tabulate"]
 
 #: A safe rule that keeps less than this share of the accuracy above a constant answer is no solution.
-WORTH_KEEPING = 1 / 3
+WORTH_KEEPING = 0.5
 #: Factors of the tolerance that are tried in turn where there is no solution.
 _RELAXED = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 _BLOCKS, _CUTS = 120, 40
@@ -43,20 +43,20 @@ class RateTable:
 
 
 @dataclass(frozen=True)
-class SafeThresholds:
-    """Thresholds and what is expected of them.
+class SafeChoice:
+    """The rule that was chosen, and what is expected of it.
 
     Attributes
     ----------
-    cuts : ndarray of shape (groups,)
-        Score above which a row is predicted 1.
+    position : ndarray of int
+        Which threshold in each group, or which of the rules.
     share : float
-        Share of decisions by thresholds; the others are ``constant``.
+        Share of decisions by that rule; the others are ``constant``.
     constant : bool
     error : float
         Expected error, mixture included.
     error_unsafe, error_constant : float
-        Of the best thresholds whose expected gap is within the tolerance, and of the constant answer.
+        Of the best rule whose expected gap is within the tolerance, and of the constant answer.
     rates : ndarray of shape (conditions, groups, draws)
         Draws of the rates, mixture included.
     upper : float
@@ -67,7 +67,7 @@ class SafeThresholds:
         Whether the upper limit is within the tolerance at an acceptable price.
     """
 
-    cuts: Float
+    position: Int
     share: float
     constant: bool
     error: float
@@ -99,7 +99,7 @@ def tabulate(
     scores: Float,
     groups: Int,
     n_groups: int,
-    metric: str,
+    metric: Metric,
     rng: np.random.Generator,
 ) -> list[RateTable]:
     """Draw the rates of thresholds on the pool.
@@ -112,8 +112,10 @@ def tabulate(
     tables = []
     for g in range(n_groups):
         ranked = np.sort(scores[groups == g])[::-1]
-        n = len(ranked)
-        edges = np.unique(np.round(np.linspace(0, n, min(n, _BLOCKS) + 1)).astype(np.int64))
+        if not len(ranked):
+            tables.append(_no_rows(len(METRICS[metric]), n_draws))
+            continue
+        edges = _edges(ranked)
         sizes = np.diff(edges)
         centres = np.add.reduceat(ranked, edges[:-1]) / sizes
         p = curves.draws(centres, g)
@@ -135,22 +137,118 @@ def tabulate(
     return tables
 
 
+def draw_rates(
+    curves: CalibrationCurves,
+    scores: Float,
+    groups: Int,
+    decisions: Float,
+    metric: Metric,
+    rng: np.random.Generator,
+) -> Float:
+    """Draw the rates of any rules, given their decisions (rules, rows) on the pool.
+
+    Returns
+    -------
+    ndarray of shape (rules, conditions, groups, draws)
+    """
+    scores = np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT)
+    n_groups = curves.coefficients.shape[1]
+    conditions = METRICS[metric]
+    rates = np.zeros((len(decisions), len(conditions), n_groups, len(curves.coefficients)))
+    for g in range(n_groups):
+        rows = np.flatnonzero(groups == g)
+        p = curves.draws(scores[rows], g)
+        mass = rng.exponential(size=p.shape)
+        for z, condition in enumerate(conditions):
+            inside = mass * {1: p, 0: 1.0 - p, None: np.ones_like(p)}[condition]
+            rates[:, z, g] = decisions[:, rows] @ inside / np.maximum(inside.sum(axis=0), 1e-12)
+    return rates
+
+
 def choose_thresholds(
     tables: list[RateTable], tolerance: float, level: float, *, randomized: bool = True
-) -> SafeThresholds:
+) -> SafeChoice:
     """Return the thresholds with the least expected error whose gap is within the tolerance at the level.
 
     With two groups all pairs of thresholds are tried. With more, thresholds that give all groups the same
     rate are the start, and one group's threshold is moved at a time.
     """
-    nobody, everybody = (sum(t.errors[end] for t in tables) for end in (0, -1))
-    constant, error_constant = bool(everybody < nobody), float(min(nobody, everybody))
-    candidates = (
-        _pairs(tables, level) if len(tables) == 2 else _descend(tables, tolerance, level, error_constant)
-    )
-    positions, errors, uppers, expected = candidates
-    inside = np.where(expected <= tolerance, errors, np.inf)
-    error_unsafe = float(min(inside.min(), error_constant))
+    nobody, everybody = (float(sum(t.errors[end] for t in tables)) for end in (0, -1))
+    if len(tables) == 2:
+        positions, errors, uppers, expected = _pairs(tables, level)
+    else:
+        positions, errors, uppers, expected = _descend(tables, tolerance, level, min(nobody, everybody))
+    pick = _pick(errors, uppers, expected, nobody, everybody, tolerance, randomized)
+    chosen = positions[pick.best]
+    rates = np.stack([t.rates[:, k] for t, k in zip(tables, chosen, strict=True)], axis=1)
+    return pick.choice(chosen, rates, everybody < nobody)
+
+
+def choose_rule(
+    rates: Float,
+    errors: Float,
+    nobody: float,
+    everybody: float,
+    tolerance: float,
+    level: float,
+    *,
+    randomized: bool = True,
+) -> SafeChoice:
+    """Return the rule with the least expected error whose gap is within the tolerance at the level.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (rules, conditions, groups, draws)
+        See :func:`draw_rates`.
+    errors : ndarray of shape (rules,)
+    nobody, everybody : float
+        Errors of the two constant answers.
+    """
+    expected = np.array([largest_gap(r.mean(axis=-1, keepdims=True))[0] for r in rates])
+    uppers = expected if level <= 0.5 else np.array([_limit(largest_gap(r), level) for r in rates])
+    pick = _pick(errors, uppers, expected, nobody, everybody, tolerance, randomized)
+    return pick.choice(np.array([pick.best]), rates[pick.best], everybody < nobody)
+
+
+@dataclass(frozen=True)
+class _Pick:
+    """Index of the best candidate, its share in the mixture, and what is expected of it."""
+
+    best: int
+    share: float
+    error: float
+    error_unsafe: float
+    error_constant: float
+    upper: float
+    feasible: bool
+
+    def choice(self, position: Int, rates: Float, constant: bool) -> SafeChoice:
+        return SafeChoice(
+            position=position,
+            share=self.share,
+            constant=constant,
+            error=self.error,
+            error_unsafe=self.error_unsafe,
+            error_constant=self.error_constant,
+            rates=self.share * rates + (1.0 - self.share) * constant,
+            upper=self.share * self.upper,
+            upper_unmixed=self.upper,
+            feasible=self.feasible,
+        )
+
+
+def _pick(
+    errors: Float,
+    uppers: Float,
+    expected: Float,
+    nobody: float,
+    everybody: float,
+    tolerance: float,
+    randomized: bool,
+) -> _Pick:
+    """Choose the safe mixture with the least error, or a relaxed one where no safe one is of use."""
+    error_constant = min(nobody, everybody)
+    error_unsafe = min(float(np.where(expected <= tolerance, errors, np.inf).min()), error_constant)
     worthwhile = error_constant - WORTH_KEEPING * (error_constant - error_unsafe)
     for factor in (1.0, *_RELAXED):
         share = np.minimum(1.0, factor * tolerance / np.maximum(uppers, 1e-12))
@@ -160,28 +258,45 @@ def choose_thresholds(
         best = int(np.argmin(mixed + 1e-6 * (1.0 - share)))
         if mixed[best] <= worthwhile + 1e-9:
             break
-    chosen, kept = positions[best], float(share[best])
-    rates = np.stack([t.rates[:, k] for t, k in zip(tables, chosen, strict=True)], axis=1)
-    upper = float(uppers[best])
-    return SafeThresholds(
-        cuts=np.array([t.cuts[k] for t, k in zip(tables, chosen, strict=True)]),
-        share=kept,
-        constant=constant,
-        error=float(mixed[best]),
-        error_unsafe=error_unsafe,
-        error_constant=error_constant,
-        rates=kept * rates + (1.0 - kept) * constant,
-        upper=kept * upper,
-        upper_unmixed=upper,
+    return _Pick(
+        best,
+        float(share[best]),
+        float(mixed[best]),
+        error_unsafe,
+        error_constant,
+        float(uppers[best]),
         feasible=factor == 1.0,
     )
+
+
+def _no_rows(n_conditions: int, n_draws: int) -> RateTable:
+    """A group without rows in the pool: any rate is possible, and none costs anything."""
+    rates = np.linspace(0.0, 1.0, _CUTS + 1)
+    cuts = np.linspace(SCORE_LIMIT, -SCORE_LIMIT, _CUTS + 1)
+    return RateTable(cuts, np.tile(rates[None, :, None], (n_conditions, 1, n_draws)), np.zeros(_CUTS + 1))
+
+
+def _edges(ranked: Float) -> Int:
+    """Ends of about equal blocks of sorted scores, never among equal scores: no threshold can be there."""
+    n = len(ranked)
+    possible = np.concatenate([[0], np.flatnonzero(np.diff(ranked) < -1e-9) + 1, [n]])
+    wanted = np.linspace(0, n, min(n, _BLOCKS) + 1)
+    after = np.minimum(np.searchsorted(possible, wanted), len(possible) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = wanted - possible[before] < possible[after] - wanted
+    return np.unique(np.where(nearer, possible[before], possible[after]))
 
 
 Candidates = tuple[Int, Float, Float, Float]
 
 
 def _limit(draws: Float, level: float) -> Float:
-    """Smallest value that at least ``level`` of the draws along the last axis do not exceed."""
+    """Smallest value that at least ``level`` of the draws along the last axis do not exceed.
+
+    A level of 0.5 asks for no safety: the limit is then the mean.
+    """
+    if level <= 0.5:
+        return np.asarray(draws.mean(axis=-1))
     n = draws.shape[-1]
     at = min(int(np.ceil(level * (n + 1))), n) - 1
     return np.asarray(np.partition(draws, at, axis=-1)[..., at])
@@ -191,7 +306,7 @@ def _pairs(tables: list[RateTable], level: float) -> Candidates:
     first, second = tables
     gaps = first.rates[:, :, None] - second.rates[:, None, :]
     expected = np.abs(gaps.mean(axis=-1)).max(axis=0).ravel()
-    uppers = _limit(np.abs(gaps).max(axis=0), level).ravel()
+    uppers = expected if level <= 0.5 else _limit(np.abs(gaps).max(axis=0), level).ravel()
     errors = (first.errors[:, None] + second.errors[None, :]).ravel()
     a, b = np.meshgrid(np.arange(len(first.cuts)), np.arange(len(second.cuts)), indexing="ij")
     return np.stack([a.ravel(), b.ravel()], axis=1), errors, uppers, expected
@@ -246,4 +361,5 @@ def _measure(tables: list[RateTable], at: Int, level: float) -> tuple[float, flo
     rates = np.stack([t.rates[:, k] for t, k in zip(tables, at, strict=True)], axis=1)
     error = sum(t.errors[k] for t, k in zip(tables, at, strict=True))
     expected = largest_gap(rates.mean(axis=-1, keepdims=True))[0]
-    return float(error), float(_limit(largest_gap(rates), level)), float(expected)
+    upper = expected if level <= 0.5 else _limit(largest_gap(rates), level)
+    return float(error), float(upper), float(expected)

@@ -1,0 +1,137 @@
+"""Does ``level`` mean what it says? The default on 200 populations that were frozen before it was tuned.
+
+    python benchmarks/promise.py --trials 1 --out results/promise.csv
+
+A run learns from a pool of 2,000 rows with 250 labels and is judged on 20,000 fresh rows. "Above" is a true
+violation over the tolerance. A run that said "infeasible with these labels" is counted apart. Development
+populations are run by ``--first 10000``. Runs that the file has are not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import time
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from benchmarks.populations import BATCH, LABELS, POOL_ROWS, TEST_ROWS, TOLERANCE, random_population
+
+from fairask import FairActiveLearner
+from fairask.metrics import violation
+from fairask.oracle import decision_probability
+
+METHODS = {
+    "default": {},
+    "level 0.9": {"level": 0.9},
+    "linear": {"estimator": "linear"},
+    "passive": {"strategy": "passive"},
+    "paper": {"profile": "paper"},
+}
+COLUMNS = ["population", "kind", "metric", "method", "trial", "accuracy", "violation", "constant", "feasible"]
+COLUMNS += ["share", "expected", "low", "high", "seconds"]
+
+
+def one(number, method, trial):
+    """One run."""
+    population = random_population(number)
+    rng = np.random.default_rng([number, trial])
+    X, y, groups = population.draw(POOL_ROWS, rng)
+    fresh, truth, fresh_groups = population.draw(TEST_ROWS, rng)
+    start = time.perf_counter()
+    learner = FairActiveLearner(
+        X, groups, metric=population.metric, tolerance=TOLERANCE, batch_size=BATCH,
+        random_state=1000 * trial + number, **METHODS[method],
+    )  # fmt: skip
+    for _ in range(LABELS // BATCH):
+        query = learner.ask()
+        learner.tell(query.indices, y[query.indices])
+    model = learner.current_model()
+    seconds = time.perf_counter() - start
+    p = decision_probability(model, fresh, fresh_groups)
+    calibrated = model.estimates_margin
+    low, high = model.violation_interval_ if calibrated else (np.nan, np.nan)
+    numbers = (
+        float(np.where(truth == 1, p, 1.0 - p).mean()),
+        violation(truth, p, fresh_groups, population.metric),
+        float(max(truth.mean(), 1.0 - truth.mean())),
+    )
+    rest = (model.share_ if calibrated else 1.0, model.violation_, low, high, seconds)
+    kept = [f"{v:.5g}" for v in numbers], [f"{v:.5g}" for v in rest]
+    return [
+        number,
+        population.kind,
+        population.metric,
+        method,
+        trial,
+        *kept[0],
+        int(model.feasible_),
+        *kept[1],
+    ]
+
+
+def report(rows, methods):
+    """Print one line per method, and one per kind of the first method."""
+    columns = {name: i for i, name in enumerate(COLUMNS)}
+    print("| method | runs | above, % | infeasible, % | interval covers, % | accuracy, % | violation |")
+    print("|---|---|---|---|---|---|---|")
+    for method in methods:
+        print(_line(method, [r for r in rows if r[columns["method"]] == method], columns))
+    print("\n| kind | runs | above, % | infeasible, % | interval covers, % | accuracy, % | violation |")
+    print("|---|---|---|---|---|---|---|")
+    own = [r for r in rows if r[columns["method"]] == methods[0]]
+    for kind in dict.fromkeys(r[columns["kind"]] for r in own):
+        print(_line(kind, [r for r in own if r[columns["kind"]] == kind], columns))
+
+
+def _line(name, rows, columns):
+    if not rows:
+        return f"| {name} | 0 | | | | | |"
+    gap, accuracy, feasible, low, high = (
+        np.array([float(r[columns[c]]) for r in rows])
+        for c in ("violation", "accuracy", "feasible", "low", "high")
+    )
+    above, said = gap > TOLERANCE, feasible == 0
+    covered = 100 * np.mean((low <= gap) & (gap <= high))
+    error = 100 * accuracy.std(ddof=1) / len(rows) ** 0.5 if len(rows) > 1 else np.nan
+    return (
+        f"| {name} | {len(rows)} | {100 * np.mean(above & ~said):.1f} (all {100 * above.mean():.1f}) | "
+        f"{100 * said.mean():.1f} | {covered:.1f} | {100 * accuracy.mean():.2f} ± {error:.2f} | "
+        f"{gap.mean():.3f} |"
+    )
+
+
+def main():
+    """Run what the file has not, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--methods", nargs="+", default=["default", "paper"], choices=list(METHODS))
+    parser.add_argument("--out", type=Path, default=Path("results/promise.csv"))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    known = list(csv.reader(arguments.out.open())) if arguments.out.exists() else [COLUMNS]
+    done = {(int(r[0]), r[3], int(r[4])) for r in known[1:]}
+    with arguments.out.open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if not done:
+            writer.writerow(COLUMNS)
+        for trial in range(arguments.trials):
+            for number in range(arguments.first, arguments.first + arguments.count, arguments.step):
+                for method in arguments.methods:
+                    if (number, method, trial) not in done:
+                        row = [str(v) for v in one(number, method, trial)]
+                        known.append(row)
+                        writer.writerow(row)
+                        file.flush()
+    report(known[1:], arguments.methods)
+
+
+if __name__ == "__main__":
+    main()
