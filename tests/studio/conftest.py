@@ -34,7 +34,8 @@ def client(study: Study) -> Iterator[TestClient]:
 
 def signed(client: TestClient) -> TestClient:
     """Take the token that a page hands out."""
-    page = client.get("/label").text
+    access = client.app.state.access  # type: ignore[attr-defined]
+    page = client.get("/label", params={"code": access.invite() or ""}).text
     client.headers["X-CSRF-Token"] = page.split('name="csrf" content="')[1].split('"')[0]
     return client
 

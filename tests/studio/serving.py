@@ -10,6 +10,19 @@ from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+def opened(app: FastAPI) -> ASGIApp:
+    """The app for browsers that open every page by the printed address, while a study has no people."""
+
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
+        known = any(name == b"cookie" for name, _ in scope.get("headers", ()))
+        if scope["type"] == "http" and scope["method"] == "GET" and not known and app.state.access.open:
+            scope["query_string"] = b"code=" + app.state.access.invite().encode()
+        await app(scope, receive, send)
+
+    return call
 
 
 @contextmanager
@@ -18,7 +31,7 @@ def serving(app: FastAPI) -> Iterator[str]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
-        config = uvicorn.Config(app, log_level="warning", access_log=False)
+        config = uvicorn.Config(opened(app), log_level="warning", access_log=False)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()

@@ -34,7 +34,9 @@ def test_a_new_token_ends_the_old_one_and_its_sessions(make: Make) -> None:
     study = make()
     old = study.people.add("ada", "owner")
     cookie = study.people.sign_in("ada")
-    new = study.people.add("ada", "owner")
+    with pytest.raises(StudyError, match="has a token already"):
+        study.people.add("ada", "owner")
+    new = study.people.add("ada", "owner", renew=True)
     assert study.people.by_token(old) is None
     assert study.people.session(cookie) is None
     assert study.people.by_token(new) is not None
@@ -63,3 +65,11 @@ def test_the_last_owner_stays(make: Make) -> None:
         study.people.remove("eve")
     with pytest.raises(StudyError, match="did you mean 'owner'"):
         study.people.add("bob", "ownr")
+
+
+def test_the_last_owner_cannot_be_made_an_annotator(make: Make) -> None:
+    study = make()
+    study.people.add("ada", "owner")
+    with pytest.raises(StudyError, match="only owner"):
+        study.people.add("ada", "annotator", renew=True)
+    assert [person.role for person in study.people.all()] == ["owner"]

@@ -18,17 +18,29 @@ def register(app: typer.Typer) -> None:
 
 def people(
     study: StudyPlace,
-    add: Annotated[str | None, typer.Option(help="Add a person, or give them a new token.")] = None,
+    add: Annotated[str | None, typer.Option(help="Add a person.")] = None,
+    renew: Annotated[
+        str | None, typer.Option(help="Give a person a new token and this role; the old token ends.")
+    ] = None,
     role: Annotated[str, typer.Option(help="annotator or owner.")] = "annotator",
     remove: Annotated[str | None, typer.Option(help="Remove a person; their labels stay.")] = None,
 ) -> None:
     """List, add or remove the people who may sign in to the studio."""
+    from fairask.study.events import AccessNoted
+    from fairask.study.store.people import TOKEN_SECONDS
+
     with open_study(study) as opened:
-        if add is not None:
-            token = opened.people.add(add, role)
-            typer.echo(f"{add} ({role}) signs in with this token, shown only now:\n{token}")
+        chosen = add or renew
+        if chosen is not None:
+            token = opened.people.add(chosen, role, renew=add is None)
+            opened.store.append("owner", AccessNoted("gave a token to", chosen))
+            days = int(TOKEN_SECONDS // 86400)
+            typer.echo(
+                f"{chosen} ({role}) signs in with this token for {days} days, shown only now:\n{token}"
+            )
         elif remove is not None:
             opened.people.remove(remove)
+            opened.store.append("owner", AccessNoted("removed", remove))
             typer.echo(f"{remove} can no longer sign in")
         else:
             for person in opened.people.all():

@@ -2,60 +2,75 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request, Response, Security
-from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
 
+from fairask.studio._log import SecurityLog
 from fairask.study import Study
-from fairask.study.store import Person
-from fairask.study.store.people import SESSION_SECONDS
+from fairask.study.store import Person, Session
+from fairask.study.store.people import TOKEN_SECONDS
 
-__all__ = ["COOKIE", "Access", "Me", "Owner", "access_of"]
+__all__ = ["Access", "Me", "Owner", "access_of", "refuse_token"]
 
-COOKIE = "fairask_session"
 _BEARER = HTTPBearer(auto_error=False, description="A person's token, for programs.")
-_COOKIE = APIKeyCookie(name=COOKIE, auto_error=False, description="A session, for browsers.")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Access:
     """Finds the person behind a request.
 
-    If the study has no people and the app serves this machine only, everyone who opens a page is the owner.
+    A studio that serves this machine only, for a study without people, has an owner all the same: whoever
+    opens the address that the studio printed. The code in that address begins one session.
+
+    Attributes
+    ----------
+    cookie : str
+        Name of the session's cookie, another one for each study: browsers do not tell ports apart.
     """
 
-    def __init__(self, study: Study, local_name: str | None) -> None:
-        self.study, self.local_name = study, local_name
+    def __init__(self, study: Study, local_name: str | None, *, https: bool = False) -> None:
+        self.study, self.local_name, self.https = study, local_name, https
+        self.log = SecurityLog(study.store)
+        self.cookie = f"fairask_{hashlib.sha256(study.target.encode()).hexdigest()[:12]}"
 
     @property
     def open(self) -> bool:
-        """Whether nobody needs to sign in."""
+        """Whether there is nobody who could sign in with a token."""
         return self.local_name is not None and not self.study.people.any()
 
+    def invite(self) -> str | None:
+        """Make the code of the printed address; None if people sign in with their tokens."""
+        return self.study.people.invite(self.local_name) if self.open and self.local_name else None
+
     def person(self, name: str) -> Person | None:
-        """Return the person of a session."""
+        """Return the person of a session.
+
+        The session of the printed address stays an owner's when people are added.
+        """
         known = self.study.people.by_name(name)
-        if known is None and self.open and name == self.local_name:
-            return Person(name, "owner")
-        return known
+        return Person(name, "owner") if known is None and name == self.local_name else known
 
-    def from_cookie(self, request: Request) -> tuple[Person, str] | None:
-        """Return person and CSRF token of a browser's session."""
-        session = self.study.people.session(request.cookies.get(COOKIE, ""))
+    def from_cookie(self, request: Request) -> tuple[Person, Session] | None:
+        """Return person and session of a browser."""
+        session = self.study.people.session(request.cookies.get(self.cookie, ""))
         person = None if session is None else self.person(session.name)
-        return None if session is None or person is None else (person, session.csrf)
+        return None if session is None or person is None else (person, session)
 
-    def remember(self, request: Request, response: Response, name: str) -> None:
-        """Begin a session in this browser."""
+    def remember(self, request: Request, response: Response, cookie: str) -> None:
+        """Keep a session in this browser. The server ends it when it was not used for some hours."""
         response.set_cookie(
-            COOKIE,
-            self.study.people.sign_in(name),
-            max_age=int(SESSION_SECONDS),
+            self.cookie,
+            cookie,
+            max_age=int(TOKEN_SECONDS),
+            path=request.scope.get("root_path", "") or "/",
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            secure=self.https or request.url.scheme == "https",
         )
 
 
@@ -65,32 +80,50 @@ def access_of(request: Request) -> Access:
     return access
 
 
-async def _me(  # not in a thread: it is cached mostly, and a change of thread costs more than a look-up
-    request: Request,
-    bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
-    _: Annotated[str | None, Security(_COOKIE)],
-) -> Person:
+def refuse_token(request: Request, token: str) -> HTTPException:
+    """Count a wrong token, and return the refusal."""
+    access = access_of(request)
+    wait = access.study.store.attempts.fail(request.client.host if request.client else "?")
+    if wait > 0:
+        return HTTPException(429, "too many attempts; wait a minute", {"Retry-After": str(int(wait) + 1)})
+    expired = access.study.people.expired(token)
+    access.log.note("unknown", "was refused", "wrong token" if expired is None else expired.name, request)
+    words = (
+        "this token is unknown" if expired is None else "this token has expired; ask an owner for a new one"
+    )
+    return HTTPException(401, words, {"WWW-Authenticate": "Bearer"})
+
+
+def _find(request: Request, bearer: HTTPAuthorizationCredentials | None) -> Person:
     access = access_of(request)
     if bearer is not None:
         person = access.study.people.by_token(bearer.credentials)
-        if person is not None:
-            return person
-        raise HTTPException(401, "unknown token", {"WWW-Authenticate": "Bearer"})
+        if person is None:
+            raise refuse_token(request, bearer.credentials)
+        return person
     found = access.from_cookie(request)
     if found is None:
         raise HTTPException(401, "sign in first", {"WWW-Authenticate": "Bearer"})
-    person, csrf = found
+    person, session = found
     given = request.headers.get("x-csrf-token", "")
-    if request.method not in _SAFE and not hmac.compare_digest(given.encode(), csrf.encode()):
+    if request.method not in _SAFE and not hmac.compare_digest(given.encode(), session.csrf.encode()):
         raise HTTPException(403, "the page is out of date; load it again")
     return person
+
+
+async def _me(
+    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
+) -> Person:
+    # In a thread: a database that does not answer must not stop the event loop.
+    return await run_in_threadpool(_find, request, bearer)
 
 
 Me = Annotated[Person, Depends(_me)]
 
 
-async def _owner(me: Me) -> Person:
+async def _owner(request: Request, me: Me) -> Person:
     if me.role != "owner":
+        access_of(request).log.write(me.name, "was refused", request.url.path, request)
         raise HTTPException(403, "only an owner of the study may do this")
     return me
 

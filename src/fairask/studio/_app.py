@@ -13,12 +13,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from fairask.studio import _certificates, _labelling, _owning, _pages
-from fairask.studio._access import COOKIE, Access, Me, access_of
+from fairask.studio._access import Access, Me, access_of, refuse_token
+from fairask.studio._limits import RETRY_SECONDS, Limits
 from fairask.studio._models import Pause, Refusal, SignIn
-from fairask.studio._security import Guard
+from fairask.studio._security import Guard, path_of
 from fairask.studio._trainer import Trainer
 from fairask.study import NotYoursError, Study, StudyError
 from fairask.study.events import Document
@@ -36,6 +38,7 @@ _REFUSALS: dict[int | str, Document] = {
     for code, words in {
         400: "What was sent cannot be read.",
         401: "Nobody is signed in.",
+        429: "Too many wrong tokens.",
         403: "Not for this person, or the page is out of date.",
         404: "It does not exist.",
         409: "The state of the study does not allow it.",
@@ -55,28 +58,24 @@ def me(request: Request, me: Me) -> Document:
     return {"name": me.name, "role": me.role}
 
 
-@session.post("/session", status_code=201, responses={429: {"model": Refusal, "description": "Too many."}})
+@session.post("/session", status_code=201)
 def sign_in(request: Request, response: Response, given: SignIn) -> Document:
     """Begin a session in this browser with a token."""
     access = access_of(request)
-    attempts = access.study.store.attempts
-    address = request.client.host if request.client else "?"
-    attempt, wait = attempts.begin(address)
-    if wait > 0:
-        raise HTTPException(429, "too many attempts; wait a minute", {"Retry-After": str(int(wait) + 1)})
     person = access.study.people.by_token(given.token)
     if person is None:
-        raise HTTPException(401, "this token is unknown", {"WWW-Authenticate": "Bearer"})
-    attempts.forgive(attempt)
-    access.remember(request, response, person.name)
+        raise refuse_token(request, given.token)
+    access.remember(request, response, access.study.people.sign_in(person.name))
+    access.log.note(person.name, "signed in", person.name, request)
     return {"name": person.name, "role": person.role}
 
 
 @session.delete("/session")
 def sign_out(request: Request, response: Response, me: Me) -> Document:
     """End this browser's session."""
-    access_of(request).study.people.sign_out(request.cookies.get(COOKIE, ""))
-    response.delete_cookie(COOKIE)
+    access = access_of(request)
+    access.study.people.sign_out(request.cookies.get(access.cookie, ""))
+    response.delete_cookie(access.cookie, path=request.scope.get("root_path", "") or "/")
     return {"name": me.name}
 
 
@@ -107,6 +106,7 @@ def create_app(
     study: Study,
     *,
     local: bool = True,
+    https: bool = False,
     train: bool = True,
     trainer: Trainer | TrainerProcess | None = None,
     robot: Robot | None = None,
@@ -117,8 +117,11 @@ def create_app(
     ----------
     study : Study
     local : bool
-        Whether it is served to this machine only: then requests must name this machine, and nobody needs to
-        sign in while the study has no people. Otherwise everybody signs in.
+        Whether it is served to this machine only: then requests must name this machine, and while the study
+        has no people, a code begins the session of an owner (``app.state.access.invite()``). Otherwise
+        everybody signs in with a token.
+    https : bool
+        Whether people reach it by HTTPS only, through a proxy: cookies are then never sent without.
     train : bool
         Draw rows and fit models in a background thread while the app runs, unless a ``trainer`` is given.
     trainer : Trainer or TrainerProcess, optional
@@ -157,13 +160,14 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
-    app.state.access = Access(study, getpass.getuser() if local else None)
+    app.state.access = Access(study, getpass.getuser() if local else None, https=https)
     api = APIRouter(prefix="/api", responses=_REFUSALS)
     for part in (session, _labelling.router, _owning.router, _certificates.router, demo):
         api.include_router(part)
     app.include_router(api)
     app.mount("/static", StaticFiles(directory=_pages.HERE / "static"), name="static")
     app.include_router(_pages.router)
+    app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
     _handle_errors(app)
     return app
@@ -174,14 +178,17 @@ def _handle_errors(app: FastAPI) -> None:
     def _refused(request: Request, error: StudyError) -> Response:
         return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)
 
+    @app.exception_handler(PoolTimeout)
     @app.exception_handler(OperationalError)
-    def _unreachable(request: Request, error: OperationalError) -> Response:
+    def _unreachable(request: Request, error: OperationalError | PoolTimeout) -> Response:
         # Nothing was acknowledged, so the request can be repeated, and the page repeats it.
-        _LOG.error("the database cannot be reached: %s", error.orig)
+        _LOG.error("the database cannot be reached: %s", type(error).__name__)
         words = "The database cannot be reached. Try again in a moment."
-        if request.url.path.startswith("/api"):
-            return JSONResponse({"detail": words}, 503, {"Retry-After": "2"})
-        return _pages.error_page(request, 503, words)
+        if path_of(request.scope).startswith("/api"):
+            return JSONResponse({"detail": words}, 503, {"Retry-After": str(RETRY_SECONDS)})
+        page = _pages.error_page(request, 503, words)
+        page.headers["Retry-After"] = str(RETRY_SECONDS)
+        return page
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> Response:
@@ -193,6 +200,6 @@ def _handle_errors(app: FastAPI) -> None:
     def _http(request: Request, error: StarletteHTTPException) -> Response:
         if error.status_code == 304:
             return Response(status_code=304, headers=error.headers)
-        if request.url.path.startswith("/api"):
+        if path_of(request.scope).startswith("/api"):
             return JSONResponse({"detail": str(error.detail)}, error.status_code, error.headers)
         return _pages.error_page(request, error.status_code, str(error.detail))

@@ -11,7 +11,7 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from fairask.rules import LinearProbability, LinearRule, PlugInRule, Rule
-from fairask.studio._access import Owner
+from fairask.studio._access import Owner, access_of
 from fairask.studio._labelling import RowNumber, card, study_of
 from fairask.studio._models import Card, NewLabel, NewPerson, Settings
 from fairask.study import Study, export
@@ -60,7 +60,7 @@ def events(request: Request, me: Owner, limit: Annotated[int, Query(ge=1, le=200
 def _gist(data: Document) -> Document:
     kept: Document = {
         name: data[name]
-        for name in ("row", "label", "note", "labels", "batch", "round", "size")
+        for name in ("row", "label", "note", "labels", "batch", "round", "size", "what", "name")
         if name in data
     }
     if "rows" in data:
@@ -180,13 +180,28 @@ def add_person(request: Request, new: NewPerson, me: Owner) -> dict[str, str]:
     study = study_of(request)
     if not study.people.all() and new.role != "owner":
         raise HTTPException(409, "the first person must be an owner, or nobody could change the study")
-    return {"name": new.name, "role": new.role, "token": study.people.add(new.name, new.role)}
+    token = study.people.add(new.name, new.role)
+    access_of(request).log.note(me.name, "added", new.name, request)
+    return {"name": new.name, "role": new.role, "token": token}
+
+
+@router.post("/people/{name}/token", status_code=201)
+def renew_token(request: Request, name: str, me: Owner) -> dict[str, str]:
+    """Give a person a new token, which is in this response only; the old one and its sessions end."""
+    people = study_of(request).people
+    known = next((person for person in people.all() if person.name == name), None)
+    if known is None:
+        raise HTTPException(404, f"nobody is named {name!r}")
+    token = people.add(name, known.role, renew=True)
+    access_of(request).log.note(me.name, "gave a token to", name, request)
+    return {"name": name, "role": known.role, "token": token}
 
 
 @router.delete("/people/{name}")
 def remove_person(request: Request, name: str, me: Owner) -> dict[str, str]:
     """Remove a person; their answers stay."""
     study_of(request).people.remove(name)
+    access_of(request).log.note(me.name, "removed", name, request)
     return {"name": name}
 
 
@@ -204,5 +219,6 @@ def download(request: Request, name: str, me: Owner) -> Response:
         with tempfile.TemporaryDirectory() as folder:
             export(study, folder, only=name)
             data = (Path(folder) / name).read_bytes()
+    access_of(request).log.note(me.name, "took the file", name, request)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(data, media_type=FILES[name], headers=headers)

@@ -57,6 +57,7 @@ def error_page(request: Request, status: int, words: str) -> Response:
         "views": {},
         "person": None,
         "csrf": "",
+        "root": request.scope.get("root_path", ""),
     }
     return _TEMPLATES.TemplateResponse(request, "error.html", context, status_code=status)
 
@@ -64,7 +65,9 @@ def error_page(request: Request, status: int, words: str) -> Response:
 @router.get("/signin")
 def sign_in(request: Request) -> Response:
     """Ask for a token."""
+    access = access_of(request)
     context: Document = {"title": "Sign in", "views": {}, "person": None, "csrf": "", "view": "signin"}
+    context |= {"root": request.scope.get("root_path", ""), "open": access.open}
     return _TEMPLATES.TemplateResponse(request, "signin.html", context)
 
 
@@ -72,8 +75,14 @@ def sign_in(request: Request) -> Response:
 def home(request: Request) -> Response:
     """Redirect to the first page of the person's role."""
     found = access_of(request).from_cookie(request)
+    if found is None and "code" in request.query_params:
+        return show(request, "overview")
     role = found[0].role if found else "owner"
-    return RedirectResponse("/overview" if role == "owner" else "/label", 303)
+    return _go(request, "overview" if role == "owner" else "label")
+
+
+def _go(request: Request, view: str) -> RedirectResponse:
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/{view}", 303)
 
 
 @router.get("/{view}")
@@ -84,14 +93,15 @@ def show(request: Request, view: str) -> Response:
     access = access_of(request)
     found = access.from_cookie(request)
     if found is None:
-        # A request that a proxy forwards does not come from this machine.
-        direct = "x-forwarded-for" not in request.headers and "forwarded" not in request.headers
-        if direct and access.open and access.local_name is not None:
-            response: Response = RedirectResponse(f"/{view}", 303)
-            access.remember(request, response, access.local_name)
-            return response
-        return RedirectResponse("/signin", 303)
-    person, csrf = found
+        begun = access.study.people.redeem(request.query_params.get("code", ""))
+        if begun is None:
+            return _go(request, "signin")
+        name, cookie = begun
+        response = _go(request, view)
+        access.remember(request, response, cookie)
+        access.log.note(name, "signed in", "by the printed address", request)
+        return response
+    person, session = found
     title, role = VIEWS[view]
     if role == "owner" and person.role != "owner":
         return error_page(request, 403, "This page is for the owners of the study.")
@@ -104,7 +114,8 @@ def show(request: Request, view: str) -> Response:
         "view": view,
         "views": views,
         "person": person,
-        "csrf": csrf,
+        "csrf": session.csrf,
+        "root": request.scope.get("root_path", ""),
         "config": config,
         "local": access.open,
         "demo": request.app.state.robot is not None,

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["LARGEST_BODY", "Guard"]
+__all__ = ["LARGEST_BODY", "Guard", "path_of"]
 
 #: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
 LARGEST_BODY = 1 << 20
@@ -49,7 +49,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
-                style = "'self' 'unsafe-inline'" if scope["path"] in _CHARTED else "'self'"
+                style = "'self' 'unsafe-inline'" if path_of(scope) in _CHARTED else "'self'"
                 headers["content-security-policy"] = _POLICY.format(style=style)
                 if "cache-control" not in headers:
                     headers["cache-control"] = "no-store"
@@ -76,6 +76,18 @@ class Guard:
             await JSONResponse({"detail": _TOO_LARGE}, 413)(scope, receive, guarded_send)
             return
         await self.app(scope, counted, guarded_send)
+
+
+def path_of(scope: Scope) -> str:
+    """Return the path of a request without the prefix under which a proxy serves the studio.
+
+    Examples
+    --------
+    >>> path_of({"path": "/loans/label", "root_path": "/loans"}), path_of({"path": "/label"})
+    ('/label', '/label')
+    """
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
 
 def _host(header: str) -> str:

@@ -4,22 +4,57 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import tempfile
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
+from fairask.studio import _log
 from fairask.studio._app import create_app
 from fairask.studio._demo import demo_study
+from fairask.studio._protocol import TimedProtocol
 from fairask.studio._robot import Robot
 from fairask.studio._trainer_process import TrainerProcess
 from fairask.study import Study, StudyError
 
-__all__ = ["app_from_environment", "check_host", "is_local", "serve"]
+__all__ = ["Proxy", "app_from_environment", "check_host", "is_local", "serve", "serve_demo"]
 
-_STUDY, _LOCAL = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL"
+_STUDY, _LOCAL, _HTTPS = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL", "FAIRASK_STUDIO_HTTPS"
+_SECURITY_LOG = "FAIRASK_STUDIO_SECURITY_LOG"
+#: Connections per process, and seconds for requests under way when the studio stops.
+_CONNECTIONS, _GRACE = 1000, 8
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """What stands in front of the studio.
+
+    Attributes
+    ----------
+    trusted : str
+        Addresses of proxies, with commas between them, whose headers name the visitor.
+    https : bool
+        Whether visitors reach the studio by HTTPS only.
+    root_path : str
+        The path under which the proxy serves the studio, ``/loans`` say; the proxy takes it off.
+    """
+
+    trusted: str = ""
+    https: bool = False
+    root_path: str = ""
+
+    @property
+    def used(self) -> bool:
+        """Whether there is one, so that visitors come from elsewhere."""
+        return bool(self.trusted or self.https or self.root_path)
+
+
+_NO_PROXY = Proxy()
 
 
 def is_local(host: str) -> bool:
@@ -42,7 +77,7 @@ def check_host(study: Study, host: str) -> None:
     """Refuse to serve a study to others while nobody would have to sign in."""
     if not is_local(host) and not any(person.role == "owner" for person in study.people.all()):
         raise StudyError(
-            f"host {host!r} lets others in, and this study has no owner with a token; "
+            f"{host!r} lets others in, and this study has no owner with a token; "
             "first: fairask people STUDY --add NAME --role owner"
         )
 
@@ -53,7 +88,9 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8080,
     processes: int = 1,
-    announce: Callable[[], object] = lambda: None,
+    proxy: Proxy = _NO_PROXY,
+    security_log: str | None = None,
+    announce: Callable[[str], object] = lambda code: None,
 ) -> None:
     """Serve a study until interrupted.
 
@@ -61,35 +98,61 @@ def serve(
     ----------
     target : folder or PostgreSQL URL
     host, port : str, int
-        A host other than this machine needs people with tokens.
+        A host other than this machine, or a proxy, needs people with tokens.
     processes : int
         More than one, for a study in PostgreSQL with very many people.
+    proxy : Proxy
+        What stands in front.
+    security_log : path, optional
+        File for the security log; standard error by default.
     announce : callable
-        Called when everything is checked, just before serving begins.
+        Called when everything is checked, just before serving begins, with the code that begins the owner's
+        session; the code is empty where people sign in with tokens.
     """
-    local = is_local(host)
+    local = is_local(host) and not proxy.used
     with Study.open(target) as study:
-        check_host(study, host)
+        check_host(study, host if not proxy.used else "a proxy")
         if not study.state().batches:
             study.draw()  # uniform, so fast: the first person does not wait for the trainer to start
-        trainer = TrainerProcess(target)
-        announce()
+        app = create_app(study, local=local, https=proxy.https, trainer=TrainerProcess(target))
+        announce(app.state.access.invite() or "")
         if processes == 1:
-            app = create_app(study, local=local, trainer=trainer)
-            uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
+            _log.write_to(security_log)
+            _run(app, host, port, proxy)
             return
     os.environ[_STUDY], os.environ[_LOCAL] = target, "1" if local else ""
+    os.environ[_HTTPS], os.environ[_SECURITY_LOG] = "1" if proxy.https else "", security_log or ""
+    trainer = TrainerProcess(target)
     trainer.start()  # one for all processes
+    _run("fairask.studio.server:app_from_environment", host, port, proxy, processes)
+    trainer.stop()
+
+
+def _run(app: FastAPI | str, host: str, port: int, proxy: Proxy, processes: int | None = None) -> None:
     uvicorn.run(
-        "fairask.studio.server:app_from_environment",
-        factory=True,
+        app,
+        factory=isinstance(app, str),
         host=host,
         port=port,
         workers=processes,
         log_level="warning",
         access_log=False,
+        server_header=False,
+        http=TimedProtocol,
+        limit_concurrency=_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACE,
+        forwarded_allow_ips=proxy.trusted or None,
+        root_path=proxy.root_path,
     )
-    trainer.stop()
+    _end_soon()
+
+
+def _end_soon() -> None:
+    """End this process even if threads wait for a database that never answers. Nothing they do is lost:
+    what they wait for was not acknowledged."""
+    timer = threading.Timer(_GRACE, os.kill, [os.getpid(), signal.SIGTERM])
+    timer.daemon = True
+    timer.start()
 
 
 def serve_demo(
@@ -97,7 +160,7 @@ def serve_demo(
     host: str = "127.0.0.1",
     port: int = 8080,
     seconds: float = 0.4,
-    announce: Callable[[], object] = lambda: None,
+    announce: Callable[[str], object] = lambda code: None,
 ) -> None:
     """Serve a temporary study of German Credit that a scripted annotator labels."""
     if not is_local(host):
@@ -105,11 +168,13 @@ def serve_demo(
     with tempfile.TemporaryDirectory() as folder:
         study, truth = demo_study(Path(folder) / "german")
         with study:
-            announce()
             app = create_app(study, robot=Robot(study, truth, seconds))
-            uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
+            announce(app.state.access.invite() or "")
+            _run(app, host, port, _NO_PROXY)
 
 
 def app_from_environment() -> FastAPI:
     """Make the app of one of several processes."""
-    return create_app(Study.open(os.environ[_STUDY]), local=bool(os.environ[_LOCAL]), train=False)
+    _log.write_to(os.environ[_SECURITY_LOG] or None)
+    study, local, https = Study.open(os.environ[_STUDY]), os.environ[_LOCAL], os.environ[_HTTPS]
+    return create_app(study, local=bool(local), https=bool(https), train=False)

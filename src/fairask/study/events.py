@@ -14,6 +14,7 @@ from fairask.study._errors import StudyError
 
 __all__ = [
     "SKIP",
+    "AccessNoted",
     "AnswerWithdrawn",
     "AuditChanged",
     "CertificateIssued",
@@ -153,6 +154,16 @@ class AuditChanged(Happening):
 
 
 @dataclass(frozen=True)
+class AccessNoted(Happening):
+    """Somebody signed in or was refused, people changed, or a file left the studio."""
+
+    kind = "access"
+    what: str
+    name: str  #: the person or file it was about
+    address: str | None = None
+
+
+@dataclass(frozen=True)
 class _WholeDocument(Happening):
     document: Document
 
@@ -180,7 +191,7 @@ _KINDS: dict[str, type[Happening]] = {
     happening.kind: happening
     for happening in (
         StudyCreated, StudyReworded, RowsDrawn, RowLabelled, RowSkipped, AnswerWithdrawn, RowCorrected,
-        StopRuleChanged, PoolMoved, AuditChanged, ModelFitted, CertificateIssued,
+        StopRuleChanged, PoolMoved, AuditChanged, ModelFitted, CertificateIssued, AccessNoted,
     )
 }  # fmt: skip
 

@@ -129,6 +129,8 @@ class State:
                 self.config = replace(self.config, learner=learner)
             case happened.PoolMoved(uri=uri) if self.pool is not None:
                 self.pool = {**self.pool, "uri": uri}
+            case happened.AccessNoted():
+                pass
             case _:
                 raise StudyError(
                     f"event {event.id} of kind {event.kind!r} cannot happen here; see fairask repair"

@@ -1,5 +1,6 @@
 // The API as functions. Every failure is an ApiError with words for people.
 
+export const root = document.querySelector('meta[name="root"]').content;
 const csrf = document.querySelector('meta[name="csrf"]').content;
 
 export class ApiError extends Error {
@@ -12,7 +13,7 @@ export class ApiError extends Error {
 export async function call(method, path, body, headers = {}) {
   let response;
   try {
-    response = await fetch(`/api${path}`, {
+    response = await fetch(`${root}/api${path}`, {
       method,
       headers: { "X-CSRF-Token": csrf, ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -23,7 +24,7 @@ export async function call(method, path, body, headers = {}) {
   if (response.status === 304) return { unchanged: true };
   const data = await response.json().catch(() => ({}));
   if (response.status === 401 && path !== "/session") {
-    location.assign("/signin");
+    location.assign(`${root}/signin`);
     throw new ApiError(401, "Signed out.");
   }
   if (!response.ok) throw new ApiError(response.status, data.detail ?? `The server answered ${response.status}.`);

@@ -1,5 +1,5 @@
 // What every page has: theme, sign-out, the demo's pause.
-import { get, put, remove } from "./api.js";
+import { get, put, remove, root as base } from "./api.js";
 import { $ } from "./dom.js";
 
 const root = document.documentElement;
@@ -12,7 +12,7 @@ $("theme")?.addEventListener("click", () => {
 
 $("signout")?.addEventListener("click", async () => {
   await remove("/session");
-  location.assign("/signin");
+  location.assign(`${base}/signin`);
 });
 
 // On a phone the views are wider than the screen: begin where we are.

@@ -62,6 +62,7 @@ const STORIES = {
   fitted: (e) => `fitted model ${e.round + 1} on ${e.labels} labels`,
   configured: () => "changed the words",
   certified: () => "asked for a certificate",
+  access: (e) => (e.what === "signed in" ? "signed in" : `${e.what} ${e.name}`),
   audit: (e) => (e.size ? `began an audit of ${e.size} labels` : "ended the audit"),
 };
 

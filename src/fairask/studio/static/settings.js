@@ -30,20 +30,25 @@ $("words").addEventListener("submit", async (event) => {
 async function people() {
   const list = await get("/people");
   if (!list.length) {
-    fill($("people"), el("p", { class: "hint" }, "Nobody needs to sign in: this page is for this machine only. Add an owner, then annotators, to share it; from then on everybody signs in."));
+    fill($("people"), el("p", { class: "hint" }, "This page is for whoever opened the address that the studio printed. Add an owner, then annotators, to share it; they sign in with their tokens."));
+    $("new-person").elements.role.value = "owner"; // the first one must be
     return;
   }
   fill($("people"), el("table", { "aria-label": "People" }, el("thead", {}, el("tr", {}, ["Name", "Role", ""].map((h) => el("th", { scope: "col" }, h || el("span", { class: "unseen" }, "Actions"))))),
-    el("tbody", {}, list.map((p) => el("tr", {}, el("td", { dir: "auto" }, p.name), el("td", {}, p.role), el("td", {}, el("button", { type: "button", onclick: () => remove(`/people/${encodeURIComponent(p.name)}`).then(people).catch(fail), "aria-label": `Remove ${p.name}` }, `Remove`)))))));
+    el("tbody", {}, list.map((p) => el("tr", {}, el("td", { dir: "auto" }, p.name), el("td", {}, p.role), el("td", {}, el("button", { type: "button", onclick: () => post(`/people/${encodeURIComponent(p.name)}/token`).then(showToken).catch(fail), "aria-label": `New token for ${p.name}` }, "New token"), " ",
+      el("button", { type: "button", onclick: () => remove(`/people/${encodeURIComponent(p.name)}`).then(people).catch(fail), "aria-label": `Remove ${p.name}` }, "Remove")))))));
+}
+
+function showToken(made) {
+  $("token").hidden = false;
+  fill($("token"), `${made.name} signs in with this token, shown only now: `, el("code", {}, made.token));
 }
 
 $("new-person").addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = new FormData(event.target);
   try {
-    const made = await post("/people", Object.fromEntries(form));
-    $("token").hidden = false;
-    fill($("token"), `${made.name} signs in with this token, shown only now: `, el("code", {}, made.token));
+    showToken(await post("/people", Object.fromEntries(form)));
     event.target.reset();
     await people();
   } catch (error) { fail(error); }

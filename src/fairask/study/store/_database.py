@@ -26,6 +26,16 @@ __all__ = ["Database", "is_url"]
 
 #: Keys of the advisory locks that writers of one PostgreSQL database take in turn; any fixed numbers.
 _ANSWERS, _LEASES = 0x66616972, 0x66616973
+_CONNECT_SECONDS = 5
+#: How long a PostgreSQL server that does not answer is waited for: connecting, statements, lost packets.
+_PATIENCE = {
+    "connect_timeout": _CONNECT_SECONDS,
+    "options": "-c statement_timeout=60s -c idle_in_transaction_session_timeout=60s",
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 _TURN = text("SELECT set_config('synchronous_commit', :sync, true), pg_advisory_xact_lock(:key)")
 
 
@@ -135,6 +145,8 @@ def _postgres(target: str) -> Engine:
             url.set(drivername="postgresql+psycopg"),
             pool_size=8,
             max_overflow=32,
+            pool_timeout=_CONNECT_SECONDS,
+            connect_args=_PATIENCE,
             # A restarted server has dropped all connections: test each before use, and connect again.
             pool_pre_ping=True,
         )

@@ -36,24 +36,25 @@ def place_of(address: str) -> str:
 class Attempts:
     """A limit on wrong tokens per minute and address.
 
-    An attempt is counted before its token is checked, and taken back if the token is right, so parallel
-    guesses at several processes cannot exceed the limit together.
+    Only failures are counted, so any number of people may sign in from one address, and somebody with a right
+    token is let in whatever others at the address guess. Tokens are 192 random bits: the limit keeps guesses
+    from filling the log and the database. It holds for all processes together.
     """
 
     def __init__(self, database: Database, most: int = 8, seconds: float = 60.0) -> None:
         self._db, self.most, self.seconds = database, most, seconds
 
-    def begin(self, address: str) -> tuple[int, float]:
-        """Count an attempt; return its number, and 0 or the seconds to wait until one is allowed."""
+    def fail(self, address: str) -> float:
+        """Count a wrong token; return 0, or the seconds to wait when the limit was reached before."""
         place, now = place_of(address), time.time()
         with self._db.read() as connection:  # an address over the limit costs no write
             wait = self._wait(connection, place, now)
         if wait > 0:
-            return 0, wait
+            return wait
         with self._db.write(durable=False) as connection:
             wait = self._wait(connection, place, now)
             if wait > 0:
-                return 0, wait
+                return wait
             added = connection.execute(
                 insert(attempts).values(address=place, at=now).returning(attempts.c.id)
             ).scalar_one()
@@ -62,12 +63,7 @@ class Attempts:
                     (attempts.c.at < now - self.seconds) | (attempts.c.id <= added - MOST_KEPT)
                 )
             )
-        return int(added), 0.0
-
-    def forgive(self, attempt: int) -> None:
-        """Take back an attempt that was right."""
-        with self._db.write(durable=False) as connection:
-            connection.execute(delete(attempts).where(attempts.c.id == attempt))
+        return 0.0
 
     def _wait(self, connection: Connection, place: str, now: float) -> float:
         recent = connection.execute(

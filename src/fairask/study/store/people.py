@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
@@ -22,9 +22,16 @@ __all__ = ["ROLES", "People", "Person", "Session"]
 
 #: An annotator labels; an owner sees and does everything.
 ROLES = ("annotator", "owner")
+#: A session ends so long after its last use.
 SESSION_SECONDS = 12 * 3600.0
+#: The end of a session is moved at most this often.
+RENEWAL_SECONDS = 600.0
+#: A token ends so long after it was made, and with it the sessions of its person.
+TOKEN_SECONDS = 90 * 86400.0
 #: How long a process may rely on what it read before.
 MEMORY_SECONDS = 5.0
+#: In place of a CSRF token: the row is a code that begins a session, and no session.
+_INVITE = "invite"
 _T = TypeVar("_T")
 
 
@@ -72,15 +79,27 @@ class People:
             self._known[kind, key] = (time.monotonic() + MEMORY_SECONDS, value)
         return value
 
-    def add(self, name: str, role: str = "annotator") -> str:
-        """Add a person, or give one a new token and role; return the token, which is not stored."""
+    def add(self, name: str, role: str = "annotator", *, renew: bool = False) -> str:
+        """Add a person and return the token, which is not stored.
+
+        With ``renew`` a person who is known gets this role and a new token; the old token and the sessions
+        end. Otherwise a name that is taken is refused.
+        """
         check_person(name)
         if role not in ROLES:
             raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
         token = secrets.token_urlsafe(24)
         row = {"name": name, "role": role, "token": _hash(token), "since": now()}
         with self._db.write() as connection:
-            known = connection.scalar(select(people.c.name).where(people.c.name == name))
+            known = connection.scalar(select(people.c.role).where(people.c.name == name))
+            if (known is not None) != renew:
+                raise StudyError(
+                    f"nobody is named {name!r}; add them first"
+                    if renew
+                    else f"{name!r} has a token already; to replace it renew it, which ends the old one"
+                )
+            if role != "owner":
+                self._keep_an_owner(connection, name)
             if known is None:
                 connection.execute(insert(people), [row])
             else:
@@ -92,13 +111,16 @@ class People:
     def remove(self, name: str) -> None:
         """Remove a person; their answers stay."""
         with self._db.write() as connection:
-            owners = connection.scalars(select(people.c.name).where(people.c.role == "owner")).all()
-            if list(owners) == [name]:
-                raise StudyError(f"{name!r} is the only owner; make another one first")
+            self._keep_an_owner(connection, name)
             if not connection.execute(delete(people).where(people.c.name == name)).rowcount:
                 raise StudyError(f"nobody is named {name!r}")
             connection.execute(delete(sessions).where(sessions.c.name == name))
         self._known.clear()
+
+    def _keep_an_owner(self, connection: Connection, name: str) -> None:
+        owners = connection.scalars(select(people.c.name).where(people.c.role == "owner")).all()
+        if list(owners) == [name]:
+            raise StudyError(f"{name!r} is the only owner; make another one first")
 
     def all(self) -> list[Person]:
         """Return everybody, by name."""
@@ -107,12 +129,19 @@ class People:
             return [Person(*row) for row in connection.execute(query)]
 
     def by_token(self, token: str) -> Person | None:
-        """Return the person with this token."""
+        """Return the person with this token, None when it is unknown or has expired."""
         key = _hash(token)
         return self._cached(Person, "token", key, lambda: self._find(people.c.token == key))
 
+    def expired(self, token: str) -> Person | None:
+        """Return the person whose token this was until it expired."""
+        query = select(people.c.name, people.c.role, people.c.since).where(people.c.token == _hash(token))
+        with self._db.read() as connection:
+            row = connection.execute(query.where(people.c.since <= now(-TOKEN_SECONDS))).first()
+        return None if row is None else Person(*row)
+
     def by_name(self, name: str) -> Person | None:
-        """Return the person with this name."""
+        """Return the person with this name, None when there is none or the token has expired."""
         return self._cached(Person, "name", name, lambda: self._find(people.c.name == name))
 
     def any(self) -> bool:
@@ -122,7 +151,9 @@ class People:
     def _find(self, where: ColumnElement[bool]) -> Person | None:
         with self._db.read() as connection:
             row = connection.execute(
-                select(people.c.name, people.c.role, people.c.since).where(where)
+                select(people.c.name, people.c.role, people.c.since).where(
+                    where, people.c.since > now(-TOKEN_SECONDS)
+                )
             ).first()
         return None if row is None else Person(*row)
 
@@ -130,24 +161,56 @@ class People:
 
     def sign_in(self, name: str) -> str:
         """Begin a session; return the value of its cookie."""
-        cookie, csrf = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
-        row = {"id": _hash(cookie), "name": name, "csrf": csrf, "until": time.time() + SESSION_SECONDS}
+        cookie = secrets.token_urlsafe(24)
         with self._db.write() as connection:
             connection.execute(delete(sessions).where(sessions.c.until < time.time()))
-            connection.execute(insert(sessions), [row])
+            self._begin(connection, cookie, name)
         return cookie
 
+    def _begin(self, connection: Connection, cookie: str, name: str) -> None:
+        row = {"id": _hash(cookie), "name": name, "csrf": secrets.token_urlsafe(24)}
+        connection.execute(insert(sessions), [{**row, "until": time.time() + SESSION_SECONDS}])
+
+    def invite(self, name: str) -> str:
+        """Make a code that begins one session of ``name``; earlier codes of that name end."""
+        code = secrets.token_urlsafe(24)
+        row = {"id": _hash(code), "name": name, "csrf": _INVITE, "until": time.time() + SESSION_SECONDS}
+        with self._db.write() as connection:
+            connection.execute(delete(sessions).where(sessions.c.name == name, sessions.c.csrf == _INVITE))
+            connection.execute(insert(sessions), [row])
+        return code
+
+    def redeem(self, code: str) -> tuple[str, str] | None:
+        """Begin the session of a code; return name and cookie, None when the code was used or is unknown."""
+        cookie, mine = secrets.token_urlsafe(24), (sessions.c.id == _hash(code), sessions.c.csrf == _INVITE)
+        with self._db.write() as connection:
+            name = connection.scalar(select(sessions.c.name).where(*mine, sessions.c.until > time.time()))
+            if name is None or not connection.execute(delete(sessions).where(*mine)).rowcount:
+                return None
+            self._begin(connection, cookie, name)
+        return str(name), cookie
+
+    def remembered(self, cookie: str) -> Session | None:
+        """Return the session of a cookie if it is known without a query."""
+        return self._cached(Session, "session", _hash(cookie), lambda: None)
+
     def session(self, cookie: str) -> Session | None:
-        """Return the session of a cookie, None when it has ended."""
+        """Return the session of a cookie, None when it has ended; its end moves with its use."""
         return self._cached(Session, "session", _hash(cookie), lambda: self._session(cookie))
 
     def _session(self, cookie: str) -> Session | None:
-        query = select(sessions.c.name, sessions.c.csrf).where(
-            sessions.c.id == _hash(cookie), sessions.c.until > time.time()
+        mine, at = sessions.c.id == _hash(cookie), time.time()
+        query = select(sessions.c.name, sessions.c.csrf, sessions.c.until).where(
+            mine, sessions.c.until > at, sessions.c.csrf != _INVITE
         )
         with self._db.read() as connection:
             row = connection.execute(query).first()
-        return None if row is None else Session(*row)
+        if row is None:
+            return None
+        if row.until < at + SESSION_SECONDS - RENEWAL_SECONDS:
+            with self._db.write(durable=False) as connection:
+                connection.execute(update(sessions).where(mine).values(until=at + SESSION_SECONDS))
+        return Session(row.name, row.csrf)
 
     def sign_out(self, cookie: str) -> None:
         """End a session."""
