@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkab
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
 from scipy.special import expit, logit
 
 from fairask.metrics import Bool, Float, Int, Matrix
@@ -38,6 +39,7 @@ __all__ = [
     "hash_numbers",
     "row_count",
     "row_uniforms",
+    "sparse_bytes",
     "take_rows",
     "to_uniforms",
 ]
@@ -410,7 +412,7 @@ def decide(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
         beta = np.array([cast(LinearRule, rule).beta for rule in rules])
         if X.dtype == np.float32:
             beta = beta.astype(np.float32)
-        return np.asarray(beta[:, :-1] @ X.T > -beta[:, -1:])
+        return np.asarray((X @ beta[:, :-1].T).T if issparse(X) else beta[:, :-1] @ X.T) > -beta[:, -1:]
     return np.array([rule.decide(X, groups) for rule in rules])
 
 
@@ -435,6 +437,21 @@ def take_rows(X: Matrix, rows: NDArray[Any] | slice) -> Matrix:
     """
     # Data frames of several libraries have iloc; none of them is a dependency.
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def sparse_bytes(X: csr_array) -> bytes:
+    """Return the content of a sparse matrix as bytes: the same for equal rows, however they are stored.
+
+    Examples
+    --------
+    >>> sparse_bytes(csr_array(np.eye(2))) == sparse_bytes(csr_array(np.eye(2)))
+    True
+    """
+    X = csr_array(X, dtype=np.float64, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    parts = (X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data)
+    return b"".join(part.tobytes() for part in parts)
 
 
 _Words = TypeVar("_Words", NDArray[np.uint64], np.uint64)
@@ -475,6 +492,8 @@ def row_uniforms(X: Matrix, seed: int) -> Float:
     >>> bool((a == b[::-1]).all())
     True
     """
+    if issparse(X):
+        return _sparse_uniforms(csr_array(X, dtype=np.float64), seed)
     array = np.asarray(X)
     if array.dtype.kind in "biuf":
         values = np.asarray(array, dtype=np.float64)
@@ -486,3 +505,17 @@ def row_uniforms(X: Matrix, seed: int) -> Float:
     for column in words.reshape(len(words), -1).T:
         state = hash_numbers(state ^ column)
     return to_uniforms(hash_numbers(state))
+
+
+def _sparse_uniforms(X: csr_array, seed: int) -> Float:
+    """The same for sparse rows: each value is hashed with its column, and zeros do not count.
+
+    A row and its dense copy get different numbers: hashing every zero would make the row dense.
+    """
+    X = X.copy()
+    X.eliminate_zeros()
+    with np.errstate(over="ignore"):
+        words = hash_numbers(X.data.view(np.uint64) ^ hash_numbers(X.indices.astype(np.uint64)))
+        ends = np.append(np.uint64(0), np.cumsum(words, dtype=np.uint64))
+        sums = ends[X.indptr[1:]] - ends[X.indptr[:-1]]  # modulo 2^64, whatever the order of the columns
+    return to_uniforms(hash_numbers(hash_numbers(sums ^ np.uint64(seed))))

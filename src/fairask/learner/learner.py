@@ -23,6 +23,7 @@ from fairask.learner.state import DrawLog, HistoryRow, LearnerRecord, LearnerSta
 from fairask.metrics import Float, Int, Matrix, encode_groups
 from fairask.oracle import FairFit, FairOracle, Labelled, PoolSample
 from fairask.pools import MemoryPool, Pool
+from fairask.rules import row_count
 from fairask.sampling import draw
 from fairask.stopping import AnyOf, Budget, StoppingRule
 from fairask.strategies import InMemoryStrategy, uniform_proposal
@@ -52,7 +53,7 @@ class FairActiveLearner(LearnerRecord):
 
     Parameters
     ----------
-    X : array-like of shape (rows, features), a data frame for an ``estimator`` that takes one, or a pool
+    X : array-like or sparse CSR matrix of shape (rows, features), a data frame, or a pool
         The pool of unlabelled rows; :func:`fairask.pools.open_pool` makes one that need not fit in memory.
     sensitive_features : array-like of shape (rows,)
         Protected attribute of each row, two or more groups. A pool knows its own.
@@ -421,8 +422,8 @@ def _as_pool(X: Matrix | Pool, sensitive_features: ArrayLike | None, oracle: Fai
         raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
     rows = X
     if oracle.needs_numbers:
-        rows = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     groups, codes = encode_groups(sensitive_features, "sensitive_features")
-    if len(codes) != len(rows):
-        raise ValueError(f"lengths disagree: X has {len(rows)} rows, sensitive_features {len(codes)}")
+    if len(codes) != row_count(rows):
+        raise ValueError(f"lengths disagree: X has {row_count(rows)} rows, sensitive_features {len(codes)}")
     return MemoryPool(rows, codes, len(groups), group_values=groups)

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse, load_npz, save_npz
 
 from fairask.learner.state import DrawLog, LearnerState
 from fairask.metrics import Matrix
 from fairask.pools import Pool
+from fairask.rules import sparse_bytes
 
 if TYPE_CHECKING:
     from fairask.learner.learner import FairActiveLearner
@@ -47,6 +49,7 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
     has_array = (
         not learner.pool_given and isinstance(learner.X, np.ndarray) and learner.X.dtype.kind in "biuf"
     )
+    is_sparse = not learner.pool_given and issparse(learner.X)
     state = {
         "format": FORMAT,
         "settings": {name: vars(learner)[name] for name in _SETTINGS},
@@ -60,7 +63,7 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
         "batches": learner.state.batches,
         "log": learner.state.log.to_list(),
         "history": [{k: _plain(v) for k, v in row.items()} for row in learner.state.history],
-        "X": "stored" if has_array else "given",
+        "X": "stored" if has_array or is_sparse else "given",
         "digest": learner.pool.fingerprint() if learner.pool_given else _digest(learner.X),
     }
     target = Path(path)
@@ -71,6 +74,10 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
             archive.writestr("groups.npy", _npy(learner.pool.groups_of(np.arange(learner.pool.n_rows))))
         if has_array:
             archive.writestr("X.npy", _npy(np.asarray(learner.X)))
+        elif is_sparse:
+            buffer = io.BytesIO()
+            save_npz(buffer, learner.X)
+            archive.writestr("X.npz", buffer.getvalue())
     scratch.replace(target)
 
 
@@ -112,7 +119,10 @@ def load(
             stored = "groups.npy" in archive.namelist()
             codes = np.load(io.BytesIO(archive.read("groups.npy")), allow_pickle=False) if stored else None
             if state["X"] == "stored" and X is None:
-                X = np.load(io.BytesIO(archive.read("X.npy")), allow_pickle=False)
+                if "X.npz" in archive.namelist():
+                    X = load_npz(io.BytesIO(archive.read("X.npz")))
+                else:
+                    X = np.load(io.BytesIO(archive.read("X.npy")), allow_pickle=False)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ValueError(f"{Path(path).name} is not a saved learner, or is damaged: {error}") from error
     if state["format"] > FORMAT:
@@ -165,6 +175,8 @@ def _npy(array: NDArray[np.generic]) -> bytes:
 
 
 def _digest(X: Matrix) -> str:
+    if issparse(X):
+        return hashlib.sha256(repr(X.shape).encode() + sparse_bytes(X)).hexdigest()
     array = X if isinstance(X, np.ndarray) else np.asarray(X)
     data = np.ascontiguousarray(array).tobytes() if array.dtype != object else repr(array.tolist()).encode()
     return hashlib.sha256(repr(array.shape).encode() + data).hexdigest()

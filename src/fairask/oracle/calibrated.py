@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -31,6 +32,7 @@ from fairask.oracle.promise import (
     largest_gap,
     tabulate,
 )
+from fairask.oracle.row_space import FEW_FEATURES
 from fairask.rules import Classifier, ConstantRule, PlugInRule, Rule, has_probabilities, take_rows
 
 __all__ = ["CalibratedFairOracle"]
@@ -64,8 +66,9 @@ class CalibratedFairOracle(FairOracle):
     ----------
     estimator : classifier with ``predict_proba``, "linear" or None
         None is :class:`fairask.oracle.LinearForestClassifier`, the average of a ridge logistic regression and
-        a random forest. "linear" is the logistic regression alone, with a ridge chosen out of fold: its
-        coefficients can be read, and it is the choice for streamed pools.
+        a random forest; with sparse features, or more than 200, it is "linear". "linear" is the logistic
+        regression alone, with a ridge chosen out of fold: its coefficients can be read, and it is the choice
+        for streamed pools.
     metric, tolerance, randomized, random_state
         As in :class:`EmpiricalFairOracle`.
     level : float in [0.5, 1)
@@ -203,7 +206,7 @@ class CalibratedFairOracle(FairOracle):
         rng = self._rng()
         fold = folds_by_label(labelled.groups, labelled.y, min(self.n_folds, len(labelled)), rng)
         self.calibration_ = calibrate(
-            labelled, fold, estimator=self._classifier(rng), ridges=self._ridges(len(labelled))
+            labelled, fold, estimator=self._classifier(rng, labelled.X), ridges=self._ridges(len(labelled))
         )
         model = self.calibration_.model
         X, codes = (labelled.X, labelled.groups) if background is None else self._sample(background, rng)
@@ -341,7 +344,7 @@ class CalibratedFairOracle(FairOracle):
         own = [(r, w) for r, w in zip(self.members_, self.weights_, strict=True) if isinstance(r, PlugInRule)]
         part = np.array([w for _, w in own]) / sum(w for _, w in own)
         perturbed = []
-        for model in perturb(self.calibration_, labelled, y, risk, self._classifier(self._rng())):
+        for model in perturb(self.calibration_, labelled, y, risk, self._classifier(self._rng(), labelled.X)):
             rules = [replace(rule, probability=model) for rule, _ in own]
             positive = part @ np.array([r.decide(X, codes) for r in rules], dtype=np.float64)
             error = float(np.mean(positive * (1.0 - p) + (1.0 - positive) * p))
@@ -372,9 +375,9 @@ class CalibratedFairOracle(FairOracle):
         fast = isinstance(self.estimator, str) or fast_ridge(self.estimator, 1) is not None
         return None if fast else self.estimator
 
-    def _classifier(self, rng: np.random.Generator) -> Classifier | None:
+    def _classifier(self, rng: np.random.Generator, X: Matrix) -> Classifier | None:
         """What is fitted: the default has a seed of its own."""
-        if self.estimator is None:
+        if self.estimator is None and not (issparse(X) or X.shape[1] > FEW_FEATURES):
             forest: Classifier = LinearForestClassifier(random_state=int(rng.integers(2**31)))
             return forest
         return self._estimator()

@@ -95,6 +95,7 @@ class EmpiricalFairOracle(FairOracle):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
         return tags
 
     def fit(
@@ -183,7 +184,7 @@ class EmpiricalFairOracle(FairOracle):
 
     def _validate(self, X: Matrix, y: ArrayLike) -> tuple[Matrix, Float, NDArray[Any]]:
         if self.needs_numbers:
-            X, y = validate_data(self, X, y, dtype=np.float64)
+            X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         else:
             # A pipeline may take strings or missing values: leave the table to it.
             _, y = validate_data(self, X, y, skip_check_array=True)
@@ -225,7 +226,7 @@ class EmpiricalFairOracle(FairOracle):
 
     def _checked_rows(self, X: Matrix) -> Matrix:
         if self.needs_numbers:
-            return validate_data(self, X, reset=False, dtype=np.float64)
+            return validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
 

@@ -19,7 +19,7 @@ from scipy.special import expit
 from fairask.metrics import Float, Matrix
 from fairask.oracle.logistic import INTERCEPT_RIDGE, logistic_loss
 
-__all__ = ["RowSpace", "row_space", "solve_in_row_space"]
+__all__ = ["FEW_FEATURES", "RowSpace", "row_space", "solve_in_row_space"]
 
 Single: TypeAlias = NDArray[np.float32]
 

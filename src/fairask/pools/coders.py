@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 
 from fairask.metrics import Float, Int, Matrix
 from fairask.pools.cells import Codes
@@ -43,7 +44,8 @@ class Chunk:
 
     def take(self, rows: Int) -> Matrix:
         """Features of some rows, by position; the values of a row lie next to each other."""
-        return np.ascontiguousarray(self._features(rows))
+        found = self._features(rows)
+        return found if issparse(found) else np.ascontiguousarray(found)
 
     def uniforms(self, seed: int) -> Float:
         """One random number in [0, 1) per row, by row number and seed."""

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.pools.cells import Codes
-from fairask.rules import GroupLinearRule, LinearRule, Rule, decide, take_rows
+from fairask.rules import GroupLinearRule, LinearRule, Rule, decide, row_count, take_rows
 
 __all__ = [
     "MOST_RULES",
@@ -41,6 +42,8 @@ def linear_scores(beta: Float, X: Matrix) -> Float:
     >>> linear_scores(np.array([2.0, 1.0]), np.array([[0.5], [1.0]], dtype=np.float32))
     array([2., 3.])
     """
+    if issparse(X):  # a sparse product sums row by row, in the order of the columns
+        return np.asarray(X @ beta[:-1] + beta[-1], dtype=np.float64)
     total = np.full(len(X), beta[-1], dtype=np.float64)
     for start in range(0, len(X), _SLICE):
         out = total[start : start + _SLICE]
@@ -162,8 +165,9 @@ def pattern_codes(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -
     [0, 1, 0]
     """
     dtype = code_dtype(len(rules))
-    codes = np.zeros(len(X), dtype=dtype)
-    for start in range(0, len(X), _SLICE):
+    n = row_count(X)
+    codes = np.zeros(n, dtype=dtype)
+    for start in range(0, n, _SLICE):
         part = take_rows(X, slice(start, start + _SLICE))
         predicted = decisions(rules, part, None if groups is None else groups[start : start + _SLICE])
         out = codes[start : start + _SLICE]

@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.sparse import issparse
 
 from fairask.metrics import Bool, Int, Matrix
 from fairask.pools.base import Pool
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.pools.sources.array import ArraySource
-from fairask.rules import take_rows
+from fairask.rules import sparse_bytes, take_rows
 
 __all__ = ["MemoryPool"]
 
@@ -25,7 +26,7 @@ class MemoryPool(Pool):
     Parameters
     ----------
     X : array-like of shape (rows, features)
-        An array, a memory map or a data frame; it is read in place.
+        An array, a memory map, a data frame or a sparse CSR matrix; it is read in place.
     groups : int array of shape (rows,)
         Codes 0 .. n_groups - 1.
     n_groups : int
@@ -75,6 +76,9 @@ class MemoryPool(Pool):
         >>> same[0] == same[1]
         True
         """
+        if issparse(self.X):
+            content = sparse_bytes(self.X) + np.ascontiguousarray(self.groups).tobytes()
+            return hashlib.sha256(repr((self.X.shape, self.n_groups)).encode() + content).hexdigest()
         array = np.asarray(self.X)
         digest = hashlib.sha256(repr((array.shape, self.n_groups)).encode())
         for start in range(0, self.n_rows, _HASHED):

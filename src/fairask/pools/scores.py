@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import expit
 
 from fairask.metrics import Float, Int, Matrix
 from fairask.pools.codes import linear_scores
-from fairask.rules import GroupLinearRule, LinearRule, Rule
+from fairask.rules import GroupLinearRule, LinearRule, Rule, row_count
 
 __all__ = ["DistanceToHalf"]
 
@@ -37,14 +38,14 @@ class DistanceToHalf:
 
     def __call__(self, X: Matrix, groups: Int | None = None) -> Float:
         """Return one number per row; it does not depend on the block that the row is in."""
-        p = np.zeros(len(X))
+        p = np.zeros(row_count(X))
         for rule, weight in zip(self.rules, self.weights, strict=True):
             p += weight * _proba(rule, X, groups)
         return np.asarray(np.abs(p - 0.5))
 
 
 def _proba(rule: Rule, X: Matrix, groups: Int | None) -> Float:
-    if isinstance(rule, LinearRule | GroupLinearRule) and isinstance(X, np.ndarray):
+    if isinstance(rule, LinearRule | GroupLinearRule) and (isinstance(X, np.ndarray) or issparse(X)):
         cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else 0.0
         return np.asarray(expit(linear_scores(rule.beta, X) - cut))
     return rule.proba(X, groups)

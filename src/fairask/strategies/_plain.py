@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import expit, xlogy
 
 from fairask.metrics import METRICS, Float, Int, Matrix, Metric, check_metric
@@ -30,6 +31,10 @@ def numeric(X: Matrix, strategy: str) -> Float:
     >>> numeric([[1, 2]], "fal")
     array([[1., 2.]])
     """
+    if issparse(X):
+        raise TypeError(
+            f"strategy {strategy!r} needs dense features; take 'fare', 'passive' or 'uncertainty'"
+        )
     try:
         return np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
