@@ -97,13 +97,17 @@ GOOD: dict[str, dict[str, Any]] = {
     "groups that are numbers": columns() | {"g": [1.0, 2.0] * (N // 2)},
     "groups that are booleans": columns() | {"g": [True, False] * (N // 2)},
     "groups with blanks": columns() | {"g": ["a", " b", "a ", "b"] * (N // 4)},
+    "missing groups": columns() | {"g": ["a", "b", None] * (N // 3)},
     "nested column": columns(n=[[i] for i in range(N)]),
 }  # fmt: skip
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "one group": (columns() | {"g": ["a"] * N}, "has one group only: 'a'"),
     "too many groups": (columns() | {"g": [f"g{i}" for i in range(N)]}, "has 60 values"),
-    "missing groups": (columns() | {"g": ["a", "b", None] * (N // 3)}, "has missing values in 20 rows"),
+    "few missing groups": (
+        columns() | {"g": [None, None, *columns()["g"][2:]]},
+        "has missing values in 2 rows",
+    ),
     "no groups": (columns() | {"g": pa.nulls(N, pa.string())}, "has missing values only"),
     "dates as groups": (columns() | {"g": [datetime.date(2020, 1, 1 + i % 2) for i in range(N)]}, "has type"),
 }

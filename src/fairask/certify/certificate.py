@@ -10,6 +10,7 @@ from typing import Any
 from scipy.special import ndtri
 
 from fairask.certify._page import render
+from fairask.data.groups import UNKNOWN
 
 __all__ = ["Certificate", "labels_needed", "verdict_of"]
 
@@ -60,6 +61,14 @@ def labels_needed(
     more = math.ceil(n * (factor - 1))
     # Past a thousandfold, the guess says only that the estimate sits on the tolerance.
     return None if factor > 1000 else max(more, 1)
+
+
+#: What a certificate assumes where the group of some rows is unknown.
+UNKNOWN_ASSUMED = (
+    f"Rows whose group is unknown are compared as the group {UNKNOWN!r}. The rates of the other "
+    "groups are those of rows whose group is known. They hold for whole groups if groups are missing "
+    "at random."
+)
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,10 @@ class Certificate:
     negatives: tuple[int, ...]
     rates: dict[str, tuple[float, ...]]
     more_labels: int | None
+
+    def __post_init__(self) -> None:
+        if UNKNOWN in self.groups and UNKNOWN_ASSUMED not in self.assumptions:
+            object.__setattr__(self, "assumptions", (*self.assumptions, UNKNOWN_ASSUMED))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON takes (an unknown estimate is ``None``).

@@ -46,8 +46,15 @@ BUDGET, BATCH = DEFAULT_BUDGET, LearnerConfig().batch_size
 USE_PROTECTED = False
 
 Label = Annotated[str, typer.Option(help="The column to predict.")]
-Protected = Annotated[str, typer.Option(help="The column whose groups are to be treated alike.")]
-Positive = Annotated[str | None, typer.Option(help="The label's value that counts as 1.")]
+Protected = Annotated[
+    list[str],
+    typer.Option(
+        help="The column whose groups are to be treated alike; repeat it for combinations. Bands: age:30,50"
+    ),
+]
+Positive = Annotated[
+    list[str] | None, typer.Option(help="The label's value that counts as 1; repeat it for several.")
+]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out: a,b (or repeat the option).")]
 UseProtected = Annotated[
     bool,

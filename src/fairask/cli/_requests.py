@@ -28,8 +28,8 @@ class SimulateRequest:
 
     table: str = field(metadata={"argument": True})
     label: str
-    protected: str
-    positive: str | None
+    protected: Sequence[str]
+    positive: Sequence[str]
     drop: Sequence[str]
     text: Sequence[str]
     text_model: str | None

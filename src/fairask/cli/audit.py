@@ -33,7 +33,10 @@ def _option(text: str, *names: str) -> Any:
 def audit(
     pool: Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of Parquet files, or a URL.")],
     predictions: Annotated[str | None, _option("Predictions: 0/1, classes, or probabilities of 1.")] = None,
-    protected: Annotated[str | None, _option("The column whose groups are to be treated alike.")] = None,
+    protected: Annotated[
+        list[str] | None,
+        _option("The column whose groups are to be treated alike (repeat; age:30,50 for bands)."),
+    ] = None,
     labels: Annotated[Path | None, _option("A file of labels: goes on with the audit in --out.")] = None,
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Take labels by row number alone, without comparing rows.")
@@ -79,7 +82,8 @@ def audit(
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
     plan = _plan(settings, runs)
-    columns = {"predictions": predictions, "protected": protected, "positive": positive}
+    groups = protected[0] if protected and len(protected) == 1 else protected or None
+    columns = {"predictions": predictions, "protected": groups, "positive": positive}
     screen = _Screen(quiet, as_json, no_color)
     if label is not None:
         for name, value in (("labels", labels), ("out", out), ("target", target)):

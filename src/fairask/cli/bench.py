@@ -27,7 +27,10 @@ def register(app: typer.Typer) -> None:
 def bench(
     tables: Annotated[list[str], typer.Argument(help="Datasets of `fairask datasets list`, or files.")],
     label: Annotated[str | None, typer.Option(help="The column to predict, in files.")] = None,
-    protected: Annotated[str | None, typer.Option(help="The column of the groups, in files.")] = None,
+    protected: Annotated[
+        list[str] | None,
+        typer.Option(help="The column of the groups, in files (repeat; age:30,50 for bands)."),
+    ] = None,
     positive: opt.Positive = None,
     drop: opt.Drop = None,
     strategy: opt.Strategies = None,
@@ -61,8 +64,10 @@ def bench(
     goal = check_goal(metric, tolerance)
     methods = choose_methods(strategy, profile)
     columns = None
-    if label is not None and protected is not None:
-        columns = TableColumns(label, protected, positive, tuple(drop or ()), use_protected)
+    if label is not None and protected:
+        columns = TableColumns(
+            label, tuple(protected), tuple(positive or ()), tuple(drop or ()), use_protected
+        )
     todo: dict[str, list[TableJob]] = {}
     opened: dict[str, LabelledTable] = {}
     for name in tables:
@@ -100,6 +105,7 @@ def bench(
 
 
 def _comparison(jobs: Sequence[TableJob], table: LabelledTable, folder: Path) -> Comparison:
+    from fairask.data.protected import as_specs
     from fairask.experiment import Comparison
     from fairask.experiment.runner import read_run
 
@@ -110,7 +116,7 @@ def _comparison(jobs: Sequence[TableJob], table: LabelledTable, folder: Path) ->
     return Comparison(
         first.place.title,
         target="" if columns is None else f"{columns.label} = {table.positive}",
-        protected="" if columns is None else columns.protected,
+        protected="" if columns is None else ", ".join(as_specs(columns.protected)),
         methods=methods,
         runs=runs,
         task=first.task,

@@ -141,7 +141,7 @@ def _describe(study: Study, target: str, reference: PoolReference | None) -> str
     config = study.config
     only_shown = [column.name for column in config.columns if column.role == "shown"]
     sizes = ", ".join(f"{g['group']} {g['pool']:,}" for g in study.status()["groups"])
-    lines = [f"Study {target}: {config.rows:,} rows, groups by {config.protected}: {sizes}"]
+    lines = [f"Study {target}: {config.rows:,} rows, groups by {config.grouped_by}: {sizes}"]
     if only_shown:
         reason = "Shown but not learned from (identifiers, or too many different values): "
         lines.append(reason + ", ".join(only_shown[:10]))

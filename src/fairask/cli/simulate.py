@@ -72,7 +72,7 @@ def simulate(
 
     report = out or (None if as_json else Path("report.html"))
     request = SimulateRequest(
-        table, label, protected, positive, drop or (), text or (), text_model, strategy or (), profile,
+        table, label, protected, positive or (), drop or (), text or (), text_model, strategy or (), profile,
         metric, tolerance, budget, batch, audit_share, stop, trials, seed, encoding, use_protected, stream,
     )  # fmt: skip
     _simulate(request, jobs, Output(report, figure, quiet, as_json, no_color, savings=True))
@@ -128,11 +128,12 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
         stop=rule,
     )
     check_counts(task, table.rows, request.trials, jobs)
-    request = replace(request, positive=table.positive, budget=whole, batch=task.batch)
+    positive = request.positive if len(request.positive) > 1 else (table.positive,)
+    request = replace(request, positive=positive, budget=whole, batch=task.batch)
     about = About(
         title=request.table.rstrip("/").rpartition("/")[2] or request.table,
         target=f"{request.label} = {table.positive}",
-        protected=request.protected,
+        protected=", ".join(request.protected),
         command=command_of("simulate", request),
     )
     play(table, methods, task, request.trials, jobs, about, output)

@@ -1,10 +1,11 @@
-"""Protected columns as group codes."""
+"""Protected columns as group codes: combinations of columns, bands, unknown groups and small groups."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,15 @@ import numpy.typing as npt
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 from fairask.data.kinds import kind_of
-from fairask.data.limits import MOST_GROUPS
+from fairask.data.limits import MOST_GROUPS, SMALL_GROUP, SMALL_GROUP_SHARE
+from fairask.data.protected import ProtectedColumn, as_specs
 from fairask.data.values import coded, text_of
 from fairask.metrics import encode_groups
 
-__all__ = ["GroupColumns", "check_groups", "group_names"]
+__all__ = ["OTHER", "UNKNOWN", "GroupColumns", "check_groups", "folding", "group_names", "group_notes"]
+
+#: The group of rows whose group is not known, and of combinations that are too small for a group.
+UNKNOWN, OTHER = "(unknown)", "(other)"
 
 
 @dataclass(frozen=True)
@@ -27,9 +32,11 @@ class GroupColumns:
     Attributes
     ----------
     columns : tuple of str
-        One column, or several whose combinations are the groups.
+        One column, or several whose combinations are the groups; ``age:30,50`` cuts numbers into bands.
     values : tuple
         The group of each code; tuples where there are several columns.
+    rows : tuple of int
+        Rows of each group, where they were counted.
 
     Examples
     --------
@@ -42,13 +49,22 @@ class GroupColumns:
 
     columns: tuple[str, ...]
     values: tuple[Hashable, ...]
+    rows: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, columns: Sequence[str], values: Mapping[Hashable, int] | Iterable[Hashable]) -> GroupColumns:
         """Check the groups and order them as :func:`fairask.metrics.encode_groups` does."""
-        counts = values if isinstance(values, Mapping) else dict.fromkeys(values, 1)
+        if not isinstance(values, Mapping):
+            given = _ordered(values)
+            check_groups(", ".join(columns), dict.fromkeys(given, 1))
+            return cls(tuple(columns), given)
+        fold = folding(", ".join(columns), values)
+        counts: Counter[Hashable] = Counter()
+        for value, n in values.items():
+            counts[fold(value)] += n
         check_groups(", ".join(columns), counts)
-        return cls(tuple(columns), tuple(encode_groups(list(counts), "protected")[0]))
+        order = _ordered(counts)
+        return cls(tuple(columns), order, tuple(counts[value] for value in order))
 
     @staticmethod
     def counted(batch: Arrow, columns: Sequence[str]) -> Counter[Hashable]:
@@ -63,12 +79,7 @@ class GroupColumns:
     @property
     def names(self) -> list[str]:
         """The groups as texts, in the order of the codes."""
-        return [
-            ", ".join(str(text_of(part)) for part in value)
-            if isinstance(value, tuple)
-            else str(text_of(value))
-            for value in self.values
-        ]
+        return [_name(value) for value in self.values]
 
     def codes(self, batch: Arrow) -> npt.NDArray[Any]:
         """Return the group code of each row of a record batch, in the smallest unsigned type."""
@@ -76,8 +87,9 @@ class GroupColumns:
         number = {value: code for code, value in enumerate(self.values)}
         table = np.zeros(len(values), dtype=np.min_scalar_type(max(len(self.values) - 1, 1)))
         for at, value in enumerate(values):
-            if value in number:
-                table[at] = number[value]
+            group = value if value in number else UNKNOWN if _is_missing(value) else OTHER
+            if group in number:
+                table[at] = number[group]
             elif (codes == at).any():
                 raise TableError(
                     f"protected={list(self.columns)} has the group {value!r}, "
@@ -87,7 +99,17 @@ class GroupColumns:
         return np.asarray(table[codes])
 
 
-def group_names(table: Arrow, protected: str) -> npt.NDArray[np.str_]:
+def _ordered(values: Iterable[Any]) -> tuple[Hashable, ...]:
+    return tuple(encode_groups(list(values), "protected")[0])
+
+
+def _name(value: Hashable) -> str:
+    return (
+        ", ".join(str(text_of(part)) for part in value) if isinstance(value, tuple) else str(text_of(value))
+    )
+
+
+def group_names(table: Arrow, protected: str | Sequence[str]) -> npt.NDArray[np.str_]:
     """Return the group of each row of a table in memory, as text, or raise TableError.
 
     Examples
@@ -95,41 +117,90 @@ def group_names(table: Arrow, protected: str) -> npt.NDArray[np.str_]:
     >>> import pyarrow as pa
     >>> group_names(pa.table({"old": [1.0, 0.0]}), "old").tolist()
     ['1', '0']
+    >>> group_names(pa.table({"age": [25, 60], "sex": ["f", "m"]}), ["sex", "age:30"]).tolist()
+    ['f, under 30', 'm, 30 or more']
     """
-    batch = table.select([protected]).combine_chunks()
-    groups = GroupColumns.of([protected], GroupColumns.counted(batch, [protected]))
+    specs = as_specs(protected)
+    batch = table.combine_chunks()
+    groups = GroupColumns.of(specs, GroupColumns.counted(batch, specs))
     return np.asarray(np.array(groups.names)[groups.codes(batch)])
 
 
+def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashable], Hashable]:
+    """Return the group that each value belongs to, given the rows of each value.
+
+    Rows without a value belong to the group UNKNOWN. Combinations of several columns with fewer than 30 rows
+    (fewer than 5 % of a table under 600 rows) belong to the group OTHER.
+
+    Examples
+    --------
+    >>> fold = folding("race, sex", {("a", "f"): 90, ("b", "f"): 2, ("b", "m"): 4, ("a", None): 9})
+    >>> [fold(("a", "f")), fold(("b", "f")), fold(("a", None))]
+    [('a', 'f'), '(other)', '(unknown)']
+    """
+    rows = sum(counts.values())
+    least = max(1, min(SMALL_GROUP, math.ceil(SMALL_GROUP_SHARE * rows)))
+    missing = sum(n for value, n in counts.items() if _is_missing(value))
+    if missing == rows:
+        raise TableError(
+            f"protected column {protected!r} has missing values only",
+            "Name a column that says each row's group",
+        )
+    if 0 < missing < least:
+        raise TableError(
+            f"protected column {protected!r} has missing values in {missing:,} rows, too few for a group",
+            f"Leave these rows out of the file; from {least} rows on they are a group of their own",
+        )
+    small = {v for v, n in counts.items() if isinstance(v, tuple) and not _is_missing(v) and n < least}
+    others = sum(counts[value] for value in small)
+    if small and others < least:
+        shown = ", ".join(f"{_name(value)!r} ({counts[value]:,})" for value in sorted(small, key=str)[:4])
+        raise TableError(
+            f"protected columns {protected!r} have small groups: {shown}, {others:,} rows together",
+            f"{least} rows are needed for a group: leave them out, or name fewer columns or wider bands",
+        )
+    return lambda value: UNKNOWN if _is_missing(value) else OTHER if value in small else value
+
+
+def group_notes(protected: str, groups: Mapping[Hashable, int]) -> list[str]:
+    """Say what was done to rows whose group is unknown or small.
+
+    Examples
+    --------
+    >>> group_notes("sex", {"f": 50, "m": 20, "(unknown)": 30})
+    ["30.0 % of rows have no value in 'sex': they train the model and are the group '(unknown)'"]
+    """
+    rows, notes = sum(groups.values()), []
+    if unknown := groups.get(UNKNOWN, 0):
+        notes.append(
+            f"{100 * unknown / rows:.1f} % of rows have no value in {protected!r}: "
+            f"they train the model and are the group {UNKNOWN!r}"
+        )
+    if other := groups.get(OTHER, 0):
+        notes.append(f"small groups of {protected!r} are merged into {OTHER!r}: {other:,} rows")
+    return notes
+
+
 def check_groups(protected: str, counts: Mapping[Hashable, int]) -> None:
-    """Raise TableError unless every row has a group and there are two to the limit.
+    """Raise TableError unless there are two known groups, up to the limit.
 
     Examples
     --------
     >>> check_groups("sex", {"f": 3, "m": 2})
     """
-    missing = sum(n for value, n in counts.items() if _is_missing(value))
-    if missing == sum(counts.values()):
+    names = sorted({_name(value) for value in counts})
+    known = [name for name in names if name != UNKNOWN]
+    if len(known) == 1:
         raise TableError(
-            f"protected column {protected!r} has missing values only",
-            "Name a column that says each row's group",
-        )
-    if missing:
-        raise TableError(
-            f"protected column {protected!r} has missing values in {missing:,} rows",
-            "Give them a group of their own, or leave these rows out of the file",
-        )
-    names = sorted({str(text_of(value)) for value in counts})
-    if len(names) == 1:
-        raise TableError(
-            f"protected column {protected!r} has one group only: {names[0]!r}",
+            f"protected column {protected!r} has one group only: {known[0]!r}",
             "Two or more groups are needed: name another column, or a table with all groups",
         )
     if len(names) > MOST_GROUPS:
         shown = ", ".join(repr(name[:40]) for name in names[:4])
         raise TableError(
             f"protected column {protected!r} has {len(names):,} values: {shown} and {len(names) - 4:,} more",
-            f"Make a column with at most {MOST_GROUPS} groups of them, and name that",
+            f"At most {MOST_GROUPS} groups can be compared: cut numbers into bands "
+            f"(--protected {protected}:30,50), or make a column of fewer groups",
         )
 
 
@@ -142,10 +213,15 @@ def _joint(
 ) -> tuple[list[Hashable], npt.NDArray[np.int64]]:
     """Return the candidate groups of a batch, and which of them each row is in."""
     parts: list[tuple[list[Hashable], npt.NDArray[np.int64]]] = []
-    for name in columns:
-        column = batch.column(name)
-        _check_type(name, column.type)
-        values, codes = coded(column)
+    for spec in columns:
+        found = ProtectedColumn.parse(spec, batch.schema.names)
+        column = batch.column(found.name)
+        values: Sequence[object]
+        if found.cuts:
+            values, codes = found.bands, found.band_codes(column)
+        else:
+            _check_type(found.name, column.type)
+            values, codes = coded(column)
         # The last candidate is "missing"; texts lose blanks around them, as all texts do.
         plain = [v if v in known or not isinstance(v, str) else text_of(v) for v in values]
         parts.append(([*plain, None], np.where(codes < 0, len(values), codes)))

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from fairask.data.encode import Encoder, listed
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
-from fairask.data.groups import GroupColumns, check_groups, group_names
+from fairask.data.groups import GroupColumns, folding, group_notes
 from fairask.data.limits import FEWEST_LABELS
+from fairask.data.protected import as_specs, protected_columns
 from fairask.data.survey import TextColumns, fit_encoder
 from fairask.data.values import text_of, texts
 from fairask.errors import suggest
@@ -67,8 +68,8 @@ def prepare(
     table: Arrow,
     *,
     label: str,
-    protected: str,
-    positive: str | None = None,
+    protected: str | Sequence[str],
+    positive: str | Sequence[str] | None = None,
     drop: Sequence[str] = (),
     use_protected: bool = True,
     text: TextColumns | None = None,
@@ -79,10 +80,13 @@ def prepare(
     Parameters
     ----------
     table : pyarrow.Table
-    label, protected : str
-        The column to predict, and the one whose groups are to be treated alike.
-    positive : str, optional
-        The label's value that counts as 1. Needed when there are more than two.
+    label : str
+        The column to predict.
+    protected : str or sequence of str
+        The column whose groups are to be treated alike, or several whose combinations are the groups;
+        ``"age:30,50"`` cuts numbers into bands.
+    positive : str or sequence of str, optional
+        The label's values that count as 1. Needed when there are more than two.
     drop : sequence of str
         Columns to leave out; an entry may hold several, separated by commas.
     use_protected : bool
@@ -101,16 +105,19 @@ def prepare(
     """
     names = feature_columns(table.column_names, label, protected, drop, use_protected=use_protected)
     table = table.combine_chunks()
-    counts = GroupColumns.counted(table, [protected, label])
-    found = check_labels(label, protected, counts, positive)
+    specs = as_specs(protected)
+    counts = GroupColumns.counted(table, [*specs, label])
+    found = check_labels(label, specs, counts, positive)
     answers = texts(table.column(label))
     known = np.array([answer is not None for answer in answers], dtype=bool)
     table = table.filter(known) if not known.all() else table
     encoder = fit_encoder(table, names, text)
     return Prepared(
         X=encoder.transform(table),
-        y=np.array([answer == found.positive for answer in answers if answer is not None], dtype=np.int64),
-        groups=group_names(table, protected),
+        y=np.array(
+            [answer in found.positives_named for answer in answers if answer is not None], dtype=np.int64
+        ),
+        groups=np.asarray(np.array(found.columns.names)[found.columns.codes(table)]),
         encoder=encoder,
         positive=found.positive,
         notes=[*found.notes, *encoder.notes()],
@@ -126,7 +133,12 @@ def check_columns(names: Sequence[str], wanted: Sequence[tuple[str, str]]) -> No
 
 
 def feature_columns(
-    names: Sequence[str], label: str, protected: str, drop: Sequence[str], *, use_protected: bool
+    names: Sequence[str],
+    label: str,
+    protected: str | Sequence[str],
+    drop: Sequence[str],
+    *,
+    use_protected: bool,
 ) -> list[str]:
     """Return the columns to learn from, or raise TableError for options that do not fit the table.
 
@@ -137,13 +149,14 @@ def feature_columns(
     """
     # A name may hold a comma itself, so the whole is tried first.
     drop = [d for given in drop for d in ([given] if given in names else given.split(","))]
-    check_columns(names, [("label", label), ("protected", protected), *(("drop", d) for d in drop)])
-    if label == protected:
+    check_columns(names, [("label", label), *(("drop", d) for d in drop)])
+    grouped = protected_columns(protected, names)
+    if label in grouped:
         raise TableError(f"--label and --protected are both {label!r}", "Name two different columns")
-    for name in (label, protected):
+    for name in (label, *grouped):
         if name in drop:
             raise TableError(f"--drop {name!r} is the label or the protected column", "Take it out of --drop")
-    left_out = {label, *drop, *(() if use_protected else (protected,))}
+    left_out = {label, *drop, *(() if use_protected else grouped)}
     return [name for name in names if name not in left_out]
 
 
@@ -157,19 +170,43 @@ def columns_hint(name: str, known: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class LabelFacts:
-    """What was found of the labels: the positive one, notes, labelled rows of each group, rows of 1."""
+    """What was found of the labels and groups.
 
-    positive: str
+    Attributes
+    ----------
+    positives_named : tuple of str
+        Values of the label that count as 1.
+    notes : list of str
+    columns : GroupColumns
+        The groups.
+    groups : dict
+        Labelled rows of each group.
+    positives, missing : int
+        Rows with a positive label, and without a label.
+    """
+
+    positives_named: tuple[str, ...]
     notes: list[str]
+    columns: GroupColumns
     groups: dict[Hashable, int]
     positives: int
     missing: int
 
+    @property
+    def positive(self) -> str:
+        """The positive values in words."""
+        return " or ".join(self.positives_named)
+
 
 def check_labels(
-    label: str, protected: str, counts: Mapping[Hashable, int], positive: str | None
+    label: str,
+    protected: str | Sequence[str],
+    counts: Mapping[Hashable, int],
+    positive: str | Sequence[str] | None,
 ) -> LabelFacts:
     """Check the rows of each (group, label), or raise TableError.
+
+    The keys of ``counts`` are the values of the protected columns, then the label.
 
     Examples
     --------
@@ -177,68 +214,96 @@ def check_labels(
     >>> found.positive, found.groups, found.positives
     ('1', {'a': 10, 'b': 10}, 10)
     """
-    groups: Counter[Hashable] = Counter()
+    specs = as_specs(protected)
+    named = ", ".join(specs)
+    rows: Counter[Hashable] = Counter()
     labels: Counter[tuple[Hashable, str | None]] = Counter()
     for key, n in counts.items():
         assert isinstance(key, tuple)
-        group, answer = key
-        groups[group] += n
-        labels[group, text_of(answer)] += n
-    check_groups(protected, groups)
+        group, answer = key[0] if len(key) == 2 else key[:-1], text_of(key[-1])
+        rows[group] += n
+        labels[group, answer] += n
+    columns, fold = GroupColumns.of(specs, rows), folding(named, rows)
     notes: list[str] = []
     chosen = find_positive(label, [answer for _, answer in labels], positive, notes)
     if missing := sum(n for (_, answer), n in labels.items() if answer is None):
         notes.append(f"{missing:,} rows have no value in {label!r} and were left out")
-    labelled: dict[Hashable, int] = {}
-    for group in sorted(groups, key=str):
-        rows = [0, 0]
-        for (where, answer), n in labels.items():
-            if where == group and answer is not None:
-                rows[answer == chosen] += n
-        name, labelled[group] = text_of(group), sum(rows)
-        if not sum(rows):
+    notes += group_notes(named, dict(zip(columns.values, columns.rows, strict=True)))
+    tally: Counter[tuple[Hashable, bool]] = Counter()
+    for (group, answer), n in labels.items():
+        if answer is not None:
+            tally[fold(group), answer in chosen] += n
+    said = " or ".join(map(repr, chosen))
+    for group, name in zip(columns.values, columns.names, strict=True):
+        if not tally[group, False] + tally[group, True]:
             raise TableError(
-                f"group {name!r} of {protected!r} has no labelled rows",
+                f"group {name!r} of {named!r} has no labelled rows",
                 f"Label some of them, or leave the group out of the file (column {label!r})",
             )
-        for n, what in ((rows[1], repr(chosen)), (rows[0], f"other than {chosen!r}")):
-            if n < FEWEST_LABELS:
+        for is_positive, what in ((True, said), (False, f"other than {said}")):
+            if (n := tally[group, is_positive]) < FEWEST_LABELS:
                 raise TableError(
-                    f"group {name!r} of {protected!r} has {n} rows with label {what}",
+                    f"group {name!r} of {named!r} has {n} rows with label {what}",
                     f"{FEWEST_LABELS} or more are needed, to train and to test: merge groups or add rows",
                 )
-    positives = sum(n for (_, answer), n in labels.items() if answer == chosen)
-    return LabelFacts(chosen, notes, labelled, positives, missing)
+    labelled = {group: tally[group, False] + tally[group, True] for group in columns.values}
+    positives = sum(n for (_, is_positive), n in tally.items() if is_positive)
+    return LabelFacts(chosen, notes, columns, labelled, positives, missing)
 
 
-def find_positive(label: str, answers: Sequence[str | None], given: str | None, notes: list[str]) -> str:
-    """Return the label's value that counts as 1; ``notes`` get what its owner should know.
+def find_positive(
+    label: str, answers: Sequence[str | None], given: str | Sequence[str] | None, notes: list[str]
+) -> tuple[str, ...]:
+    """Return the label's values that count as 1; ``notes`` get what its owner should know.
 
     Examples
     --------
     >>> find_positive("paid", ["no", "Yes"], "yes", [])
-    'Yes'
+    ('Yes',)
+    >>> find_positive("grade", ["failed", "passed", "distinction"], ["passed", "distinction"], [])
+    ('distinction', 'passed')
     """
     values = sorted({answer for answer in answers if answer is not None})
     if len(values) < 2:
         what = f"one value only: {values[0]!r}" if values else "no values"
         raise TableError(f"label column {label!r} has {what}", "Both classes are needed to learn from")
-    if given is not None:
-        for value in values:
-            if value == given or value.lower() == given.lower() or _same_number(value, given):
-                if len(values) > 2:
-                    others = listed([v for v in values if v != value])
-                    notes.append(f"label values other than {value!r} count as negative: {others}")
-                return value
-        shown = suggest(given, values) if len(values) <= 20 else f"values: {listed(values)}"
-        raise TableError(f"--positive {given!r} is no value of {label!r}", shown[0].upper() + shown[1:])
+    wanted = [] if given is None else [given] if isinstance(given, str) else list(given)
+    if wanted:
+        chosen = tuple(sorted({_same_value(label, values, one) for one in wanted}))
+        others = [value for value in values if value not in chosen]
+        if not others:
+            raise TableError(
+                f"--positive names all values of {label!r}", "Leave out those that count as negative"
+            )
+        if len(values) > 2:
+            named = " or ".join(map(repr, chosen))
+            notes.append(f"label values other than {named} count as negative: {listed(others)}")
+        return chosen
     if len(values) > 2:
+        if all(_is_number(value) for value in values) and len(values) > 20:
+            raise TableError(
+                f"label column {label!r} is a number with {len(values):,} values",
+                "A label says yes or no: make a column of it, such as whether the number is above a bound",
+            )
         raise TableError(
             f"label column {label!r} has {len(values):,} values: {listed(values)}",
-            f"Say which one counts as 1, e.g. --positive {shlex.quote(values[-1][:40])}",
+            f"Say which count as 1, e.g. --positive {shlex.quote(values[-1][:40])} (repeat it for several)",
         )
     notes.append(f"label value {values[1]!r} counts as positive; --positive chooses another")
-    return values[1]
+    return (values[1],)
+
+
+def _same_value(label: str, values: Sequence[str], given: str) -> str:
+    """Return the value that was named, whatever its case and however its number is written."""
+    for value in values:
+        if value == given or value.lower() == given.strip().lower() or _same_number(value, given):
+            return value
+    shown = suggest(given, values) if len(values) <= 20 else f"values: {listed(values)}"
+    raise TableError(f"--positive {given!r} is no value of {label!r}", shown[0].upper() + shown[1:])
+
+
+def _is_number(text: str) -> bool:
+    return _same_number(text, text)
 
 
 def _same_number(a: str, b: str) -> bool:

@@ -9,10 +9,15 @@ __all__ = [
     "MOST_LEVELS",
     "MOST_ROWS",
     "MOST_TEXTS",
+    "SMALL_GROUP",
+    "SMALL_GROUP_SHARE",
 ]
 
 #: Most groups of the protected column. A column with more values is usually a number to be cut into bands.
 MOST_GROUPS = 50
+#: Fewest rows of a combination of protected columns, in rows and as a share of a small table.
+SMALL_GROUP = 30
+SMALL_GROUP_SHARE = 0.05
 #: Most levels of a text column. More would give more features than a few hundred labels can tell apart.
 MOST_LEVELS = 100
 #: Most different texts that a column of free text is fitted on, and most characters read of each.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.data import GroupColumns
 from fairask.data.labels import check_labels, feature_columns
+from fairask.data.protected import as_specs
 from fairask.data.values import texts
 from fairask.experiment.split import Split
 from fairask.experiment.table import LabelledTable, TableColumns
@@ -35,8 +35,10 @@ class StreamedTable(LabelledTable):
     ----------
     pool : StreamedPool
         All rows of the table.
-    label, positive : str
-        The column of labels, and the value that counts as 1.
+    label : str
+        The column of labels.
+    positives : tuple of str
+        Its values that count as 1.
     base_rate, notes, digest
         As in :class:`LabelledTable`.
     """
@@ -47,12 +49,13 @@ class StreamedTable(LabelledTable):
         self,
         pool: StreamedPool,
         label: str,
-        positive: str,
+        positives: tuple[str, ...],
         base_rate: float,
         notes: Sequence[str],
         digest: str,
     ) -> None:
-        self.pool, self.label, self.positive = pool, label, positive
+        self.pool, self.label, self.positives = pool, label, positives
+        self.positive = " or ".join(positives)
         self.base_rate, self.notes, self.digest = base_rate, notes, digest
         self.rows, self.n_features = pool.n_rows, len(pool.feature_names)
         self.group_shares: dict[str, float] = {}
@@ -69,7 +72,7 @@ class StreamedTable(LabelledTable):
     def labels_of(self, rows: Int) -> Int:
         """1 where the label is positive."""
         found = texts(self.pool.table(rows, [self.label]).column(self.label))
-        return np.array([value == self.positive for value in found], dtype=np.int64)
+        return np.array([value in self.positives for value in found], dtype=np.int64)
 
     def groups_of(self, rows: Int) -> NDArray[np.str_]:
         """Groups, as text."""
@@ -93,21 +96,21 @@ class StreamedTable(LabelledTable):
         cls, files: ParquetFiles, columns: TableColumns, progress: ProgressCallback | None = None
     ) -> StreamedTable:
         """Look through a table once: its features, groups and labels."""
-        label, protected = columns.label, columns.protected
+        label, protected = columns.label, as_specs(columns.protected)
         names = files.schema.names
         features = feature_columns(names, label, protected, columns.drop, use_protected=columns.use_protected)
         runner = Threads()
         rows: AnyTable = files
-        found, sizes = Look(runner, rows, progress).all(features, [protected, label])
+        found, sizes = Look(runner, rows, progress).all(features, [*protected, label])
         facts = check_labels(label, protected, found.groups, columns.positive)
         if facts.missing:
             rows = CompleteTable(files, label)
-            found, sizes = Look(runner, rows, progress).all(features, [protected])
+            found, sizes = Look(runner, rows, progress).all(features, list(protected))
         encoder = found.encoder(features, f"all {found.n_rows:,} rows", text=columns.text)
-        groups = GroupColumns.of([protected], facts.groups)
+        groups = facts.columns
         pool = StreamedPool(rows, sizes, runner, encoder, groups, progress)
         notes = [*facts.notes, *encoder.notes(), "the table was streamed"]
-        table = cls(pool, label, facts.positive, facts.positives / pool.n_rows, notes, files.digest)
+        table = cls(pool, label, facts.positives_named, facts.positives / pool.n_rows, notes, files.digest)
         counts = dict(zip(groups.names, (facts.groups[value] for value in groups.values), strict=True))
         table.group_shares = {name: counts[name] / pool.n_rows for name in sorted(counts)}
         return table

@@ -25,10 +25,13 @@ class TableColumns:
 
     Attributes
     ----------
-    label, protected : str
-        The column to predict, and the one whose groups are to be treated alike.
-    positive : str, optional
-        The label's value that counts as 1. Needed when there are more than two.
+    label : str
+        The column to predict.
+    protected : str or sequence of str
+        The column whose groups are to be treated alike, or several whose combinations are the groups;
+        ``"age:30,50"`` cuts numbers into bands.
+    positive : str or sequence of str, optional
+        The label's values that count as 1. Needed when there are more than two.
     drop : sequence of str
         Columns to leave out; an entry may hold several, separated by commas.
     use_protected : bool
@@ -38,8 +41,8 @@ class TableColumns:
     """
 
     label: str
-    protected: str
-    positive: str | None = None
+    protected: str | Sequence[str]
+    positive: str | Sequence[str] | None = None
     drop: Sequence[str] = ()
     use_protected: bool = False
     text: TextColumns | None = None

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from fairask.checks import check_choice, check_count
 from fairask.data import Encoder, GroupColumns, Survey, TextColumns, plain_encoder, survey
+from fairask.data.protected import protected_columns
 from fairask.errors import suggest
 from fairask.pools.base import Pool
 from fairask.pools.memory import MemoryPool
@@ -60,8 +61,9 @@ def open_pool(
         ``.npy`` file, which is memory-mapped; a Dask DataFrame; or a tensor of features on any device,
         which stays there (see :class:`TensorPool`).
     protected : str or list of str
-        Protected column, or columns whose combinations are the groups. For an ``.npy`` file and a tensor:
-        the protected attribute per row, as an array, a tensor or another ``.npy`` file.
+        Protected column, or columns whose combinations are the groups; ``"age:30,50"`` cuts numbers into
+        bands. For an ``.npy`` file and a tensor: the protected attribute per row, as an array, a tensor or
+        another ``.npy`` file.
     columns : list of str, optional
         Columns to make features of; by default all but ``protected`` and ``drop``.
     drop : list of str
@@ -125,7 +127,7 @@ def open_pool(
             f"source must be a path, a URL or a Dask DataFrame, got {type(source).__name__}; "
             "give arrays and other data frames to MemoryPool or FairActiveLearner"
         )
-    features = _features(table.schema, names, columns, drop)
+    features = _features(table.schema, protected_columns(names, table.schema.names), columns, drop)
     fit = encoder is None and preprocess == "standardize"
     look = Look(runner, table, progress)
     if encoder is None and preprocess == "none":
@@ -191,8 +193,10 @@ class Look:
         self, chosen: list[int] | None, features: list[str], protected: list[str], stage: str
     ) -> list[Survey]:
         # A pass that only counts still needs a column to count.
-        columns = list(dict.fromkeys([*features, *protected])) or self.table.schema.names[:1]
-        blocks, known = self.table.select(columns), self.table.sizes
+        known = self.table.schema.names
+        groups = protected_columns(protected, known) if protected else []
+        columns = list(dict.fromkeys([*features, *groups])) or known[:1]
+        blocks, rows = self.table.select(columns), self.table.sizes
         where = range(len(blocks)) if chosen is None else chosen
         read = self.table.read
 
@@ -200,5 +204,5 @@ class Look:
             return survey(read(block, columns), features, protected)
 
         results = self.runner.run(survey_block, None, {b: (blocks[b],) for b in where})
-        sizes = {b: 0 if known is None else known[b] for b in where}
+        sizes = {b: 0 if rows is None else rows[b] for b in where}
         return list(collect(results, sizes, stage, self.progress).values())

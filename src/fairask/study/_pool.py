@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,7 +34,7 @@ def check_columns(table: pa.Table | PoolReference, named: Iterable[str]) -> None
 
 def column_infos(
     schema: pa.Schema,
-    protected: str,
+    protected: Sequence[str],
     *,
     hide: Iterable[str],
     words: Mapping[str, Document],
@@ -47,7 +47,7 @@ def column_infos(
     Examples
     --------
     >>> schema = pa.schema([("age", pa.int8()), ("sex", pa.string())])
-    >>> infos = column_infos(schema, "sex", hide=[], words={})
+    >>> infos = column_infos(schema, ["sex"], hide=[], words={})
     >>> [(info.name, info.kind, info.role) for info in infos]
     [('age', 'number', 'feature'), ('sex', 'text', 'protected')]
     """
@@ -55,7 +55,7 @@ def column_infos(
     infos = []
     for name in [*words, *(n for n in schema.names if n not in words)]:
         kind = "number" if kind_of(schema.field(name).type) == "number" else "text"
-        role = "protected" if name == protected else "hidden" if name in hidden else "feature"
+        role = "protected" if name in protected else "hidden" if name in hidden else "feature"
         role = "shown" if role == "feature" and name in idle else role
         infos.append(ColumnInfo(name, kind, role, **words.get(name, {})))
     return tuple(infos)

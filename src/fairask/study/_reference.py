@@ -72,13 +72,15 @@ class PoolReference:
         files = [[f.name, f.bytes, f.rows, f.digest] for f in self.files]
         return hashlib.sha256(json.dumps([str(self.schema), files]).encode()).hexdigest()
 
-    def surveyed(self, protected: str, features: list[str], text: TextColumns | None = None) -> PoolReference:
+    def surveyed(
+        self, protected: Sequence[str], features: list[str], text: TextColumns | None = None
+    ) -> PoolReference:
         """Pass over the pool once: return the reference with what was found of groups and features."""
         look = Look(Threads(), self.table or self.open(), self.progress)
-        found, _ = look.all(features, [protected])
-        order = GroupColumns.of([protected], found.groups).values
+        found, _ = look.all(features, list(protected))
+        groups = GroupColumns.of(protected, found.groups)
         encoder = found.encoder(features, f"all {found.n_rows:,} rows", text=text)
-        return replace(self, facts=Facts(tuple((v, found.groups[v]) for v in order), encoder))
+        return replace(self, facts=Facts(tuple(zip(groups.values, groups.rows, strict=True)), encoder))
 
     def open(self) -> ParquetFiles:
         """Open the pool and compare every file with its record; StudyError if one differs."""
@@ -116,7 +118,7 @@ class PoolReference:
     @classmethod
     def from_dict(cls, data: Document) -> PoolReference:
         """Rebuild from :meth:`to_dict`."""
-        groups = tuple((value, rows) for value, rows in data["groups"])
+        groups = tuple((tuple(v) if isinstance(v, list) else v, rows) for v, rows in data["groups"])
         sample = None if data["sample"] is None else _unpacked(data["sample"])
         facts = Facts(groups, Encoder.from_dict(data["encoder"]), sample)
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(data["schema"])))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import make_url
 
+from fairask.data.protected import as_specs
 from fairask.learner.state import LABELLED
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
@@ -47,7 +48,7 @@ def report_html(study: Study) -> str:
         StudyReport(
             title=_title(study.target),
             question=study.config.question,
-            protected=_word(study.config, study.config.protected),
+            protected=_word(study.config, study.config.grouped_by),
             status=status,
             moments=_moments(study),
             drawn=_drawn(study),
@@ -121,7 +122,8 @@ def _plain(value: object) -> str:
 def _commands(study: Study, status: Document) -> list[tuple[str, str]]:
     config = study.config
     mine, defaults = config.to_dict(), Config.make(protected=config.protected).to_dict()
-    words = ["fairask", "new", "POOL", "--protected", config.protected, "--classes", ",".join(config.classes)]
+    named = [word for spec in as_specs(config.protected) for word in ("--protected", spec)]
+    words = ["fairask", "new", "POOL", *named, "--classes", ",".join(config.classes)]
     for name, option in _OPTIONS.items():
         value = mine[name]
         if value != defaults[name] or name == "random_state":

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from fairask.data import Encoder, GroupColumns, group_names
+from fairask.data.protected import as_specs, protected_columns
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Int, Matrix, encode_groups
 from fairask.pools import StreamedPool
@@ -20,7 +21,7 @@ from fairask.study._errors import StudyError
 from fairask.study._pool import rows_values
 from fairask.study._reference import PoolReference, rows_table
 from fairask.study.config import Config
-from fairask.study.encoder_0_1_0 import FirstEncoder
+from fairask.study.encoder_0_1_0 import FirstEncoder, first_group_names
 from fairask.study.events import Cell
 from fairask.study.state import State
 
@@ -92,7 +93,11 @@ class CopiedRows:
             FirstEncoder(table, config) if config.encoder is None else Encoder.from_dict(config.encoder)
         )
         X = self.encoder.transform(table)
-        groups = group_names(table, config.protected)
+        groups: ArrayLike
+        if config.encoder is None and isinstance(config.protected, str):
+            groups = first_group_names(table, config.protected)
+        else:
+            groups = group_names(table, config.protected)
         self.given: _Given = (X, groups)
         names, codes = encode_groups(groups)
         self.codes: Int | _Codes = codes
@@ -119,7 +124,7 @@ class ReferencedRows:
     def __init__(self, reference: PoolReference, config: Config) -> None:
         assert reference.facts is not None
         self.reference, self.sample = reference, reference.facts.sample
-        protected = GroupColumns((config.protected,), tuple(v for v, _ in reference.facts.groups))
+        protected = GroupColumns(as_specs(config.protected), tuple(v for v, _ in reference.facts.groups))
         self.sizes = [rows for _, rows in reference.facts.groups]
         self.pool = StreamedPool(
             reference.open,
@@ -158,7 +163,8 @@ class ReferencedRows:
         """See :class:`StudyRows`."""
         new = list(state.cells)[self._seen :]
         if new:
-            columns = list(dict.fromkeys([*self.pool.encoder.columns, *self.pool.protected.columns]))
+            groups = protected_columns(self.pool.protected.columns, self.reference.schema.names)
+            columns = list(dict.fromkeys([*self.pool.encoder.columns, *groups]))
             self.pool.cache_rows(
                 new, rows_table(self.reference.schema, columns, [state.cells[r] for r in new])
             )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from fairask.data import TextColumns, fit_encoder, group_names
+from fairask.data.protected import as_specs, protected_columns
 from fairask.errors import suggest
 from fairask.learner.config import DEFAULT_BUDGET
 from fairask.study._errors import StudyError
@@ -19,7 +20,7 @@ __all__ = ["make_config"]
 
 def make_config(
     table: StudyTable,
-    protected: str,
+    protected: str | Sequence[str],
     hide: Iterable[str],
     words: Mapping[str, Document],
     random_state: int | None,
@@ -42,20 +43,22 @@ def make_config(
     chosen = {"budget": min(DEFAULT_BUDGET, table.num_rows), **settings}
     use_protected = bool(chosen.get("use_protected", False))
     hide = list(hide)
-    check_columns(table, [protected, *hide, *words])
+    specs = as_specs(protected)
+    grouped = protected_columns(specs, table.column_names)
+    check_columns(table, [*hide, *words])
     rows = _checked_rows(table, chosen)
-    learned = [n for n in table.column_names if n not in hide and (use_protected or n != protected)]
+    learned = [n for n in table.column_names if n not in hide and (use_protected or n not in grouped)]
     if isinstance(table, PoolReference):
-        table = table.surveyed(protected, learned, text)
+        table = table.surveyed(specs, learned, text)
         assert table.facts is not None
         encoder, kept = table.facts.encoder, None
     else:
-        group_names(table, protected)  # refuses what cannot be groups
+        group_names(table, specs)  # refuses what cannot be groups
         encoder = fit_encoder(table, learned, text)
         kept = encoder.to_dict()
     config = Config.make(
-        protected=protected,
-        columns=column_infos(table.schema, protected, hide=hide, words=words, idle=encoder.left_out),
+        protected=specs[0] if len(specs) == 1 else specs,
+        columns=column_infos(table.schema, grouped, hide=hide, words=words, idle=encoder.left_out),
         encoder=kept,
         rows=rows,
         random_state=new_seed() if random_state is None else random_state,

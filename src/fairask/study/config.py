@@ -54,7 +54,7 @@ class Config:
     'good'
     """
 
-    protected: str
+    protected: str | tuple[str, ...]  #: one column, or several whose combinations are the groups
     learner: LearnerConfig
     question: str = "Which class is this?"
     overlap: int = 1  #: people who answer each row
@@ -71,6 +71,11 @@ class Config:
         """The two labels, the positive one second."""
         negative, positive = self.learner.classes
         return str(negative), str(positive)
+
+    @property
+    def grouped_by(self) -> str:
+        """The protected columns in words."""
+        return self.protected if isinstance(self.protected, str) else ", ".join(self.protected)
 
     @property
     def budget(self) -> int:
@@ -112,6 +117,8 @@ class Config:
                 f"the study has a setting {name!r}, which this version does not know; a newer version made "
                 "it: upgrade with pip install -U fairask"
             )
+        if isinstance(data["protected"], list):
+            data["protected"] = tuple(data["protected"])
         return cls.make(**{**data, "columns": tuple(ColumnInfo(**column) for column in data["columns"])})
 
     def check_row(self, row: int) -> int:

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fairask.study.config import Config
 
-__all__ = ["FirstEncoder"]
+__all__ = ["FirstEncoder", "first_group_names"]
 
 
 class FirstEncoder:
@@ -72,3 +72,8 @@ class FirstEncoder:
             else:
                 matrix[:, i] = ["" if v is None else str(v) for v in cells.to_pylist()]
         return matrix
+
+
+def first_group_names(table: Any, protected: str) -> list[str]:
+    """Return the group of each row as version 0.1.0 named it: 1.0 is "1.0", and an empty text is a group."""
+    return [str(value) for value in table.column(protected).to_pylist()]

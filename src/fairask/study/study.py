@@ -84,7 +84,7 @@ class Study:
         target: str | Path,
         table: StudyTable | Mapping[str, Sequence[object]],
         *,
-        protected: str,
+        protected: str | Sequence[str],
         who: str = "owner",
         hide: Iterable[str] = (),
         words: Mapping[str, Document] | None = None,
@@ -101,8 +101,9 @@ class Study:
         table : pyarrow.Table, mapping of columns, or PoolReference
             The unlabelled rows; see :func:`read_pool` for files, and :func:`refer` for a pool that is not
             to be copied.
-        protected : str
-            Column of the protected attribute.
+        protected : str or list of str
+            Column of the protected attribute, or columns whose combinations are the groups; ``"age:30,50"``
+            cuts numbers into bands.
         who : str
             Who makes it, for the log.
         hide : iterable of str

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairask.certify.audit.streamed import footers_digest, open_streamed_table
 from fairask.certify.audit.table import AuditTable, digest_of, open_audit_table
+from fairask.data.limits import MOST_ROWS
 from fairask.data.read import PARQUET_SUFFIXES
 from fairask.errors import UserError
 from fairask.pools.places import local_path, name_of
@@ -16,9 +17,6 @@ from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.parquet import open_parquet
 
 __all__ = ["AuditError", "AuditRequest"]
-
-#: Rows above which a Parquet table is streamed.
-MOST_HELD = 1_000_000
 
 
 class AuditError(UserError):
@@ -50,7 +48,7 @@ class AuditRequest:
     """
 
     table: str
-    columns: dict[str, str | None]
+    columns: dict[str, Any]
     settings: dict[str, Any]
     folder: Path | None = None
     encoding: str | None = None
@@ -78,7 +76,7 @@ class AuditRequest:
         if self.stream is not None or not parquet or local is None:
             return parquet if self.stream is None else self.stream
         try:
-            return sum(open_parquet(local).sizes) > MOST_HELD
+            return sum(open_parquet(local).sizes) > MOST_ROWS
         except (ValueError, OSError):
             return False  # reading the table says what is wrong
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,11 @@ from fairask.certify.audit.predictions import choose_class, key
 from fairask.certify.audit.table import AuditTable, check_wanted, parquet_files
 from fairask.data import Encoder, GroupColumns, Survey, TableError
 from fairask.data.categories import Category, CategoryTally
+from fairask.data.groups import group_notes
 from fairask.data.kinds import kind_of
 from fairask.data.limits import MOST_LEVELS
 from fairask.data.numbers import Number, NumberTally
+from fairask.data.protected import as_specs
 from fairask.metrics import Float
 from fairask.pools import SoftModel, StreamedPool
 from fairask.pools.open import Look
@@ -49,32 +52,36 @@ def open_streamed_table(
     path: str,
     *,
     predictions: str,
-    protected: str,
+    protected: str | Sequence[str],
     positive: str | None = None,
     progress: ProgressCallback | None = None,
 ) -> AuditTable:
     """Look through the two columns once; the audit then counts and draws where the rows are."""
     table = parquet_files(path)
     names = list(table.schema.names)
-    check_wanted(names, {"predictions": predictions, "protected": protected})
+    specs = as_specs(protected)
+    wanted = check_wanted(names, {"predictions": predictions}, specs)
     if not sum(table.sizes):
         raise TableError(f"{path} has no rows", "Give a table with rows")
-    for name in (predictions, protected):
+    for name in wanted:
         kind = table.schema.field(name).type
         if kind_of(kind) not in ("number", "boolean", "category"):
             raise TableError(f"column {name!r} has type {kind}", "Name a column of numbers or texts")
     runner = Threads()
-    found, sizes = Look(runner, table, progress).all([predictions], [protected])
-    groups = GroupColumns.of([protected], found.groups)
+    found, sizes = Look(runner, table, progress).all([predictions], list(specs))
+    groups = GroupColumns.of(specs, found.groups)
     part, rule, classes = _rule(found, predictions, positive)
     pool = StreamedPool(table, sizes, runner, Encoder((part,), "nothing"), groups, progress)
     return AuditTable(
         names=names,
         rows=pool.n_rows,
         kept=None,
-        group_rows={name: found.groups[v] for name, v in zip(groups.names, groups.values, strict=True)},
+        group_rows=dict(zip(groups.names, groups.rows, strict=True)),
         classes=classes,
-        notes=["the table was streamed: its predictions and groups were counted where they are"],
+        notes=[
+            *group_notes(", ".join(specs), dict(zip(groups.values, groups.rows, strict=True))),
+            "the table was streamed: its predictions and groups were counted where they are",
+        ],
         take=pool.table,
         begin=lambda plan: Audit.of_pool(pool, rule, plan),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from fairask.certify.audit.plan import AuditPlan
 from fairask.certify.audit.predictions import scores_of, words_of
 from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
 from fairask.data import TableError, group_names, read_table
+from fairask.data.groups import group_notes
 from fairask.data.labels import check_columns, find_positive
+from fairask.data.protected import as_specs, protected_columns
 from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
 from fairask.metrics import METRICS
 from fairask.pools.places import local_path
@@ -90,21 +93,24 @@ class AuditTable:
         return at if at < len(self.kept) and self.kept[at] == number else None
 
 
-def check_wanted(names: Sequence[str], wanted: dict[str, str]) -> None:
-    """Raise for options that name a column that is not there, or the same one twice."""
+def check_wanted(names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str]) -> list[str]:
+    """Return the columns to read; raise for one that is not there, or is named twice."""
     check_columns(names, list(wanted.items()))
-    if len(set(wanted.values())) < len(wanted):
+    grouped = protected_columns(protected, names)
+    columns = [*wanted.values(), *grouped]
+    if len(set(columns)) < len(columns):
+        given = [*wanted.items(), *(("protected", name) for name in grouped)]
         raise TableError(
-            " and ".join(f"--{o} {n}" for o, n in wanted.items()) + " name a column twice",
-            "Name different columns",
+            " and ".join(f"--{o} {n}" for o, n in given) + " name a column twice", "Name different columns"
         )
+    return columns
 
 
 def open_audit_table(
     path: str | Path,
     *,
     predictions: str,
-    protected: str,
+    protected: str | Sequence[str],
     positive: str | None = None,
     label: str | None = None,
     encoding: str = "utf-8",
@@ -129,19 +135,17 @@ def open_audit_table(
         table = _Parquet(path if local is None else local)
     else:
         table = _Whole(read_table(local, encoding=encoding))
-    wanted = {"predictions": predictions, "protected": protected} | (
-        {} if label is None else {"label": label}
-    )
-    check_wanted(table.names, wanted)
-    columns = table.columns(list(wanted.values()))
+    wanted = {"predictions": predictions} | ({} if label is None else {"label": label})
+    columns = table.columns(check_wanted(table.names, wanted, protected))
     notes: list[str] = []
     groups = group_names(columns, protected)
+    notes += group_notes(", ".join(as_specs(protected)), Counter[Hashable](groups.tolist()))
     known = np.ones(len(groups), dtype=bool)
     labels: NDArray[Any] | None = None
     if label is not None:
         answers = words_of(columns.column(label))
         value = find_positive(label, answers.tolist(), positive, notes)
-        labels = (answers == value).astype(np.int64)
+        labels = np.isin(answers.astype(str), value).astype(np.int64)
         if n := int((answers == None).sum()):  # noqa: E711
             notes.append(f"{n:,} rows have no value in {label!r} and were left out")
             known = np.asarray(answers != None)  # noqa: E711 - element by element

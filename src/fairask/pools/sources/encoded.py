@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fairask.data import Encoder, GroupColumns
 from fairask.data.extras import optional
+from fairask.data.protected import protected_columns
 from fairask.metrics import Int
 from fairask.pools.coders import Chunk
 from fairask.pools.rows import within
@@ -38,12 +39,13 @@ class _Work(Generic[J, R]):
     read: Read
     encoder: Encoder
     protected: GroupColumns
+    group_columns: Sequence[str]
 
     @property
     def columns(self) -> list[str]:
         """Columns that the task reads."""
         features = self.encoder.columns if self.task.needs_features else []
-        return list(dict.fromkeys([*self.protected.columns, *features]))
+        return list(dict.fromkeys([*self.group_columns, *features]))
 
     def chunks(self, block: object, first: int) -> Iterator[Chunk]:
         """The block in row order."""
@@ -101,7 +103,8 @@ class EncodedTable:
 
     def run(self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
         """See :class:`fairask.pools.sources.BlockSource`."""
-        work = _Work(task, self.table.read, self.encoder, self.protected)
+        groups = protected_columns(self.protected.columns, self.table.schema.names)
+        work = _Work(task, self.table.read, self.encoder, self.protected, groups)
         blocks, bounds = self.table.select(work.columns), np.searchsorted(excluded, self.starts)
         calls = {
             b: (blocks[b], int(self.starts[b]), excluded[bounds[b] : bounds[b + 1]], job)
