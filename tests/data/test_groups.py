@@ -98,7 +98,7 @@ def test_two_protected_columns_on_the_command_line_are_both_used(
         (["age:50,30"], "the numbers must grow"),
         (["race:3"], "cannot be cut into bands"),
         (["race", "race"], "names the column 'race' twice"),
-        (["age"], "At most 50 groups can be compared: cut numbers into bands"),
+        (["age"], "Compare at most 50 groups: cut numbers into bands"),
     ],
 )
 def test_what_cannot_be_groups_is_refused_with_a_remedy(specs: list[str], words: str) -> None:

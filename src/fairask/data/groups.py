@@ -199,7 +199,7 @@ def check_groups(protected: str, counts: Mapping[Hashable, int]) -> None:
         shown = ", ".join(repr(name[:40]) for name in names[:4])
         raise TableError(
             f"protected column {protected!r} has {len(names):,} values: {shown} and {len(names) - 4:,} more",
-            f"At most {MOST_GROUPS} groups can be compared: cut numbers into bands "
+            f"Compare at most {MOST_GROUPS} groups: cut numbers into bands "
             f"(--protected {protected}:30,50), or make a column of fewer groups",
         )
 
