@@ -152,11 +152,9 @@ def test_identifiers_and_names_alone_are_refused_with_the_reasons(
     fairask: Run, rows: Rows, write: Callable[..., Path]
 ) -> None:
     kept = ("sex", "paid")
-    path = write(
-        [{"id": i, "note": f"case {i}", **{k: row[k] for k in kept}} for i, row in enumerate(rows)]
-    )
+    path = write([{"id": i, "note": f"case {i}", **{k: row[k] for k in kept}} for i, row in enumerate(rows)])
     result = fairask("simulate", path, *COLUMNS, "--exclude-protected")
-    assert_refused(result, "no column is left to learn from", "'id': an identifier", "'note': more than 100 different values")
+    assert_refused(result, "no column is left to learn from", "'id': an identifier", "'note': more than 100")
 
 
 def test_an_unknown_command_and_dataset_are_refused(fairask: Run) -> None:

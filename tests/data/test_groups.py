@@ -130,7 +130,7 @@ def test_rows_of_unknown_group_train_and_are_reported(tmp_path: Path) -> None:
     found = prepare(table, label="y", protected="sex", use_protected=False)
     assert found.X.shape[0] == N
     assert (found.groups == UNKNOWN).sum() == 120
-    assert "30.0 % of rows have no value in 'sex': they train the model" in " ".join(found.notes)
+    assert "30.0 % of rows have no value in 'sex': they are kept, as the group" in " ".join(found.notes)
     path = tmp_path / "t.parquet"
     pq.write_table(table, path, row_group_size=70)
     for opened in (open_streamed_table, open_audit_table):

@@ -168,13 +168,13 @@ def group_notes(protected: str, groups: Mapping[Hashable, int]) -> list[str]:
     Examples
     --------
     >>> group_notes("sex", {"f": 50, "m": 20, "(unknown)": 30})
-    ["30.0 % of rows have no value in 'sex': they train the model and are the group '(unknown)'"]
+    ["30.0 % of rows have no value in 'sex': they are kept, as the group '(unknown)'"]
     """
     rows, notes = sum(groups.values()), []
     if unknown := groups.get(UNKNOWN, 0):
         notes.append(
             f"{100 * unknown / rows:.1f} % of rows have no value in {protected!r}: "
-            f"they train the model and are the group {UNKNOWN!r}"
+            f"they are kept, as the group {UNKNOWN!r}"
         )
     if other := groups.get(OTHER, 0):
         notes.append(f"small groups of {protected!r} are merged into {OTHER!r}: {other:,} rows")
