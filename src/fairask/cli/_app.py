@@ -17,8 +17,8 @@ __all__ = ["COMMANDS", "app"]
 #: Modules of this package with a ``register(app)``, in the order of ``fairask --help``. They import what is
 #: heavy or optional inside their functions.
 COMMANDS = (
-    "demo", "simulate", "new", "ask", "tell", "correct", "skip", "stop", "status", "export", "repair",
-    "people", "studio", "audit", "datasets", "bench",
+    "demo", "simulate", "new", "ask", "tell", "correct", "skip", "stop", "status", "fit", "export",
+    "verify", "repair", "people", "studio", "audit", "datasets", "bench",
 )  # fmt: skip
 
 

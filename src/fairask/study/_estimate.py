@@ -23,7 +23,7 @@ from fairask.oracle import decision_probability
 from fairask.pools import MemoryPool
 from fairask.rules import decide
 
-__all__ = ["estimate", "model_digest"]
+__all__ = ["decisions_digest", "estimate", "model_digest"]
 
 FOLDS = 5
 #: With fewer labels a fold is too small to say anything.
@@ -106,5 +106,15 @@ def model_digest(learner: FairActiveLearner) -> str:
     else:
         rows, codes = pool.take(drawn), pool.groups_of(drawn)
     groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]
-    positive = decision_probability(learner.current_model(), rows, groups)
-    return hashlib.sha256(np.round(positive, 9).tobytes()).hexdigest()
+    return decisions_digest(decision_probability(learner.current_model(), rows, groups))
+
+
+def decisions_digest(positive: Float) -> str:
+    """Return the sha256 of probabilities of a positive decision, one per row, rounded to nine places.
+
+    Examples
+    --------
+    >>> decisions_digest(np.array([0.0, 1.0]))[:12] == decisions_digest(np.array([1e-12, 1.0]))[:12]
+    True
+    """
+    return hashlib.sha256((np.round(positive, 9) + 0.0).tobytes()).hexdigest()

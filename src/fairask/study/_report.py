@@ -103,8 +103,10 @@ def _settings(config: Config, status: Document) -> dict[str, str]:
     learned = sum(column.role == "feature" for column in config.columns)
     out = {_NAMES.get(k, k.replace("_", " ")): _plain(v) for k, v in told.items()}
     out["columns"] = f"{len(config.columns):,}, of which {learned:,} are learned from"
-    if status["history"]:
-        out["digest of the model"] = status["history"][-1]["digest"]
+    if (model := status["model"]) is not None:
+        kind = "certified, kept" if model["certified"] else "the last one fitted"
+        out["model"] = f"round {model['round']}, on {model['labels']} labels ({kind})"
+        out["digest of the model"] = model["digest"]
     out["events"] = f"{status['last_event']:,}, the first on {status['created']}"
     packages = ("fairask", "numpy", "scipy", "scikit-learn")
     versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
@@ -136,8 +138,7 @@ def _commands(study: Study, status: Document) -> list[tuple[str, str]]:
         ("A study with these settings:", shlex.join(words)),
         ("This report, the labels with their propensities and the log of events:", f"fairask export {where}"),
     ]
-    if status["history"]:
-        last = status["history"][-1]
+    if (last := status["model"]) is not None:
         place = "URL" if is_url(study.target) else repr(_title(study.target))
         commands.append(
             (

@@ -14,7 +14,7 @@ from fairask.study.events import SKIP, Document
 from fairask.study.state import State
 from fairask.study.store import Waiting
 
-__all__ = ["status_of"]
+__all__ = ["model_name", "status_of"]
 
 
 def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: Waiting) -> Document:
@@ -57,11 +57,23 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
             [a.code for a in row.values() if a.code != SKIP] for row in state.answers.values()
         ),
         "history": list(state.history),
+        "model": None if state.model is None else model_name(state.model, certified=state.kept is not None),
         "audit": None if state.audit is None else state.audit.to_dict(),
         "certificate": state.certificates[-1] if state.certificates else None,
         "created": state.created,
         "last_event": state.last,
     }
+
+
+def model_name(entry: Document, *, certified: bool) -> Document:
+    """Return what names a model: round, labels, digest, the event up to which it was trained.
+
+    Examples
+    --------
+    >>> model_name({"round": 2, "labels": 50, "digest": "ab", "seen": 9, "rates": []}, certified=True)
+    {'round': 2, 'labels': 50, 'digest': 'ab', 'seen': 9, 'certified': True}
+    """
+    return {**{name: entry[name] for name in ("round", "labels", "digest", "seen")}, "certified": certified}
 
 
 def _people(state: State) -> list[Document]:

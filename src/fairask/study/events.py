@@ -20,6 +20,7 @@ __all__ = [
     "CertificateIssued",
     "Document",
     "Event",
+    "FitAsked",
     "Happening",
     "ModelFitted",
     "PoolMoved",
@@ -164,6 +165,13 @@ class AccessNoted(Happening):
 
 
 @dataclass(frozen=True)
+class FitAsked(Happening):
+    """The owner asked for another fit: the certified model is no longer kept as the study's model."""
+
+    kind = "fit asked"
+
+
+@dataclass(frozen=True)
 class _WholeDocument(Happening):
     document: Document
 
@@ -182,7 +190,7 @@ class ModelFitted(_WholeDocument):
 
 
 class CertificateIssued(_WholeDocument):
-    """A certificate was made, as ``Certificate.to_dict()`` gives it."""
+    """A certificate was made, as ``Certificate.to_dict()`` gives it, with the model that it is about."""
 
     kind = "certified"
 
@@ -191,7 +199,7 @@ _KINDS: dict[str, type[Happening]] = {
     happening.kind: happening
     for happening in (
         StudyCreated, StudyReworded, RowsDrawn, RowLabelled, RowSkipped, AnswerWithdrawn, RowCorrected,
-        StopRuleChanged, PoolMoved, AuditChanged, ModelFitted, CertificateIssued, AccessNoted,
+        StopRuleChanged, PoolMoved, AuditChanged, ModelFitted, CertificateIssued, AccessNoted, FitAsked,
     )
 }  # fmt: skip
 

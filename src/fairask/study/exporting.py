@@ -142,6 +142,8 @@ def export(study: Study, folder: str | Path, *, only: str | None = None) -> list
         "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
         "report.html": lambda: report_html(study),
     }
+    if study.state().certificates:
+        writers["certificate.json"] = lambda: _json(study.state().certificates[-1])
     if any(row["state"] == "labelled" for row in rows):
         writers["model.skops"] = lambda: model_bytes(study)
     written = []
@@ -189,8 +191,11 @@ def _label_studio(study: Study, rows: list[Document]) -> list[Document]:
 
 
 def model_bytes(study: Study) -> bytes:
-    """The current model with its encoder as a skops file: loading it runs no code of the file."""
-    learner = study.learner()
+    """The study's model with its encoder as a skops file: loading it runs no code of the file.
+
+    It is the certified model while that is kept, else the one fitted last; its ``fairask_`` says which.
+    """
+    learner = study.model_learner()
     if not len(learner.labelled_indices_):
         raise StudyError("no labels yet, so there is no model to export")
     model = learner.current_model().bare()
@@ -201,6 +206,7 @@ def model_bytes(study: Study) -> bytes:
     kept = encoder.pipeline if isinstance(encoder, FirstEncoder) else encoder
     pipeline = Pipeline([("encode", kept), ("model", model)])
     pipeline.columns_ = list(encoder.columns)
+    pipeline.fairask_ = study.status()["model"]
     return bytes(_skops().dumps(pipeline))
 
 
@@ -208,7 +214,7 @@ def load_model(path: str | Path) -> Pipeline:
     """Read an exported model; only classes of scikit-learn, numpy and the fair oracle are allowed in it.
 
     The pipeline's ``columns_`` are the pool's columns it takes, in order; numbers as numbers, text as
-    text.
+    text. Its ``fairask_`` names the model: round, labels, digest, and whether a certificate is about it.
 
     Examples
     --------

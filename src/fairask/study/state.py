@@ -75,6 +75,7 @@ class State:
     decided_by: dict[int, str] = field(default_factory=dict)
     history: list[Document] = field(default_factory=list)
     certificates: list[Document] = field(default_factory=list)
+    kept: Document | None = None  #: the entry of the certified model, until the owner asks for another fit
     pool: Document | None = None  #: the reference to a pool that was not copied
     cells: dict[int, dict[str, Cell]] = field(default_factory=dict)  #: drawn rows of such a pool
 
@@ -119,9 +120,13 @@ class State:
                 self.audit = None
             case happened.AuditChanged(size=size, audit=begun):
                 audit = None if begun is None else Audit.from_dict(cast(AuditState, begun))
-                self.audit = OpenAudit(size, self.history[-1]["seen"], self.batches, audit)
+                model = self.kept or self.history[-1]
+                self.audit = OpenAudit(size, model["seen"], self.batches, audit)
             case happened.CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
+                self._keep_certified(certificate)
+            case happened.FitAsked():
+                self.kept = None
             case happened.StudyReworded(question=question, columns=columns):
                 self.config = self.config.reworded(question, columns)
             case happened.StopRuleChanged(rule=rule):
@@ -136,6 +141,21 @@ class State:
                     f"event {event.id} of kind {event.kind!r} cannot happen here; see fairask repair"
                 )
         self.last = event.id
+
+    def _keep_certified(self, certificate: Document) -> None:
+        # Certificates of version 0.1.0 do not name their model.
+        about = certificate.get("model")
+        if about is not None and certificate["verdict"] == "certified":
+            self.kept = next(entry for entry in self.history if entry["seen"] == about["seen"])
+
+    @property
+    def model(self) -> Document | None:
+        """The entry of the study's model in the history: the certified one while it is kept, else the last.
+
+        Its ``seen`` is the event up to which the model was trained; ``round``, ``labels`` and ``digest``
+        name it.
+        """
+        return self.kept or (self.history[-1] if self.history else None)
 
     def _draw(self, drawn: happened.RowsDrawn) -> None:
         q = np.array([np.nan if p is None else p for p in drawn.propensities])
@@ -210,9 +230,10 @@ class State:
     def fit_is_due(self) -> bool:
         """Whether a batch of rows, or all that are drawn, were answered since the last fit.
 
-        Never during an audit: its labels must not reach the model they judge.
+        Never during an audit: its labels must not reach the model they judge. Nor while a certified model
+        is kept.
         """
-        if self.audit is not None or self.answered == self.skipped:
+        if self.audit is not None or self.kept is not None or self.answered == self.skipped:
             return False
         news = self.answered - (self.history[-1]["answered"] if self.history else 0)
         return news >= self.config.learner.batch_size or (news > 0 and self.answered == len(self.log.entries))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from fairask.data import TextColumns, read_table
 from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import LABELLED
+from fairask.pools import MemoryPool
 from fairask.pools.runners import ProgressCallback
 from fairask.study import _answering
 from fairask.study import events as happened
@@ -27,9 +29,12 @@ from fairask.study._status import status_of
 from fairask.study.config import Config, check_person, check_stop
 from fairask.study.events import SKIP, Cell, Document, Happening
 from fairask.study.state import State
-from fairask.study.store import Store, is_url
+from fairask.study.store import Store, Transaction, is_url
 
 __all__ = ["Receipt", "Study"]
+
+#: Kinds of events after which another model is judged, or a model is judged otherwise.
+_JUDGED = {kind.kind for kind in (happened.ModelFitted, happened.AuditChanged, happened.CertificateIssued)}
 
 
 class Study:
@@ -359,11 +364,12 @@ class Study:
     def refit(self, force: bool = False) -> Document | None:
         """Fit and record a model when a batch of rows was answered since the last one.
 
-        Returns the new entry of the history, or None when no fit is due; ``force`` fits on any labels.
+        Returns the new entry of the history, or None when no fit is due; ``force`` fits on any labels. While
+        a certified model is kept nothing is fitted: see :meth:`fit_again`.
         """
         with self.lock:
             state = self.state()
-            if not (force or state.fit_is_due()):
+            if state.kept is not None or not (force or state.fit_is_due()):
                 return None
             if state.audit is not None:
                 raise StudyError("an audit is under way and its labels must not train; end the audit first")
@@ -372,47 +378,98 @@ class Study:
             return None
         entry = fit_entry(learner) | {"seen": seen}
         with self.store.write() as turn:
-            if any(event.kind == happened.ModelFitted.kind for event in turn.events(seen)):
-                return None  # another process fitted first
+            if any(event.kind in _JUDGED for event in turn.events(seen)):
+                return None  # another process fitted first, or began to judge the last model
             turn.append("fairask", happened.ModelFitted(entry))
         return entry
+
+    def fit_again(self, who: str = "owner") -> Document | None:
+        """Fit on all labels, and give up a certified model that was kept; see :meth:`refit`."""
+        with self._turn() as (turn, state):
+            if state.kept is not None:
+                turn.append(check_person(who), happened.FitAsked())
+        return self.refit(force=True)
+
+    def model_learner(self) -> FairActiveLearner:
+        """Return the learner of the study's model, ``State.model``; before any fit, one on all labels."""
+        with self.lock:
+            model = self.state().model
+        return self.learner(at=None if model is None else model["seen"])
+
+    @contextmanager
+    def _turn(self) -> Iterator[tuple[Transaction, State]]:
+        """Take the turn to write; the state is that of all events, and nobody else can add one."""
+        with self.lock, self.store.write() as turn:
+            for event in turn.events(self._state.last):
+                self._state.apply(event)
+            yield turn, self._state
 
     def start_audit(self, labels: int, who: str = "owner") -> None:
         """Begin to audit the last model with at most ``labels`` labels of rows that are not drawn yet.
 
         Until :meth:`end_audit` nothing is fitted. The labels do not count against the budget.
         """
-        with self.lock:
-            state = self.state()
-            if not state.history:
-                raise StudyError("there is no model to audit yet; label a batch first")
-            if state.audit is not None:
-                raise StudyError("an audit is under way already")
-            begun = begin_audit(state, self.learner(at=state.history[-1]["seen"]), labels)
-        self.store.append(check_person(who), begun)
+        check_person(who)
+        while True:
+            with self.lock:
+                state = self.state()
+                if state.model is None:
+                    raise StudyError("there is no model to audit yet; label a batch first")
+                if state.audit is not None:
+                    raise StudyError("an audit is under way already")
+                begun, last = begin_audit(state, self.model_learner(), labels), state.last
+            with self.store.write() as turn:
+                news = {event.kind for event in turn.events(last)}
+                if not news & {*_JUDGED, happened.RowsDrawn.kind}:
+                    turn.append(who, begun)
+                    return
 
     def end_audit(self, who: str = "owner") -> None:
         """End the audit; its labels may train from now on."""
-        if self.state().audit is None:
-            raise StudyError("no audit is under way")
-        self.store.append(check_person(who), happened.AuditChanged(0))
+        with self._turn() as (turn, state):
+            if state.audit is None:
+                raise StudyError("no audit is under way")
+            turn.append(check_person(who), happened.AuditChanged(0))
 
     def certify(self, who: str = "owner") -> Document:
-        """Issue the certificate of the audit under way, write it into the log, and end the audit."""
-        audit = self.state().audit
-        if audit is None:
-            raise StudyError("no audit is under way; start one first")
-        if audit.audit is None:
-            raise StudyError(
-                "this audit was begun by version 0.1.0 and cannot be continued",
-                "End it, which keeps its labels for training, and start another",
-            )
-        if not audit.done:
-            told = f"{audit.audit.n_labels} of at most {audit.size} are there"
-            raise StudyError(f"the audit waits for labels; {told}")
-        document = audit.audit.certificate().to_dict()
-        self.store.append(check_person(who), happened.CertificateIssued(document), happened.AuditChanged(0))
+        """Issue the certificate of the audit under way, write it into the log, and end the audit.
+
+        The certificate names the model by round and digest. A certified model stays the study's model
+        until :meth:`fit_again`.
+        """
+        with self.lock:
+            state = self.state()
+            digested = None if state.audit is None else self._digested_rows(state.audit.seen)
+        with self._turn() as (turn, state):
+            audit = state.audit
+            if audit is None:
+                raise StudyError("no audit is under way; start one first")
+            if audit.audit is None:
+                raise StudyError(
+                    "this audit was begun by version 0.1.0 and cannot be continued",
+                    "End it, which keeps its labels for training, and start another",
+                )
+            if not audit.done:
+                told = f"{audit.audit.n_labels} of at most {audit.size} are there"
+                raise StudyError(f"the audit waits for labels; {told}")
+            entry = next(entry for entry in state.history if entry["seen"] == audit.seen)
+            document = {
+                **audit.audit.certificate().to_dict(),
+                "model": {
+                    **{name: entry[name] for name in ("round", "labels", "digest", "seen")},
+                    "protected": state.config.protected,
+                    "pool_sha256": state.config.pool_sha256,
+                    "digest_of_rows": digested,
+                },
+            }
+            turn.append(check_person(who), happened.CertificateIssued(document), happened.AuditChanged(0))
         return document
+
+    def _digested_rows(self, seen: int) -> list[int] | None:
+        """Return the rows on which a model's digest was made; None for the whole pool."""
+        if isinstance(self._learner.pool, MemoryPool):
+            return None
+        return list(self.learner(at=seen).state.log.position)
 
 
 def make_learner(rows: StudyRows, config: Config) -> FairActiveLearner:

@@ -1,0 +1,25 @@
+"""``fairask fit``: another model, on all labels so far."""
+
+from __future__ import annotations
+
+import typer
+
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, Who, me, open_study, say
+
+__all__ = ["fit", "register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("fit")(fit)
+
+
+def fit(study: StudyPlace, who: Who = None, as_json: Json = False) -> None:
+    """Fit a model on all labels now; a certified model is no longer kept."""
+    with open_study(study) as opened:
+        fitted = opened.fit_again(me(who))
+    words = "No labels to fit on yet, or another process has just fitted"
+    if fitted is not None:
+        words = f"Model of round {fitted['round']} fitted on {fitted['labels']} labels"
+    say(as_json, {"fitted": fitted}, words)

@@ -1,0 +1,129 @@
+"""The model that was certified is the one that is kept and handed out, and the certificate names it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fairask.cli._app import app
+from fairask.study import Study, StudyError, export, load_model
+from fairask.study._estimate import model_digest
+from fairask.study.verifying import check_certificate
+from tests.study.conftest import people_table, truth
+
+Make = Callable[..., Study]
+TABLE = people_table(400)
+LABELS = truth(TABLE)
+
+
+def answer(study: Study, rows: list[int], who: str = "owner") -> None:
+    study.tell(rows, [LABELS[row] for row in rows], who)
+
+
+def fitted(make: Make, target: str | None = None, **settings: object) -> Study:
+    study = make(target, table=TABLE, budget=300, tolerance=0.99, batch_size=20, **settings)
+    answer(study, study.ask(40))
+    study.refit()
+    return study
+
+
+def certified(make: Make, **settings: object) -> Study:
+    study = fitted(make, **settings)
+    study.start_audit(60)
+    while rows := study.ask(60):
+        answer(study, rows)
+    study.certify()
+    return study
+
+
+def test_the_certified_model_stays_until_another_fit_is_asked_for(make: Make, tmp_path: Path) -> None:
+    study = certified(make)
+    before = study.state().history[-1]
+    assert study.state().certificates[-1]["verdict"] == "certified"
+    about = study.state().certificates[-1]["model"]
+    assert (about["round"], about["digest"]) == (before["round"], before["digest"])
+    assert not study.state().fit_is_due()
+    assert study.refit() is None
+    assert study.refit(force=True) is None
+    answer(study, study.ask(40))
+    assert study.refit(force=True) is None
+    export(study, tmp_path / "out")
+    model = load_model(tmp_path / "out" / "model.skops")
+    assert model.fairask_ == study.status()["model"]
+    assert (model.fairask_["digest"], model.fairask_["certified"]) == (about["digest"], True)
+    assert model_digest(study.model_learner()) == about["digest"]
+    again = study.fit_again("ada")
+    assert again is not None
+    assert study.status()["model"]["digest"] == again["digest"] != about["digest"]
+    assert [event.who for event in study.store.events() if event.kind == "fit asked"] == ["ada"]
+
+
+@pytest.mark.parametrize("use_protected", [False, True])
+def test_verify_tells_the_certified_model_from_another(
+    make: Make, tmp_path: Path, use_protected: bool
+) -> None:
+    study = certified(make, use_protected=use_protected)
+    export(study, tmp_path / "a")
+    study.fit_again()
+    export(study, tmp_path / "b")
+    certificate, pool = tmp_path / "a" / "certificate.json", tmp_path / "study" / "pool.parquet"
+    assert check_certificate(certificate, tmp_path / "a" / "model.skops", pool).sound
+    other = check_certificate(certificate, tmp_path / "b" / "model.skops", pool)
+    assert not other.sound
+    assert "digest" in other.problems[0]
+    (tmp_path / "cut.skops").write_bytes((tmp_path / "a" / "model.skops").read_bytes()[:500])
+    with pytest.raises(StudyError, match="cannot be read as a model"):
+        check_certificate(certificate, tmp_path / "cut.skops", pool)
+    assert json.loads(certificate.read_text())["model"]["round"] == 0
+
+
+def parallel(times: int, act: Callable[[int], object]) -> list[object]:
+    results: list[object] = []
+
+    def run(i: int) -> None:
+        try:
+            results.append(act(i) or True)
+        except StudyError as error:
+            results.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(times)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_parallel_requests_make_one_audit_and_one_certificate(make: Make, target: str) -> None:
+    study = fitted(make, target)
+    with Study.open(target) as second, Study.open(target) as third:
+        check_parallel(study, [study, second, third])
+
+
+def check_parallel(study: Study, others: list[Study]) -> None:
+    done = parallel(6, lambda i: others[i % 3].start_audit(60))
+    assert sum(not isinstance(result, StudyError) for result in done) == 1
+    assert [event.kind for event in study.store.events()].count("audit") == 1
+    while rows := study.ask(60):
+        answer(study, rows)
+    done = parallel(6, lambda i: others[i % 3].certify())
+    assert sum(not isinstance(result, StudyError) for result in done) == 1
+    assert [event.kind for event in study.store.events()].count("certified") == 1
+
+
+def test_verify_is_a_command_with_an_exit_code(make: Make, tmp_path: Path) -> None:
+    study = certified(make)
+    export(study, tmp_path / "a")
+    files = [str(tmp_path / "a" / name) for name in ("certificate.json", "model.skops")]
+    pool = str(tmp_path / "study" / "pool.parquet")
+    done = CliRunner().invoke(app, ["verify", *files, pool])
+    assert (done.exit_code, "is about this model: round 0" in done.output) == (0, True), done.output
+    study.fit_again()
+    export(study, tmp_path / "a", only="model.skops")
+    done = CliRunner().invoke(app, ["verify", *files, pool])
+    assert (done.exit_code, "NOT about this model" in done.output) == (1, True), done.output
