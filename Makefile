@@ -59,7 +59,7 @@ docs: $(SITE)  ## the documentation, in docs/_build/html
 
 lite: $(SITE)  ## the same, with examples that run in the browser
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lite]'
-	rm -rf docs/_lite/pypi docs/gallery && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir docs/_lite/pypi .
+	rm -rf docs/pypi docs/gallery && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir docs/pypi .
 	FAIRASK_DOCS_LITE=1 $(BIN)/python -m sphinx -b html --keep-going docs docs/_build/lite
 
 # The browser and database tests use Debian's chromium and postgresql: installed when missing and allowed,
@@ -76,4 +76,4 @@ system:
 	done
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache docs/_build docs/_lite docs/api docs/gallery docs/concepts/img
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache docs/_build docs/pypi docs/api docs/gallery docs/concepts/img
