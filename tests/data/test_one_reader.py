@@ -118,8 +118,6 @@ FILES: dict[str, tuple[bytes, str]] = {
     "ragged rows": (b"g,x,y\na,1,0\nb,2\n", "data row 2 has 2 fields, the header has 3"),
     "duplicate headers": (b"g,x,x,y\na,1,1,0\n", "more than one column 'x'"),
     "one column": (b"g\na\n", "one column only"),
-    "latin-1": (b"g,x,y\n\xe9,1,0\n", "is not utf-8: byte 0xe9 in line 2"),
-    "utf-16": ("g,x,y\na,1,0\n".encode("utf-16"), "is UTF-16"),
     "zero byte": (b"g,x,y\na,\0,0\n", "zero byte"),
     "web page": (b"<!doctype html>", "is a web page"),
     "parquet by another name": (b"PAR1...", "is a Parquet file, though its name says text"),

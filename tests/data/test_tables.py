@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fairask.data import Prepared, TableError, prepare, read_table
+from fairask.data import Prepared, TableError, TableFormat, prepare, read_table
 from fairask.data.read import file_digest
 
 N = 48
@@ -165,9 +165,10 @@ def test_separators_are_found_and_a_byte_order_mark_is_skipped(tmp_path: Path, d
 def test_another_encoding_is_read_when_named(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,Zürich\n", encoding="latin-1")
+    for encoding in (None, "latin-1"):
+        assert read_table(path, TableFormat(encoding)).column("b").to_pylist() == ["Zürich"]
     with pytest.raises(TableError, match="byte 0xfc in line 2"):
-        read_table(path)
-    assert read_table(path, encoding="latin-1").column("b").to_pylist() == ["Zürich"]
+        read_table(path, TableFormat("utf-8"))
 
 
 def test_quoted_fields_may_hold_separators_and_newlines(tmp_path: Path) -> None:

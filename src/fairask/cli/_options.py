@@ -16,6 +16,8 @@ __all__ = [
     "Backend",
     "Batch",
     "Budget",
+    "Decimal",
+    "Delimiter",
     "Drop",
     "Encoding",
     "Figure",
@@ -31,13 +33,16 @@ __all__ = [
     "Quiet",
     "Scheduler",
     "Seed",
+    "Sheet",
     "Stop",
     "Strategies",
     "Text",
     "TextModel",
+    "Thousands",
     "Tolerance",
     "Trials",
     "UseProtected",
+    "Vectors",
 ]
 
 #: Labels to spend and labels per batch, in a study and where one is simulated.
@@ -70,7 +75,21 @@ TextModel = Annotated[
         help="Folder of a model2vec or sentence-transformers model that reads texts; default n-grams."
     ),
 ]
-Encoding = Annotated[str, typer.Option(help="Of a CSV file, e.g. latin-1.")]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of text, e.g. latin-1; recognised by default.", show_default=False)
+]
+Delimiter = Annotated[str | None, typer.Option(help="Between fields; recognised by default.")]
+Decimal = Annotated[str | None, typer.Option(help="The decimal sign: . or ,")]
+Thousands = Annotated[str | None, typer.Option(help="The sign between thousands: , . ' or a blank.")]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        help="The sheet of a workbook, table of a database, file of an archive or split of a dataset."
+    ),
+]
+Vectors = Annotated[
+    str | None, typer.Option(help="An .npy file with a vector (an embedding) per row of the table.")
+]
 Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", help="Compare this with passive sampling; repeat for more.")
 ]

@@ -43,7 +43,12 @@ class SimulateRequest:
     stop: str | None
     trials: int
     seed: int
-    encoding: str
+    encoding: str | None
+    delimiter: str | None
+    decimal: str | None
+    thousands: str | None
+    sheet: str | None
+    vectors: str | None
     use_protected: bool = field(metadata={"no": "--exclude-protected"})
     stream: bool | None = field(metadata={"no": "--no-stream"})
 

@@ -42,7 +42,7 @@ def bench(
     trials: opt.Trials = 10,
     jobs: opt.Jobs = None,
     seed: opt.Seed = 0,
-    encoding: opt.Encoding = "utf-8",
+    encoding: opt.Encoding = None,
     use_protected: opt.UseProtected = opt.USE_PROTECTED,
     backend: opt.Backend = "joblib",
     scheduler: opt.Scheduler = None,

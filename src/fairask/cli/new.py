@@ -54,6 +54,12 @@ def new(
         list[str] | None,
         typer.Option("--drop", "--hide", help="Columns neither shown nor learned from: a,b (or repeat it)."),
     ] = None,
+    encoding: opt.Encoding = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    thousands: opt.Thousands = None,
+    sheet: opt.Sheet = None,
+    vectors: opt.Vectors = None,
     text: opt.Text = None,
     text_model: opt.TextModel = None,
     words: Annotated[
@@ -78,15 +84,17 @@ def new(
 ) -> None:
     """Make a study of a table of unlabelled rows."""
     from fairask.cli._passes import passes
-    from fairask.data import TextColumns
+    from fairask.data import TableFormat, TextColumns
     from fairask.pools.places import name_of
     from fairask.study import PoolReference, Study, choose_pool
 
+    form = TableFormat(encoding, delimiter, decimal, thousands, sheet, vectors)
+    notes: list[str] = []
     target = to or name_of(pool)
     dictionary = None if words is None else _read_words(words)
     settings: dict[str, object] = {} if budget is None else {"budget": budget}
     with passes(quiet=as_json) as progress:
-        table = choose_pool(pool, stream, progress=progress)
+        table = choose_pool(pool, stream, form=form, notes=notes, progress=progress)
         study = Study.create(
             target,
             table,
@@ -113,7 +121,7 @@ def new(
     with study:
         reference = table if isinstance(table, PoolReference) else None
         data = {"study": target, "streamed": reference is not None, "config": _shown(study.config)}
-        say(as_json, data, _describe(study, target, reference))
+        say(as_json, data, "\n".join([*notes, _describe(study, target, reference)]))
 
 
 def _shown(config: Config) -> dict[str, object]:

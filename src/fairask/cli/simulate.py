@@ -51,7 +51,12 @@ def simulate(
     trials: opt.Trials = 10,
     jobs: opt.Jobs = None,
     seed: opt.Seed = 0,
-    encoding: opt.Encoding = "utf-8",
+    encoding: opt.Encoding = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    thousands: opt.Thousands = None,
+    sheet: opt.Sheet = None,
+    vectors: opt.Vectors = None,
     use_protected: opt.UseProtected = opt.USE_PROTECTED,
     stream: Annotated[
         bool | None,
@@ -73,7 +78,8 @@ def simulate(
     report = out or (None if as_json else Path("report.html"))
     request = SimulateRequest(
         table, label, protected, positive or (), drop or (), text or (), text_model, strategy or (), profile,
-        metric, tolerance, budget, batch, audit_share, stop, trials, seed, encoding, use_protected, stream,
+        metric, tolerance, budget, batch, audit_share, stop, trials, seed, encoding,
+        delimiter, decimal, thousands, sheet, vectors, use_protected, stream,
     )  # fmt: skip
     _simulate(request, jobs, Output(report, figure, quiet, as_json, no_color, savings=True))
 
@@ -83,7 +89,7 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
     from fairask.cli._passes import passes
     from fairask.cli._play import About, play
     from fairask.cli._requests import command_of
-    from fairask.data import TextColumns
+    from fairask.data import TableFormat, TextColumns
     from fairask.experiment import Task, choose_methods, pool_size
     from fairask.experiment.open import open_table
     from fairask.experiment.table import TableColumns
@@ -108,7 +114,14 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
             request.table,
             columns,
             stream=request.stream,
-            encoding=request.encoding,
+            form=TableFormat(
+                request.encoding,
+                request.delimiter,
+                request.decimal,
+                request.thousands,
+                request.sheet,
+                request.vectors,
+            ),
             methods=methods,
             progress=progress,
         )

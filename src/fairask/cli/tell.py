@@ -33,15 +33,18 @@ def tell(
     as_json: Json = False,
 ) -> None:
     """Read labels back; telling the same twice changes nothing."""
+    from fairask.data.answers import match_labels
     from fairask.study.files import check_told, read_labels
 
     with open_study(study) as opened:
         told = read_labels(file)
         if not unchecked:
             check_told(file.name, told, opened.drawn_rows(told.rows))
-        receipt = opened.tell(told.rows, told.labels, me(who), notes=told.notes, correct=correct)
+        labels, forgiven = match_labels(told.labels, opened.config.classes, told.rows)
+        receipt = opened.tell(told.rows, labels, me(who), notes=told.notes, correct=correct)
         fitted = refit_after(opened, force=receipt.corrected > 0)
         words = f"{receipt.new} new labels, {receipt.known} known already, {receipt.corrected} corrected"
+        words = "\n".join([*forgiven, words])
         if fitted is not None:
             words += f"\nModel of round {fitted['round']} fitted on {fitted['labels']} labels"
         say(as_json, {**vars(receipt), "fitted": fitted}, words)

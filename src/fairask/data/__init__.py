@@ -2,9 +2,10 @@
 
 from fairask.data.encode import Encoder, plain_encoder
 from fairask.data.errors import TableError
+from fairask.data.formats import TableFormat
 from fairask.data.groups import GroupColumns, check_groups, group_names
 from fairask.data.labels import Prepared, prepare
-from fairask.data.read import read_table
+from fairask.data.read import read_noted, read_table
 from fairask.data.survey import Survey, TextColumns, fit_encoder, survey
 
 __all__ = [
@@ -13,12 +14,14 @@ __all__ = [
     "Prepared",
     "Survey",
     "TableError",
+    "TableFormat",
     "TextColumns",
     "check_groups",
     "fit_encoder",
     "group_names",
     "plain_encoder",
     "prepare",
+    "read_noted",
     "read_table",
     "survey",
 ]

@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from fairask.data.categories import Category
 from fairask.data.errors import TableError
-from fairask.data.extras import Arrow, Column, Out, optional
+from fairask.data.extras import Arrow, Column, Out
+from fairask.data.frames import frame_table
 from fairask.data.kinds import kind_of
 from fairask.data.numbers import Number
 from fairask.data.text import Text
 from fairask.data.textmodel import ModelText
+from fairask.data.vectors import Vector
 
 __all__ = ["CONSTANT", "Encoder", "Part", "listed", "plain_encoder"]
 
@@ -46,6 +48,7 @@ class Part(Protocol):
 PARTS: dict[str, Callable[..., Part]] = {
     "number": Number,
     "levels": lambda name, levels, missing=False: Category(name, tuple(levels), missing),
+    "vector": lambda name, means, *rest: Vector(name, tuple(means), *rest),
     "text": lambda name, words, pieces, *rest: Text(name, tuple(words), tuple(pieces), *rest),
     "model text": lambda name, model, digest, means, *rest: ModelText(
         name, model, digest, tuple(means), *rest
@@ -122,7 +125,7 @@ class Encoder:
                 )
             batches = [{part.name: matrix[:, i] for i, part in enumerate(self.parts)}]
         else:
-            parts = _as_table(data, self.columns).select(self.columns).to_batches()
+            parts = frame_table(data, self.columns).to_batches()
             batches = [{name: part.column(name) for name in self.columns} for part in parts]
         widths = [len(next(iter(batch.values()))) for batch in batches]
         out = np.empty((len(self.feature_names_out), sum(widths)), dtype=np.float64)
@@ -173,18 +176,6 @@ class Encoder:
 
     def __setstate__(self, state: dict[str, str]) -> None:
         self.__dict__.update(Encoder.from_dict(json.loads(state["encoder"])).__dict__)
-
-
-def _as_table(data: Arrow, columns: Sequence[str]) -> Arrow:
-    pa = optional("pyarrow", "parquet")
-    if isinstance(data, pa.RecordBatch):
-        return pa.Table.from_batches([data])
-    try:
-        return data if isinstance(data, pa.Table) else pa.Table.from_pandas(data[list(columns)])
-    except (KeyError, pa.ArrowException) as error:
-        raise TableError(
-            f"the data frame cannot be used: {error}", f"Give columns {listed(columns)}"
-        ) from error
 
 
 def plain_encoder(schema: Arrow, columns: Sequence[str]) -> Encoder:

@@ -13,8 +13,8 @@ def kind_of(kind: Arrow) -> str | None:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> kind_of(pa.int8()), kind_of(pa.dictionary(pa.int8(), pa.string())), kind_of(pa.list_(pa.int8()))
-    ('number', 'category', None)
+    >>> kind_of(pa.int8()), kind_of(pa.dictionary(pa.int8(), pa.string())), kind_of(pa.list_(pa.float32()))
+    ('number', 'category', 'vector')
     """
     types = optional("pyarrow", "parquet").types
     if types.is_dictionary(kind):
@@ -25,5 +25,8 @@ def kind_of(kind: Arrow) -> str | None:
         return "number"
     if types.is_temporal(kind) and not types.is_interval(kind):
         return "date"
+    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    if any(is_kind(kind) for is_kind in lists) and types.is_floating(kind.value_type):
+        return "vector"
     texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
     return "category" if any(is_kind(kind) for is_kind in texts) else None

@@ -9,6 +9,7 @@ __all__ = [
     "MOST_LEVELS",
     "MOST_ROWS",
     "MOST_TEXTS",
+    "MOST_UNPACKED",
     "SMALL_GROUP",
     "SMALL_GROUP_SHARE",
 ]
@@ -30,3 +31,5 @@ LONGEST_FIELD = 1 << 20
 #: Most rows and bytes of a table that is held in memory. A larger Parquet table is streamed.
 MOST_ROWS = 1_000_000
 MOST_BYTES = 1 << 28
+#: Most bytes that a packed file may hold.
+MOST_UNPACKED = 1 << 31

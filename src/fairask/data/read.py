@@ -1,24 +1,45 @@
-"""Reading a table of any kind: a CSV or Parquet file, Label Studio's JSON, or columns in memory."""
+"""Reading a table of any kind into memory: text, Parquet, workbooks, databases, archives and data frames."""
 
 from __future__ import annotations
 
 import difflib
+import gzip
 import hashlib
-import json
+import io
+import zipfile
+import zlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+
 from fairask.data.delimited import read_delimited
+from fairask.data.encodings import decode
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
+from fairask.data.formats import TableFormat
+from fairask.data.frames import frame_table
+from fairask.data.limits import MOST_UNPACKED
+from fairask.data.records import read_records
+from fairask.data.stores import (
+    choose,
+    is_dataset_folder,
+    read_dataset_folder,
+    read_duckdb,
+    read_sqlite,
+    read_workbook,
+)
 
-__all__ = ["PARQUET_SUFFIXES", "SUFFIXES", "check_names", "file_digest", "read_table"]
+__all__ = ["PARQUET_SUFFIXES", "SUFFIXES", "check_names", "file_digest", "read_noted", "read_table"]
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet", ".pq")
+_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+_PLAIN_SUFFIXES = (*CSV_SUFFIXES, *PARQUET_SUFFIXES, *_JSON_SUFFIXES)
+_DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 #: Names of files that can be read.
-SUFFIXES = (*CSV_SUFFIXES, *PARQUET_SUFFIXES, ".json")
+SUFFIXES = (*_PLAIN_SUFFIXES, ".gz", ".zip", ".xlsx", *_DATABASES)
 
 _PARQUET = b"PAR1"
 _SIGNATURES = {
@@ -33,15 +54,17 @@ _SIGNATURES = {
 }
 
 
-def read_table(source: Arrow, *, encoding: str = "utf-8") -> Arrow:
+def read_table(source: Arrow, form: TableFormat | None = None) -> Arrow:
     """Read a table into memory.
 
     Parameters
     ----------
-    source : path, mapping of columns, pandas.DataFrame or pyarrow.Table
-        A file is CSV (.csv, .tsv, .txt), Parquet (.parquet, .pq) or Label Studio's JSON (.json).
-    encoding : str
-        Of CSV.
+    source : path, mapping of columns, or data frame
+        A file is CSV (.csv, .tsv, .txt), Parquet (.parquet, .pq), JSON (.json, .jsonl), an Excel workbook
+        (.xlsx), an SQLite or DuckDB database, or one of the first three in .gz or .zip; a folder is one of
+        Hugging Face's datasets. A frame is of pandas, polars, pyarrow or any library that narwhals knows.
+    form : TableFormat, optional
+        How the file is written; what is not said is recognised.
 
     Returns
     -------
@@ -59,22 +82,28 @@ def read_table(source: Arrow, *, encoding: str = "utf-8") -> Arrow:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.csv")
-    ...     _ = file.write_text("a;b\\n1;x\\n2;y\\n")
+    ...     _ = file.write_text("a;b\\n1,5;x\\n2;y\\n")
     ...     read_table(file).to_pydict()
-    {'a': [1, 2], 'b': ['x', 'y']}
+    {'a': [1.5, 2.0], 'b': ['x', 'y']}
     """
+    return read_noted(source, form)[0]
+
+
+def read_noted(source: Arrow, form: TableFormat | None = None) -> tuple[Arrow, list[str]]:
+    """Read a table as :func:`read_table` does, and say what was recognised that its owner should know."""
     import pyarrow as pa
 
+    form, notes = form or TableFormat(), list[str]()
     if isinstance(source, str | PathLike):
         file = Path(source)
-        table, name = _read_file(file, encoding), file.name
+        table, name = _read_file(file, form, notes), file.name
     else:
         name = "the table"
         try:
             if isinstance(source, Mapping):
                 table = pa.table({column: list(values) for column, values in source.items()})
             else:
-                table = source if isinstance(source, pa.Table) else pa.Table.from_pandas(source)
+                table = frame_table(source)
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise TableError(
                 f"the columns cannot be a table: {error}", "Give columns of equal length, each of one type"
@@ -82,7 +111,9 @@ def read_table(source: Arrow, *, encoding: str = "utf-8") -> Arrow:
     check_names(name, table.column_names)
     if not table.num_rows:
         raise TableError(f"{name} has a header and no rows", "Give a table with rows")
-    return table.combine_chunks()
+    if form.vectors is not None:
+        table = _with_vectors(table, Path(form.vectors))
+    return table.combine_chunks(), notes
 
 
 def check_names(source: str, names: list[str]) -> None:
@@ -93,17 +124,24 @@ def check_names(source: str, names: list[str]) -> None:
     if len(names) < 2:
         raise TableError(
             f"{source} has one column only, {', '.join(map(repr, names))}",
-            "Fields are separated by commas, semicolons or tabs",
+            "Fields are separated by commas, semicolons, tabs or bars; --delimiter says another sign",
         )
 
 
 def file_digest(path: Path) -> str:
-    """Return the sha256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    """Return the sha256 of a file, or of the names and files of a folder."""
+    if path.is_file():
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    total = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()):
+        total.update(f"{file.relative_to(path).as_posix()}\0{file_digest(file)}\0".encode())
+    return total.hexdigest()
 
 
-def _read_file(file: Path, encoding: str) -> Arrow:
+def _read_file(file: Path, form: TableFormat, notes: list[str]) -> Arrow:
+    if file.is_dir() and is_dataset_folder(file):
+        return read_dataset_folder(file, form.sheet)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise TableError(
@@ -122,67 +160,137 @@ def _read_file(file: Path, encoding: str) -> Arrow:
         raise TableError(f"{file} cannot be read: {error.strerror}", "Check its permissions") from error
     if not head:
         raise TableError(f"{file.name} is empty", "Give a file with a header line and rows")
-    kind = next((words for start, words in _SIGNATURES.items() if head.startswith(start)), None)
+    if suffix in _DATABASES:
+        return _read_database(file, head, form)
+    if suffix == ".xlsx":
+        if not head.startswith(b"PK"):
+            kind = _kind(head) or "no workbook"
+            raise TableError(f"{file.name} is {kind}, though its name says .xlsx", "Save it as .xlsx")
+        return read_workbook(file, form.sheet)
+    if suffix == ".gz":
+        return _read_content(file.stem, _unpacked(file), form, notes)
+    if suffix == ".zip":
+        return _read_content(*_member(file, form.sheet), form, notes)
+    return _read_content(file.name, file.read_bytes(), form, notes)
+
+
+def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]) -> Arrow:
+    """Read text, JSON or Parquet, by the name of the file."""
+    suffix = Path(name).suffix.lower()
+    if suffix not in _PLAIN_SUFFIXES:
+        raise TableError(
+            f"the archive holds {name!r}, which is not known to be a table by its name",
+            f"Pack a file that ends in {', '.join(_PLAIN_SUFFIXES)}",
+        )
     if suffix in PARQUET_SUFFIXES:
-        return _read_parquet(file, kind)
-    _check_kind(file, kind, head)
-    return _read_tasks(file) if suffix == ".json" else read_delimited(file, encoding)
+        return _read_parquet(name, content)
+    _check_kind(name, _kind(content[:64]), content[:64])
+    text = decode(name, content, form.encoding, notes)
+    if suffix in _JSON_SUFFIXES:
+        return read_records(name, text, lines=suffix != ".json")
+    return read_delimited(name, text, form, notes)
 
 
-def _check_kind(file: Path, kind: str | None, head: bytes) -> None:
+def _kind(head: bytes) -> str | None:
+    return next((words for start, words in _SIGNATURES.items() if head.startswith(start)), None)
+
+
+def _check_kind(name: str, kind: str | None, head: bytes) -> None:
     """Raise TableError for a file that is not text."""
     if kind is not None:
         parquet = kind == _SIGNATURES[_PARQUET]
         remedy = (
-            f"Rename it to {file.stem}.parquet" if parquet else "Unpack it or export it as CSV (UTF-8) first"
+            f"Rename it to {Path(name).stem}.parquet"
+            if parquet
+            else "Give it the name that says so (.gz, .zip, .xlsx), or export it as CSV (UTF-8)"
         )
-        raise TableError(f"{file.name} is {kind}, though its name says text", remedy)
+        raise TableError(f"{name} is {kind}, though its name says text", remedy)
     if head.lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith((b"<!doctype", b"<html", b"<?xml")):
         raise TableError(
-            f"{file.name} is a web page, not a table", "Download the file itself, not the page about it"
+            f"{name} is a web page, not a table", "Download the file itself, not the page about it"
         )
 
 
-def _read_parquet(file: Path, kind: str | None) -> Arrow:
+def _read_parquet(name: str, content: bytes) -> Arrow:
     import pyarrow as pa
     from pyarrow import parquet
 
+    kind = _kind(content[:64])
     if kind != _SIGNATURES[_PARQUET]:
         raise TableError(
-            f"{file.name} is {kind or 'not a Parquet file'}, though its name says Parquet",
-            f"Rename it if it is CSV ({file.stem}.csv), or export it again as Parquet",
+            f"{name} is {kind or 'not a Parquet file'}, though its name says Parquet",
+            f"Rename it if it is CSV ({Path(name).stem}.csv), or export it again as Parquet",
         )
     try:
-        return parquet.read_table(file, use_threads=False)
+        return parquet.read_table(pa.BufferReader(content), use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise TableError(
-            f"{file.name} is a damaged or truncated Parquet file", "Copy or export it again"
+            f"{name} is a damaged or truncated Parquet file", "Copy or export it again"
         ) from error
 
 
-def _read_tasks(file: Path) -> Arrow:
-    """Read Label Studio's tasks, or a plain list of objects."""
+def _read_database(file: Path, head: bytes, form: TableFormat) -> Arrow:
+    if head.startswith(b"SQLite format 3"):
+        return read_sqlite(file, form.sheet)
+    if head[8:12] == b"DUCK":
+        return read_duckdb(file, form.sheet)
+    raise TableError(
+        f"{file.name} is {_kind(head) or 'no database'}, though its name says so",
+        "Give an SQLite or DuckDB database, or give the file the name of what it is",
+    )
+
+
+def _unpacked(file: Path) -> bytes:
+    try:
+        with gzip.open(file) as stream:
+            content = stream.read(MOST_UNPACKED + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(f"{file.name} is a damaged gzip archive: {error}", "Copy it again") from error
+    return _within(file.name, content)
+
+
+def _member(file: Path, wanted: str | None) -> tuple[str, bytes]:
+    """Return name and content of the table in a zip archive."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            known = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
+            tables = [n for n in known if Path(n).suffix.lower() in _PLAIN_SUFFIXES]
+            name = choose(file.name, "table", tables, wanted)
+            with archive.open(name) as stream:
+                return Path(name).name, _within(file.name, stream.read(MOST_UNPACKED + 1))
+    except (zipfile.BadZipFile, OSError, zlib.error, RuntimeError) as error:
+        # zipfile raises RuntimeError for an archive with a password.
+        raise TableError(f"{file.name} cannot be unpacked: {error}", "Unpack it first") from error
+
+
+def _within(name: str, content: bytes) -> bytes:
+    if len(content) > MOST_UNPACKED:
+        raise TableError(f"{name} holds more than {MOST_UNPACKED:,} bytes", "Store it as Parquet")
+    return content
+
+
+def _with_vectors(table: Arrow, file: Path) -> Arrow:
+    """Add a column of vectors from an ``.npy`` file, named like the file."""
     import pyarrow as pa
 
-    remedy = "Give a JSON list of tasks, each with its fields under 'data'"
     try:
-        tasks = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise TableError(f"{file.name} is damaged or no JSON: {error}", remedy) from error
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise TableError(f"{file.name} is no list of tasks", remedy)
-    rows = [task["data"] if isinstance(task.get("data"), dict) else task for task in tasks]
-    plain = [
-        {
-            name: v if v is None or isinstance(v, str | int | float) else json.dumps(v, ensure_ascii=False)
-            for name, v in row.items()
-        }
-        for row in rows
-    ]
-    try:
-        return pa.Table.from_pylist(plain)
-    except pa.ArrowException as error:
-        raise TableError(f"{file.name}: a field has values of different types: {error}", remedy) from error
+        matrix = np.load(io.BytesIO(file.read_bytes()), allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise TableError(f"--vectors: {file} cannot be read: {error}", "Give an .npy file") from error
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
+        raise TableError(
+            f"--vectors: {file.name} has shape {matrix.shape} and type {matrix.dtype}",
+            "Give one row of numbers for each row of the table",
+        )
+    if len(matrix) != table.num_rows:
+        raise TableError(
+            f"--vectors: {file.name} has {len(matrix):,} rows, the table has {table.num_rows:,}",
+            "Give one row of numbers for each row of the table, in its order",
+        )
+    if file.stem in table.column_names:
+        raise TableError(f"the table has a column {file.stem!r} already", f"Rename {file.name}")
+    flat = pa.array(np.ascontiguousarray(matrix, dtype=np.float32).reshape(-1))
+    return table.append_column(file.stem, pa.FixedSizeListArray.from_arrays(flat, matrix.shape[1]))
 
 
 def _nearest(file: Path) -> str | None:

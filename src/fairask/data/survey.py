@@ -16,6 +16,7 @@ from fairask.data.kinds import kind_of
 from fairask.data.numbers import NumberTally
 from fairask.data.text import fit_text
 from fairask.data.textmodel import fit_model_text
+from fairask.data.vectors import VectorTally
 from fairask.errors import suggest
 
 __all__ = ["Survey", "Tally", "TextColumns", "fit_encoder", "survey"]
@@ -44,6 +45,7 @@ TALLIES: dict[str, Callable[[], Tally]] = {
     "boolean": NumberTally,
     "date": NumberTally,
     "category": CategoryTally,
+    "vector": VectorTally,
 }
 
 

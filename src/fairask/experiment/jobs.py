@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from fairask.data import TableFormat
 from fairask.errors import UserError
 from fairask.experiment.method import Method
 from fairask.experiment.runner import Job
@@ -31,7 +32,7 @@ class TablePlace:
 
     name: str
     columns: TableColumns | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
 
     @property
     def title(self) -> str:
@@ -50,7 +51,7 @@ class TablePlace:
             )
         from fairask.experiment.open import open_table
 
-        return open_table(self.name, self.columns, encoding=self.encoding, stream=False)
+        return open_table(self.name, self.columns, form=TableFormat(encoding=self.encoding), stream=False)
 
 
 @lru_cache(maxsize=4)

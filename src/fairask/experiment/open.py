@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairask.data import Prepared, TableError, prepare, read_table
+from fairask.data import Prepared, TableError, TableFormat, prepare, read_noted
 from fairask.data.limits import MOST_ROWS
-from fairask.data.read import PARQUET_SUFFIXES, file_digest
+from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
+from fairask.data.stores import is_dataset_folder
 from fairask.errors import UserError
 from fairask.experiment.method import Method
 from fairask.experiment.streamed import STREAMED, StreamedTable
@@ -25,7 +26,7 @@ def open_table(
     columns: TableColumns,
     *,
     stream: bool | None = None,
-    encoding: str = "utf-8",
+    form: TableFormat | None = None,
     methods: Sequence[Method] = (),
     progress: ProgressCallback | None = None,
 ) -> LabelledTable:
@@ -38,8 +39,8 @@ def open_table(
     columns : TableColumns
     stream : bool, optional
         Whether to pass over the table in every round; default by its size.
-    encoding : str
-        Of a CSV file.
+    form : TableFormat, optional
+        How the file is written; what is not said is recognised.
     methods : sequence of Method
         Checked before a long pass: a streamed table cannot be given to every method.
     progress : callable, optional
@@ -47,17 +48,19 @@ def open_table(
     """
     local = local_path(place)
     parquet = local is None or local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
+    if local is not None and (is_dataset_folder(local) or (form is not None and form.vectors)):
+        parquet = False
     if stream and not parquet:
         raise UserError(f"{place} cannot be streamed", "Give Parquet, or leave out --stream")
     if local is not None and (not parquet or not local.exists()):
-        return _read(local, columns, encoding)
+        return _read(local, columns, form)
     try:
         files = open_parquet(place)
     except FileNotFoundError as error:
         raise TableError(f"there is no file or folder {place}", "Check the path") from error
     except (ValueError, ImportError) as error:
         if local is not None and local.is_file():
-            _read(local, columns, encoding)  # says in its own words what is wrong
+            _read(local, columns, form)  # says in its own words what is wrong
         raise TableError(str(error), "Give a Parquet file or a folder of them") from error
     if stream or (stream is None and sum(files.sizes) > MOST_ROWS):
         for method in methods:
@@ -66,15 +69,16 @@ def open_table(
                     f"{method.label} must see all rows at once, and the table is streamed",
                     f"Choose among {', '.join(STREAMED)}, or use --no-stream",
                 )
+        check_names(place, list(files.schema.names))
         return StreamedTable.open(files, columns, progress)
     if local is not None and local.is_file():
-        return _read(local, columns, encoding)
+        return _read(local, columns, form)
     return _read_files(files, columns)
 
 
-def _read(path: Path, columns: TableColumns, encoding: str) -> MemoryTable:
-    table = read_table(path, encoding=encoding)
-    return _in_memory(prepare(table, digest=file_digest(path), **vars(columns)))
+def _read(path: Path, columns: TableColumns, form: TableFormat | None) -> MemoryTable:
+    table, notes = read_noted(path, form)
+    return _in_memory(prepare(table, digest=file_digest(path), **vars(columns)), notes)
 
 
 def _read_files(files: ParquetFiles, columns: TableColumns) -> MemoryTable:
@@ -87,13 +91,13 @@ def _read_files(files: ParquetFiles, columns: TableColumns) -> MemoryTable:
     return _in_memory(prepare(table, digest=digest, **vars(columns)))
 
 
-def _in_memory(data: Prepared) -> MemoryTable:
+def _in_memory(data: Prepared, notes: Sequence[str] = ()) -> MemoryTable:
     return MemoryTable(
         data.X,
         data.y,
         data.groups,
         stratify=True,
         positive=data.positive,
-        notes=data.notes,
+        notes=[*notes, *data.notes],
         digest=data.digest,
     )

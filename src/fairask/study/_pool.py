@@ -55,7 +55,8 @@ def column_infos(
     infos = []
     for name in [*words, *(n for n in schema.names if n not in words)]:
         kind = "number" if kind_of(schema.field(name).type) == "number" else "text"
-        role = "protected" if name in protected else "hidden" if name in hidden else "feature"
+        unseen = name in hidden or kind_of(schema.field(name).type) == "vector"
+        role = "protected" if name in protected else "hidden" if unseen else "feature"
         role = "shown" if role == "feature" and name in idle else role
         infos.append(ColumnInfo(name, kind, role, **words.get(name, {})))
     return tuple(infos)

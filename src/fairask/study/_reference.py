@@ -21,6 +21,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fairask.data import Encoder, GroupColumns, TextColumns
+from fairask.data.kinds import kind_of
+from fairask.data.read import check_names
 from fairask.metrics import Matrix
 from fairask.pools.open import Look
 from fairask.pools.places import local_path
@@ -150,6 +152,7 @@ def refer(source: str | Path, *, progress: ProgressCallback | None = None) -> Po
     """
     uri = _place(source)
     table = _opened(uri, "give a Parquet file or a folder of them")
+    check_names(uri, list(table.schema.names))
     if not sum(table.sizes):
         raise StudyError("the table has no rows")
     return PoolReference(uri, table.schema, tuple(table.records()), None, progress, table)
@@ -235,5 +238,7 @@ def rows_table(schema: pa.Schema, columns: Sequence[str], rows: Sequence[dict[st
 
 def _typed(cells: list[Cell], kind: pa.DataType) -> pa.Array:
     """Return cells of the log in the type of the pool; dates and decimals are texts in the log."""
+    if kind_of(kind) == "vector":
+        return pa.array([None if cell is None else json.loads(str(cell)) for cell in cells], kind)
     plain = pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)
     return pa.array(cells, kind) if plain or pa.types.is_string(kind) else pa.array(cells).cast(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -187,6 +188,8 @@ def _plain(value: object) -> Cell:
         return value
     if isinstance(value, float):
         return value if np.isfinite(value) else None if np.isnan(value) else str(value)
+    if isinstance(value, list):
+        return json.dumps(value)  # a vector
     return value.isoformat() if isinstance(value, date) else str(value)
 
 

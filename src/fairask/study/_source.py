@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fairask.data import read_table
+from fairask.data import TableFormat, read_noted, read_table
 from fairask.data.limits import MOST_BYTES, MOST_ROWS
 from fairask.data.read import PARQUET_SUFFIXES
+from fairask.data.stores import is_dataset_folder
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback
 from fairask.study._errors import StudyError
@@ -17,7 +18,12 @@ __all__ = ["choose_pool"]
 
 
 def choose_pool(
-    source: str | Path, stream: bool | None = None, *, progress: ProgressCallback | None = None
+    source: str | Path,
+    stream: bool | None = None,
+    *,
+    form: TableFormat | None = None,
+    notes: list[str] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Any:
     """Read a pool to be copied, or refer to it where it is.
 
@@ -28,6 +34,10 @@ def choose_pool(
     stream : bool, optional
         Whether to refer to it. By default so for a URL, and for Parquet of more than a million rows or
         256 MiB.
+    form : TableFormat, optional
+        How a file is written; what is not said is recognised.
+    notes : list of str, optional
+        Gets what was recognised in a file that its owner should know.
     progress : callable, optional
         See :func:`refer`.
 
@@ -45,10 +55,16 @@ def choose_pool(
     ['Table', 'PoolReference']
     """
     local = local_path(source)
-    if local is not None and not local.is_dir() and local.suffix.lower() not in PARQUET_SUFFIXES:
+    whole = form is not None and form.vectors is not None
+    if local is not None and (whole or not (local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES)):
         if stream:
             raise StudyError(f"{local.name} cannot be streamed; give Parquet, or leave out --stream")
-        return read_table(local)
+        table, found = read_noted(local, form)
+        if notes is not None:
+            notes += found
+        return table
+    if local is not None and is_dataset_folder(local):
+        return read_table(local, form)
     if local is not None and local.is_file() and not stream and local.stat().st_size <= MOST_BYTES:
         table = read_table(local)
         if stream is False or table.num_rows <= MOST_ROWS:

@@ -11,9 +11,11 @@ import numpy as np
 from fairask.certify.audit.predictions import key
 from fairask.certify.audit.table import AuditTable
 from fairask.data import TableError, read_table
+from fairask.data.answers import refuse_labels
 from fairask.data.checking import CHECK, ReturnedRow, check_code
 from fairask.data.extras import Arrow
 from fairask.data.files import csv_text, write_whole
+from fairask.data.formats import recognised
 from fairask.data.values import texts
 from fairask.metrics import Int
 
@@ -115,7 +117,7 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0
     ...     read_labels(file, ["no", "yes"], "utf-8").labels
     {7: 0, 3: 1}
     """
-    table = read_table(path, encoding=encoding)
+    table = read_table(path, recognised(encoding))
     for name in (_ROW, _LABEL):
         if name not in table.column_names:
             raise TableError(
@@ -134,6 +136,7 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0
     codes = texts(table.column(CHECK)) if CHECK in table.column_names else [None] * table.num_rows
     found = SheetLabels({}, [])
     pairs = zip(texts(table.column(_ROW)), texts(table.column(_LABEL)), strict=True)
+    wrong: list[tuple[int, str]] = []
     for line, (row, label) in enumerate(pairs):
         if label is None:
             continue
@@ -144,14 +147,12 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0
             )
         value = meaning.get(key(label))
         if value is None:
-            accepted = ", ".join(repr(c) for c in (classes or ("0", "1")))
-            raise TableError(
-                f"{path.name}: row {row} has the unknown label {label[:40]!r}",
-                f"Labels are {accepted}; leave the cell empty if it is not known yet",
-            )
+            wrong.append((int(row), label))
+            continue
         number = int(row) - base
         if found.labels.setdefault(number, value) != value:
             raise TableError(f"{path.name}: row {row} has two different labels", "Keep the right one")
         cells = {name: column[line] for name, column in others.items()}
         found.rows.append(ReturnedRow(number, row, codes[line], cells))
+    refuse_labels(wrong, classes or ("0", "1"))
     return found

@@ -17,10 +17,12 @@ from fairask.certify.audit.plan import AuditPlan
 from fairask.certify.audit.predictions import scores_of, words_of
 from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
 from fairask.data import TableError, group_names, read_table
+from fairask.data.formats import recognised
 from fairask.data.groups import group_notes
 from fairask.data.labels import check_columns, find_positive
 from fairask.data.protected import as_specs, protected_columns
 from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
+from fairask.data.stores import is_dataset_folder
 from fairask.metrics import METRICS
 from fairask.pools.places import local_path
 from fairask.pools.sources.parquet import ParquetFiles, open_parquet
@@ -113,7 +115,7 @@ def open_audit_table(
     protected: str | Sequence[str],
     positive: str | None = None,
     label: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
 ) -> AuditTable:
     """Read the columns an audit needs of a CSV file, a Parquet file or a folder of Parquet files.
 
@@ -131,10 +133,14 @@ def open_audit_table(
     """
     table: Any
     local = local_path(path)
-    if local is None or local.is_dir() or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists()):
+    if (
+        local is None
+        or (local.is_dir() and not is_dataset_folder(local))
+        or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists())
+    ):
         table = _Parquet(path if local is None else local)
     else:
-        table = _Whole(read_table(local, encoding=encoding))
+        table = _Whole(read_table(local, recognised(encoding)))
     wanted = {"predictions": predictions} | ({} if label is None else {"label": label})
     columns = table.columns(check_wanted(table.names, wanted, protected))
     notes: list[str] = []

@@ -1,0 +1,48 @@
+"""Data frames of any library that narwhals knows: pandas, polars, pyarrow and others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairask.data.errors import TableError
+from fairask.data.extras import Arrow, optional
+
+__all__ = ["frame_table"]
+
+
+def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:
+    """Return a data frame, or some of its columns, as a pyarrow table.
+
+    Examples
+    --------
+    >>> import polars
+    >>> frame_table(polars.DataFrame({"a": [1, 2], "b": ["x", None]})).to_pydict()
+    {'a': [1, 2], 'b': ['x', None]}
+    """
+    pa = optional("pyarrow", "parquet")
+    if isinstance(frame, pa.RecordBatch):
+        frame = pa.Table.from_batches([frame])
+    nw = optional("narwhals", "parquet")
+    try:
+        known = nw.maybe_reset_index(nw.from_native(frame))
+    except TypeError as error:
+        raise TableError(
+            f"a {type(frame).__name__} is no data frame",
+            "Give pandas, polars, pyarrow or a mapping of columns",
+        ) from error
+    if isinstance(known, nw.LazyFrame):
+        known = known.collect()
+    names = [str(name) for name in known.columns]
+    if columns is not None:
+        gone = [name for name in columns if name not in names]
+        if gone:
+            raise TableError(
+                f"the data frame has no column {gone[0]!r}", f"Give columns {', '.join(map(repr, columns))}"
+            )
+        known = known.select(list(columns))
+    try:
+        return known.to_arrow()
+    except pa.ArrowException as error:
+        raise TableError(
+            f"the data frame cannot be used: {error}", "Give columns that each hold one type"
+        ) from error
