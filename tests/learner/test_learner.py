@@ -35,6 +35,7 @@ def snapshot(learner):
 @pytest.mark.parametrize("metric", ["tprp", "eo"])
 @pytest.mark.parametrize("profile", ["calibrated", "paper"])
 @pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
+@pytest.mark.filterwarnings("ignore::fairask.errors.DisagreementWarning")
 def test_ask_and_tell_end_in_a_fair_model(strategy, metric, profile):
     learner, y = made(strategy=strategy, metric=metric, profile=profile)
     history = simulate(learner, y, 120, test=(learner.X, y, np.array(learner.groups_)[learner.pool.groups]))

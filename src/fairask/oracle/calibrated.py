@@ -33,7 +33,15 @@ from fairask.oracle.promise import (
     tabulate,
 )
 from fairask.oracle.row_space import FEW_FEATURES
-from fairask.rules import Classifier, ConstantRule, PlugInRule, Rule, has_probabilities, take_rows
+from fairask.rules import (
+    Classifier,
+    ConstantRule,
+    PlugInRule,
+    Probability,
+    Rule,
+    has_probabilities,
+    take_rows,
+)
 
 __all__ = ["CalibratedFairOracle"]
 
@@ -240,8 +248,12 @@ class CalibratedFairOracle(FairOracle):
         """Choose a threshold for each group; return also the decisions on the labelled rows."""
         tables = tabulate(self.curves_, _log_odds(p), codes, labelled.n_groups, self.metric, rng)
         choice = choose_thresholds(tables, self.tolerance, self.level, randomized=self.randomized)
-        cuts = np.array([t.cuts[k] for t, k in zip(tables, choice.position, strict=True)])
+        cuts, unsafe = (
+            np.array([t.cuts[k] for t, k in zip(tables, position, strict=True)])
+            for position in (choice.position, choice.unsafe)
+        )
         rule = PlugInRule(expit(cuts), -np.ones(labelled.n_groups), self.calibration_.model)
+        self._exploring_ = ([replace(rule, intercept=expit(unsafe))], np.ones(1))
         self.n_fits_ = sum(len(t.cuts) for t in tables)
         values = self.curves_.table().proba(np.clip(cuts, -6.0, 6.0), np.arange(len(cuts)))
         shown = np.where(np.isfinite(cuts), values, np.where(cuts > 0, 1.0, 0.0))
@@ -274,6 +286,8 @@ class CalibratedFairOracle(FairOracle):
         own_seen = (self._held_out(None), group_model.predict_proba(labelled.X))
         decisions = weights @ np.array([rule.costs(*own_seen) < 0 for rule in rules], dtype=np.float64)
         self.n_fits_ = sum(len(solution.candidates.errors) for solution in found)
+        unsafe, parts = members[int(choice.unsafe[0])]
+        self._exploring_ = ([replace(r, group_model=group_model) for r in unsafe], parts)
         rules = [replace(r, probability=model, group_model=group_model) for r in rules]
         heaviest = rules[int(np.argmax(weights))]
         self.thresholds_ = dict(zip(self.groups_, heaviest.thresholds().tolist(), strict=True))
@@ -335,29 +349,32 @@ class CalibratedFairOracle(FairOracle):
     ) -> list[PerturbedModel]:
         """See :class:`FairOracle`; ridge, scaling and thresholds stay those of this fit.
 
-        The constant answer is left out: it tells nothing apart.
+        The thresholds are the best whose expected gap is within the tolerance. Those that are safe today may
+        be far from where a boundary will be, and a constant answer tells nothing apart.
         """
         check_is_fitted(self)
         y = labelled.y[None, :] if labels is None else labels
         risk = np.broadcast_to((1.0 if weights is None else weights) * labelled.risk_weights, y.shape)
         X, codes, p = self._pool_sample_
-        own = [(r, w) for r, w in zip(self.members_, self.weights_, strict=True) if isinstance(r, PlugInRule)]
-        part = np.array([w for _, w in own]) / sum(w for _, w in own)
-        perturbed = []
-        for model in perturb(self.calibration_, labelled, y, risk, self._classifier(self._rng(), labelled.X)):
-            rules = [replace(rule, probability=model) for rule, _ in own]
+        own, part = self._exploring_
+
+        def fitted(model: Probability) -> tuple[list[PlugInRule], float]:
+            rules = [replace(rule, probability=model) for rule in own]
             positive = part @ np.array([r.decide(X, codes) for r in rules], dtype=np.float64)
-            error = float(np.mean(positive * (1.0 - p) + (1.0 - positive) * p))
-            mixed = self.share_ * error + (1.0 - self.share_) * self.error_constant_
-            perturbed.append(PerturbedModel(rules, part, mixed))
-        return perturbed
+            return rules, float(np.mean(positive * (1.0 - p) + (1.0 - positive) * p))
+
+        _, error = fitted(self.calibration_.model)
+        models = perturb(self.calibration_, labelled, y, risk, self._classifier(self._rng(), labelled.X))
+        found = [fitted(model) for model in models]
+        # Errors are told against this fit's own, whose rule is another.
+        return [PerturbedModel(rules, part, self.error_ + own_error - error) for rules, own_error in found]
 
     def bare(self) -> Self:
         """See :class:`FairOracle`."""
         model = super().bare()
         known = self.calibration_
         model.calibration_ = Calibration(known.model.bare(), np.zeros(0), known.ridge, known.log_loss)
-        for name in ("_pool_sample_", "curves_"):
+        for name in ("_pool_sample_", "_exploring_", "curves_"):
             model.__dict__.pop(name, None)
         return model
 

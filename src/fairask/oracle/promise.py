@@ -50,6 +50,8 @@ class SafeChoice:
     ----------
     position : ndarray of int
         Which threshold in each group, or which of the rules.
+    unsafe : ndarray of int
+        The same for the best rule whose expected gap is within the tolerance: where labels are worth most.
     share : float
         Share of decisions by that rule; the others are ``constant``.
     constant : bool
@@ -68,6 +70,7 @@ class SafeChoice:
     """
 
     position: Int
+    unsafe: Int
     share: float
     constant: bool
     error: float
@@ -181,7 +184,7 @@ def choose_thresholds(
     pick = _pick(errors, uppers, expected, nobody, everybody, tolerance, randomized)
     chosen = positions[pick.best]
     rates = np.stack([t.rates[:, k] for t, k in zip(tables, chosen, strict=True)], axis=1)
-    return pick.choice(chosen, rates, everybody < nobody)
+    return pick.choice(chosen, positions[pick.unsafe], rates, everybody < nobody)
 
 
 def choose_rule(
@@ -207,14 +210,16 @@ def choose_rule(
     expected = np.array([largest_gap(r.mean(axis=-1, keepdims=True))[0] for r in rates])
     uppers = expected if level <= 0.5 else np.array([_limit(largest_gap(r), level) for r in rates])
     pick = _pick(errors, uppers, expected, nobody, everybody, tolerance, randomized)
-    return pick.choice(np.array([pick.best]), rates[pick.best], everybody < nobody)
+    chosen, unsafe = np.array([pick.best]), np.array([pick.unsafe])
+    return pick.choice(chosen, unsafe, rates[pick.best], everybody < nobody)
 
 
 @dataclass(frozen=True)
 class _Pick:
-    """Index of the best candidate, its share in the mixture, and what is expected of it."""
+    """Indices of the best candidate and the best unsafe one, the share in the mixture, what is expected."""
 
     best: int
+    unsafe: int
     share: float
     error: float
     error_unsafe: float
@@ -222,9 +227,10 @@ class _Pick:
     upper: float
     feasible: bool
 
-    def choice(self, position: Int, rates: Float, constant: bool) -> SafeChoice:
+    def choice(self, position: Int, unsafe: Int, rates: Float, constant: bool) -> SafeChoice:
         return SafeChoice(
             position=position,
+            unsafe=unsafe,
             share=self.share,
             constant=constant,
             error=self.error,
@@ -248,7 +254,10 @@ def _pick(
 ) -> _Pick:
     """Choose the safe mixture with the least error, or a relaxed one where no safe one is of use."""
     error_constant = min(nobody, everybody)
-    error_unsafe = min(float(np.where(expected <= tolerance, errors, np.inf).min()), error_constant)
+    # The smallest expected gap counts as within the tolerance, so that there always is an unsafe rule.
+    within = expected <= max(tolerance, float(expected.min()))
+    unsafe = int(np.argmin(np.where(within, errors, np.inf)))
+    error_unsafe = min(float(errors[unsafe]), error_constant)
     worthwhile = error_constant - WORTH_KEEPING * (error_constant - error_unsafe)
     for factor in (1.0, *_RELAXED):
         share = np.minimum(1.0, factor * tolerance / np.maximum(uppers, 1e-12))
@@ -260,6 +269,7 @@ def _pick(
             break
     return _Pick(
         best,
+        unsafe,
         float(share[best]),
         float(mixed[best]),
         error_unsafe,
