@@ -121,8 +121,13 @@ def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], I
     """
     # Arrays and series of any library have tolist(), which gives plain Python values.
     values: list[Any] = groups.tolist() if hasattr(groups, "tolist") else list(groups)  # type: ignore[arg-type]
-    if any(isinstance(v, list) for v in values):
-        raise ValueError(f"{name} must be one-dimensional; combine several columns into tuples first")
+    if any(isinstance(v, list) for v in values) or (
+        not isinstance(groups, list | tuple | np.ndarray) and np.ndim(groups) > 1
+    ):
+        raise ValueError(
+            f"{name} must be one-dimensional, got shape {np.shape(groups)}; combine several columns first: "
+            "list(zip(first, second))"
+        )
     if not isinstance(groups, np.ndarray):
         array = np.empty(len(values), dtype=object)
         array[:] = values

@@ -435,6 +435,8 @@ def take_rows(X: Matrix, rows: NDArray[Any] | slice) -> Matrix:
     >>> take_rows(np.array([[1.0], [2.0]]), np.array([1]))
     array([[2.]])
     """
+    if not isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and rows.dtype == bool:
+        rows = np.flatnonzero(rows)  # polars takes no mask
     # Data frames of several libraries have iloc; none of them is a dependency.
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 

@@ -6,22 +6,40 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.metrics import accuracy_score
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    check_random_state,
+    check_X_y,
+    validate_data,
+)
 
 from fairask.checks import check_number
 from fairask.metrics import CONDITION_NAMES, METRICS, Bool, Float, Int, Matrix, Metric, check_metric
+from fairask.oracle.columns import arranged, refuse_texts, split_column
 from fairask.oracle.logistic import fast_ridge
-from fairask.rules import Rule, RuleMixture, decide, row_uniforms, take_rows
+from fairask.rules import Rule, RuleMixture, decide, row_count, row_uniforms, take_rows
 
-__all__ = ["FairFit", "FairOracle", "Labelled", "PerturbedModel", "PoolSample", "decision_probability"]
+__all__ = [
+    "FairFit",
+    "FairOracle",
+    "Labelled",
+    "PerturbedModel",
+    "PoolSample",
+    "check_weight",
+    "decision_probability",
+]
 
-#: What ``random_state`` may be; scikit-learn checks it.
-Seed = int | np.random.RandomState | None
+#: What ``random_state`` may be.
+Seed = int | np.random.RandomState | np.random.Generator | None
 
 
 @dataclass(frozen=True)
@@ -167,6 +185,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     metric: Metric
     tolerance: float
     random_state: Seed
+    sensitive_features: str | int | None = None
 
     members_: Sequence[Rule]
     weights_: Float
@@ -213,6 +232,19 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         """Raise ValueError naming a setting that makes no sense."""
         check_metric(self.metric)
         check_number(self.tolerance, "tolerance", 0, 1)
+        column = self.sensitive_features
+        if column is not None and (isinstance(column, bool) or not isinstance(column, str | Integral)):
+            raise TypeError(
+                "sensitive_features, when it is a setting, must be the name or the position of "
+                f"a column of X, not a {type(column).__name__}; give the values themselves to "
+                "fit(X, y, sensitive_features=...)"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = self.needs_numbers
+        return tags
 
     @property
     def needs_numbers(self) -> bool:
@@ -244,8 +276,8 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         ``sensitive_features`` are only read by an oracle that ``needs_groups``.
         """
         check_is_fitted(self)
-        rows = self._checked_rows(X)
-        codes = self._group_codes(sensitive_features) if self.needs_groups else None
+        rows, groups = self._checked_rows(X, sensitive_features)
+        codes = self._group_codes(groups, row_count(rows)) if self.needs_groups else None
         positive = np.clip(self.weights_ @ decide(self.members_, rows, codes).astype(np.float64), 0.0, 1.0)
         return np.stack([1.0 - positive, positive], axis=1)
 
@@ -261,13 +293,85 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         if len(self.members_) == 1:
             return np.asarray(self.classes_[(positive > 0.5).astype(int)])
         seed = self.random_state if random_state is None else random_state
-        draws = row_uniforms(X, check_random_state(seed).randint(2**31))
+        draws = row_uniforms(arranged(X, self._feature_names()), _drawn_seed(seed))
         return np.asarray(self.classes_[(draws < positive).astype(int)])
 
-    def _checked_rows(self, X: Matrix) -> Matrix:
-        return X
+    def label_proba(self, X: Matrix, sensitive_features: ArrayLike | None = None) -> Float:
+        """Estimated probabilities (rows, 2) that the label is each class: a score for ROC curves.
 
-    def _group_codes(self, sensitive_features: ArrayLike | None) -> Int:
+        Unlike :meth:`predict_proba`, which says how the fair classifier decides, this says what the label
+        probably is. It is the mean over the members of the mixture.
+        """
+        check_is_fitted(self)
+        rows, groups = self._checked_rows(X, sensitive_features)
+        codes = self._group_codes(groups, row_count(rows)) if self.needs_groups else None
+        positive = np.clip(self._label_scores(rows, codes), 0.0, 1.0)
+        return np.stack([1.0 - positive, positive], axis=1)
+
+    def _label_scores(self, rows: Matrix, codes: Int | None) -> Float:
+        return np.asarray(self.weights_ @ np.array([rule.proba(rows, codes) for rule in self.members_]))
+
+    def score(
+        self,
+        X: Matrix,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sensitive_features: ArrayLike | None = None,
+    ) -> float:
+        """Accuracy of :meth:`predict`."""
+        predicted = self.predict(X, sensitive_features=sensitive_features)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def _feature_names(self) -> list[str] | None:
+        names = vars(self).get("feature_names_in_")
+        return None if names is None else [str(name) for name in names]
+
+    def _training_rows(
+        self, X: Matrix, y: ArrayLike, sensitive_features: ArrayLike | None
+    ) -> tuple[Matrix, Float, NDArray[Any], ArrayLike | None]:
+        """Check what ``fit`` was given; return features, labels 0 and 1, the classes, and the groups."""
+        if self.needs_numbers and self.sensitive_features is None:
+            refuse_texts(X)
+            X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
+        else:
+            # A pipeline may take strings or missing values: leave the table to it.
+            _, y = validate_data(self, X, y, skip_check_array=True)
+            if self.sensitive_features is not None:
+                X, column = split_column(X, self.sensitive_features)
+                sensitive_features = column if sensitive_features is None else sensitive_features
+                if self.needs_numbers:
+                    refuse_texts(X)
+                    X, y = check_X_y(X, y, dtype=np.float64, accept_sparse="csr", estimator=self)
+            y = np.asarray(y)
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has one class only ({classes[0]!r}); Classifier can't train with one class")
+        return X, codes.astype(np.float64), classes, sensitive_features
+
+    def _checked_rows(
+        self, X: Matrix, sensitive_features: ArrayLike | None
+    ) -> tuple[Matrix, ArrayLike | None]:
+        """Check rows to predict; return their features as they were in the fit, and their groups."""
+        X = arranged(X, self._feature_names())
+        if self.needs_numbers and self.sensitive_features is None:
+            return validate_data(
+                self, X, reset=False, dtype=np.float64, accept_sparse="csr"
+            ), sensitive_features
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if self.sensitive_features is not None:
+            X, column = split_column(X, self.sensitive_features)
+            sensitive_features = column if sensitive_features is None else sensitive_features
+            if self.needs_numbers:
+                X = check_array(X, dtype=np.float64, accept_sparse="csr", estimator=self)
+        return X, sensitive_features
+
+    def _group_codes(self, sensitive_features: ArrayLike | None, n: int) -> Int:
+        if len(self.groups_) == 1:  # fitted without groups: nothing was constrained
+            return np.zeros(n, dtype=np.int64)
         if sensitive_features is None:
             raise ValueError(
                 "sensitive_features are needed to predict: thresholds differ by group (or set blind=True)"
@@ -289,7 +393,34 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         return dict(zip(names, np.asarray(rates, dtype=np.float64).tolist(), strict=True))
 
     def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        return np.random.default_rng(_drawn_seed(self.random_state))
+
+
+def _drawn_seed(random_state: Seed) -> int:
+    """One seed from a seed, a RandomState or a Generator, which are advanced by it."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return int(check_random_state(random_state).randint(2**31))
+
+
+def check_weight(weight: ArrayLike | None, n: int, name: str) -> Float:
+    """Return weights of n rows, 1 by default, or raise naming them.
+
+    Examples
+    --------
+    >>> check_weight(None, 2, "sample_weight").tolist()
+    [1.0, 1.0]
+    """
+    if weight is None:
+        return np.ones(n)
+    array = np.asarray(weight, dtype=np.float64)
+    if array.ndim == 0:
+        array = np.full(n, float(array))
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}, expected ({n},)")
+    if not np.isfinite(array).all() or (array < 0).any() or not array.any():
+        raise ValueError(f"{name} must be finite, not negative and not all zero")
+    return array
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.metrics import Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import search
-from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed
+from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed, check_weight
 from fairask.oracle.curves import fit_curves
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import fast_ridge
@@ -77,7 +77,7 @@ class CalibratedFairOracle(FairOracle):
         a random forest; with sparse features, or more than 200, it is "linear". "linear" is the logistic
         regression alone, with a ridge chosen out of fold: its coefficients can be read, and it is the choice
         for streamed pools.
-    metric, tolerance, randomized, random_state
+    metric, tolerance, randomized, random_state, sensitive_features
         As in :class:`EmpiricalFairOracle`.
     level : float in [0.5, 1)
         Probability with which the violation is within the tolerance; 0.5 is no safety at all: the expected
@@ -140,6 +140,7 @@ class CalibratedFairOracle(FairOracle):
         n_folds: int = 5,
         pool_rows: int = 5000,
         random_state: Seed = None,
+        sensitive_features: str | int | None = None,
     ) -> None:
         self.estimator = estimator
         self.metric = metric
@@ -150,6 +151,7 @@ class CalibratedFairOracle(FairOracle):
         self.n_folds = n_folds
         self.pool_rows = pool_rows
         self.random_state = random_state
+        self.sensitive_features = sensitive_features
 
     def check_settings(self) -> None:
         """See :class:`FairOracle`."""
@@ -179,17 +181,21 @@ class CalibratedFairOracle(FairOracle):
         Parameters
         ----------
         X, y, sensitive_features, sample_weight, fairness_weight
-            As in :meth:`EmpiricalFairOracle.fit`; ``sensitive_features`` are needed.
+            As in :meth:`EmpiricalFairOracle.fit`.
         pool : (X, sensitive_features), optional
             Unlabelled rows of the population; without it the labelled rows stand for it.
         """
         self.check_settings()
+        X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features)
+        n = len(labels)
+        weight = check_weight(sample_weight, n, "sample_weight")
+        fairness = weight if fairness_weight is None else check_weight(fairness_weight, n, "fairness_weight")
+        free = sensitive_features is None
         if sensitive_features is None:
-            raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
-        classes, labels = np.unique(np.asarray(y), return_inverse=True)
-        if len(classes) != 2:
-            raise ValueError(f"y must have two classes, got {len(classes)}")
-        pool_X, pool_groups = (X, sensitive_features) if pool is None else pool
+            sensitive_features, pool = np.zeros(n, dtype=np.int64), None
+        pool_X, pool_groups = (X, sensitive_features) if pool is None else self._checked_rows(*pool)
+        if pool_groups is None:
+            raise TypeError("pool has no groups: give (X, sensitive_features) of its rows")
         groups, pool_codes = encode_groups(pool_groups, "pool")
         index = {g: i for i, g in enumerate(groups)}
         named, own = encode_groups(sensitive_features, "sensitive_features")
@@ -198,11 +204,12 @@ class CalibratedFairOracle(FairOracle):
             raise ValueError(
                 f"sensitive_features has {unknown[0]!r}, which is not among the pool's groups {groups}"
             )
-        if len(groups) < 2:
+        if len(groups) < 2 and not free:
             raise ValueError(f"sensitive_features has one group only ({groups[0]!r}); two or more are needed")
+        if len(own) != n:
+            raise ValueError(f"lengths disagree: X has {n} rows, sensitive_features {len(own)}")
         codes = np.array([index[g] for g in named])[own]
-        weights = [None if w is None else np.asarray(w, np.float64) for w in (sample_weight, fairness_weight)]
-        rows = Labelled.of(X, labels.astype(np.float64), codes, groups, *weights)
+        rows = Labelled.of(X, labels, codes, groups, weight, fairness)
         self.fit_labelled(rows, PoolSample(pool_X, pool_codes))
         self.classes_ = classes
         return self
@@ -210,7 +217,8 @@ class CalibratedFairOracle(FairOracle):
     def fit_labelled(self, labelled: Labelled, background: PoolSample | None = None) -> CalibratedFairOracle:
         """See :class:`FairOracle`; the labelled rows stand for the population without a ``background``."""
         self._name(labelled)
-        self.n_features_in_ = labelled.X.shape[1]
+        if "n_features_in_" not in vars(self):
+            self.n_features_in_ = labelled.X.shape[1]
         rng = self._rng()
         fold = folds_by_label(labelled.groups, labelled.y, min(self.n_folds, len(labelled)), rng)
         self.calibration_ = calibrate(
@@ -386,6 +394,15 @@ class CalibratedFairOracle(FairOracle):
     def needs_numbers(self) -> bool:
         """See :class:`FairOracle`."""
         return self.estimator is None or isinstance(self.estimator, str) or super().needs_numbers
+
+    def _label_scores(self, rows: Matrix, codes: Int | None) -> Float:
+        model = self.calibration_.model
+        if codes is not None:
+            return model.proba(rows, codes)
+        blind = [rule.group_model for rule in self.members_ if isinstance(rule, PlugInRule)]
+        if not blind:  # a constant answer alone
+            return super()._label_scores(rows, codes)
+        return np.asarray((blind[0].predict_proba(rows) * model.proba(rows, None)).sum(axis=1))
 
     def _estimator(self) -> Classifier | None:
         """The base learner, None where the fast path equals it."""

@@ -6,15 +6,13 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
+from numpy.typing import ArrayLike
 
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
 from fairask.metrics import Float, Matrix, Metric, encode_groups
 from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import Solution, search
-from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed
+from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed, check_weight
 from fairask.oracle.learners import EstimatorLearner, LogisticLearner
 from fairask.oracle.logistic import fast_ridge
 from fairask.rules import Classifier, row_count
@@ -45,8 +43,11 @@ class EmpiricalFairOracle(FairOracle):
         On the fast path, move each candidate's threshold to where its weighted error is least.
     max_fits : int
         Most base-learner fits.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Seeds randomised predictions and resampling.
+    sensitive_features : str or int, optional
+        Name or position of the protected column of ``X``, for tools that pass ``X`` and ``y`` alone, such as
+        ``GridSearchCV`` or ``cross_validate``. The column tells the groups and is no feature.
 
     Attributes
     ----------
@@ -83,6 +84,7 @@ class EmpiricalFairOracle(FairOracle):
         shift_threshold: bool = True,
         max_fits: int = 60,
         random_state: Seed = None,
+        sensitive_features: str | int | None = None,
     ) -> None:
         self.estimator = estimator
         self.metric = metric
@@ -91,12 +93,7 @@ class EmpiricalFairOracle(FairOracle):
         self.shift_threshold = shift_threshold
         self.max_fits = max_fits
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
+        self.sensitive_features = sensitive_features
 
     def fit(
         self,
@@ -121,10 +118,10 @@ class EmpiricalFairOracle(FairOracle):
             Importance weights of the rows in the rates; by default those in the error.
         """
         self.check_settings()
-        X, labels, classes = self._validate(X, y)
+        X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features)
         n = len(labels)
-        weight = _check_weight(sample_weight, n, "sample_weight")
-        fairness = weight if fairness_weight is None else _check_weight(fairness_weight, n, "fairness_weight")
+        weight = check_weight(sample_weight, n, "sample_weight")
+        fairness = weight if fairness_weight is None else check_weight(fairness_weight, n, "fairness_weight")
         if sensitive_features is None:
             groups: list[Any] = [None]
             codes = np.zeros(n, dtype=np.int64)
@@ -182,21 +179,6 @@ class EmpiricalFairOracle(FairOracle):
         tolerance = float(self.tolerance)
         return search(moments, learner, tolerance, randomized=self.randomized, max_fits=self.max_fits)
 
-    def _validate(self, X: Matrix, y: ArrayLike) -> tuple[Matrix, Float, NDArray[Any]]:
-        if self.needs_numbers:
-            X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
-        else:
-            # A pipeline may take strings or missing values: leave the table to it.
-            _, y = validate_data(self, X, y, skip_check_array=True)
-            y = np.asarray(y)
-        check_classification_targets(y)
-        if (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has one class only ({classes[0]!r}); Classifier can't train with one class")
-        return X, codes.astype(np.float64), classes
-
     def _warn(self, n: int) -> None:
         if len(self.groups_) == 1:
             return
@@ -223,22 +205,3 @@ class EmpiricalFairOracle(FairOracle):
                 InfeasibleWarning,
                 stacklevel=3,
             )
-
-    def _checked_rows(self, X: Matrix) -> Matrix:
-        if self.needs_numbers:
-            return validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return X
-
-
-def _check_weight(weight: ArrayLike | None, n: int, name: str) -> Float:
-    if weight is None:
-        return np.ones(n)
-    array = np.asarray(weight, dtype=np.float64)
-    if array.ndim == 0:
-        array = np.full(n, float(array))
-    if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape}, expected ({n},)")
-    if not np.isfinite(array).all() or (array < 0).any() or not array.any():
-        raise ValueError(f"{name} must be finite, not negative and not all zero")
-    return array

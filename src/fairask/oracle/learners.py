@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -128,7 +129,9 @@ class EstimatorLearner:
         weight = weight * (len(weight) / weight.sum())
         name = weight_parameter(estimator)
         if name is not None:
-            return FittedRule(estimator.fit(self.X, target, **{name: weight}))
+            # A pipeline takes weights by the name of its step, as it does without metadata routing.
+            with config_context(enable_metadata_routing=False):
+                return FittedRule(estimator.fit(self.X, target, **{name: weight}))
         rows = self.rng.choice(len(weight), size=len(weight), p=weight / weight.sum())
         if len(set(target[rows].tolist())) < 2:
             return ConstantRule(bool(target[rows][0]))

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from sklearn import config_context
 from sklearn.base import clone
 
 from fairask.metrics import Bool, Float, Int, Matrix
@@ -280,7 +281,9 @@ def _fit(estimator: Classifier | None, X: Matrix, y: Float, weight: Float) -> An
         return float(y[0])  # one class so far: its label is all that is known
     name = weight_parameter(estimator)
     given = {} if name is None else {name: weight * (len(y) / weight.sum())}
-    return clone(estimator).fit(X, y.astype(np.int64), **given)
+    # A pipeline takes weights by the name of its step, as it does without metadata routing.
+    with config_context(enable_metadata_routing=False):
+        return clone(estimator).fit(X, y.astype(np.int64), **given)
 
 
 def _temperatures(scores: Float, y: Float, weight: Float) -> Float:

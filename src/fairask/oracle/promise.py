@@ -177,7 +177,11 @@ def choose_thresholds(
     rate are the start, and one group's threshold is moved at a time.
     """
     nobody, everybody = (float(sum(t.errors[end] for t in tables)) for end in (0, -1))
-    if len(tables) == 2:
+    if len(tables) == 1:  # no groups, no gap
+        zero = np.zeros(len(tables[0].errors))
+        positions, errors = np.arange(len(zero))[:, None], tables[0].errors
+        uppers, expected = zero, zero
+    elif len(tables) == 2:
         positions, errors, uppers, expected = _pairs(tables, level)
     else:
         positions, errors, uppers, expected = _descend(tables, tolerance, level, min(nobody, everybody))
