@@ -18,7 +18,7 @@ __all__ = ["COMMANDS", "app"]
 #: heavy or optional inside their functions.
 COMMANDS = (
     "demo", "simulate", "new", "ask", "tell", "correct", "skip", "stop", "status", "fit", "export",
-    "verify", "repair", "people", "studio", "audit", "datasets", "bench",
+    "verify", "backup", "salvage", "repair", "people", "studio", "audit", "datasets", "bench",
 )  # fmt: skip
 
 

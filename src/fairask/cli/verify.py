@@ -8,6 +8,7 @@ import typer
 
 from fairask.cli._options import Json
 from fairask.cli._study import say
+from fairask.errors import UserError
 
 __all__ = ["register", "verify"]
 
@@ -18,18 +19,35 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    certificate: Annotated[str, typer.Argument(help="The certificate.json of an export or an audit.")],
-    model: Annotated[str, typer.Argument(help="The model.skops of an export.")],
-    pool: Annotated[str, typer.Argument(help="The table.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY|CERTIFICATE", help="A study, or certificate.json.")],
+    model: Annotated[str | None, typer.Argument(help="With a certificate: model.skops of an export.")] = None,
+    pool: Annotated[str | None, typer.Argument(help="With a certificate: the table.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether a certificate is about a model: compute its decisions again; exit 1 if it is not."""
+    """Say whether a study is whole, or whether CERTIFICATE is about MODEL on POOL; exit 1 if not."""
+    if model is None:
+        _verify_study(study, as_json)
+        return
+    if pool is None:
+        raise UserError("verify needs a study, or a certificate, a model and a pool", "Name the pool as well")
     from fairask.study.verifying import check_certificate
 
-    found = check_certificate(certificate, model, pool)
+    found = check_certificate(study, model, pool)
     words = f"The certificate ({found.verdict}) is about this model: {found.model}"
     if not found.sound:
         words = "\n".join(["The certificate is NOT about this model on this pool:", *found.problems])
+    say(as_json, {**vars(found), "sound": found.sound}, words)
+    if not found.sound:
+        raise typer.Exit(1)
+
+
+def _verify_study(study: str, as_json: bool) -> None:
+    from fairask.study.whole import verify as check
+
+    found = check(study)
+    words = f"Whole: {found.events:,} events; the last one has hash {found.hash}"
+    if not found.sound:
+        words = "\n".join(["Not whole:", *found.problems])
     say(as_json, {**vars(found), "sound": found.sound}, words)
     if not found.sound:
         raise typer.Exit(1)

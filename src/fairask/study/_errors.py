@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from fairask.errors import UserError
 
-__all__ = ["NotYoursError", "StudyError"]
+__all__ = ["SENSELESS", "NotYoursError", "StudyError", "senseless"]
 
+#: What reading damaged data raises.
+SENSELESS = (
+    ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, AssertionError, EOFError,
+    ArithmeticError, MemoryError, pa.ArrowException,
+)  # fmt: skip
 _NOTHING_CHANGED = "Nothing was changed; see --help for what is accepted"
 
 
@@ -29,3 +36,11 @@ class StudyError(UserError):
 
 class NotYoursError(StudyError):
     """This person may not answer the row: never handed out, lease ended, or answered in full."""
+
+
+def senseless(error: BaseException) -> StudyError:
+    """Return what to say of data that makes no sense."""
+    return StudyError(
+        f"the study is damaged: {type(error).__name__}: {str(error)[:200]}",
+        "Look with fairask verify; restore a backup, or save what can be read with fairask salvage",
+    )

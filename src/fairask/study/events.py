@@ -20,6 +20,7 @@ __all__ = [
     "CertificateIssued",
     "Document",
     "Event",
+    "EventLost",
     "FitAsked",
     "Happening",
     "ModelFitted",
@@ -165,6 +166,14 @@ class AccessNoted(Happening):
 
 
 @dataclass(frozen=True)
+class EventLost(Happening):
+    """An event that could not be read when the study was salvaged; it changes nothing."""
+
+    kind = "lost"
+    reason: str
+
+
+@dataclass(frozen=True)
 class FitAsked(Happening):
     """The owner asked for another fit: the certified model is no longer kept as the study's model."""
 
@@ -200,6 +209,7 @@ _KINDS: dict[str, type[Happening]] = {
     for happening in (
         StudyCreated, StudyReworded, RowsDrawn, RowLabelled, RowSkipped, AnswerWithdrawn, RowCorrected,
         StopRuleChanged, PoolMoved, AuditChanged, ModelFitted, CertificateIssued, AccessNoted, FitAsked,
+        EventLost,
     )
 }  # fmt: skip
 

@@ -82,7 +82,10 @@ class State:
     @classmethod
     def replay(cls, events: Iterable[Event]) -> Self:
         """Return the state after these events; the first one must be the creation of the study."""
-        first, *rest = events
+        rest = iter(events)
+        first = next(rest, None)
+        if first is None:
+            raise StudyError("this database holds no study; make one with: fairask new POOL --to URL")
         created = first.happening
         if not isinstance(created, happened.StudyCreated):
             raise StudyError(f"the first event is of kind {first.kind!r}; restore the study from a copy")
@@ -125,6 +128,8 @@ class State:
             case happened.CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
                 self._keep_certified(certificate)
+            case happened.EventLost():
+                pass
             case happened.FitAsked():
                 self.kept = None
             case happened.StudyReworded(question=question, columns=columns):

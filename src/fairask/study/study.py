@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairask.data import TextColumns, read_table
+from fairask.errors import UserError
 from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import LABELLED
 from fairask.pools import MemoryPool
@@ -19,7 +20,7 @@ from fairask.study import events as happened
 from fairask.study._answering import Receipt
 from fairask.study._audit import begin_audit, propose_audit
 from fairask.study._drawing import propose
-from fairask.study._errors import StudyError
+from fairask.study._errors import SENSELESS, StudyError, senseless
 from fairask.study._fitting import fit_entry
 from fairask.study._pool import from_parquet, to_parquet
 from fairask.study._reference import PoolReference
@@ -165,9 +166,8 @@ class Study:
         """
         store = Store.open(str(target))
         try:
-            if not (events := store.events()):
-                raise StudyError("this database holds no study; make one with: fairask new POOL --to URL")
-            state = State.replay(events)
+            with store.read() as turn:
+                state = State.replay(turn.each_event())
             if state.pool is None:
                 table = from_parquet(store.read_pool(), state.config.pool_sha256)
             else:
@@ -175,8 +175,10 @@ class Study:
             study = cls(store, state, placed(table, pool, progress))
             if moved_by is not None and state.pool is not None and study.table.uri != state.pool["uri"]:
                 store.append(check_person(moved_by), happened.PoolMoved(study.table.uri))
-        except BaseException:
+        except BaseException as error:
             store.close()
+            if isinstance(error, SENSELESS) and not isinstance(error, UserError):
+                raise senseless(error) from error
             raise
         return study
 

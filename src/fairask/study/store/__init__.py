@@ -1,5 +1,6 @@
 """Everything of a study that talks to a database."""
 
+from fairask.study.store._chain import START, link
 from fairask.study.store._database import is_url
 from fairask.study.store._repair import Repair
 from fairask.study.store.attempts import Attempts
@@ -8,6 +9,7 @@ from fairask.study.store.store import Store, Training
 from fairask.study.store.transaction import Transaction, Waiting
 
 __all__ = [
+    "START",
     "Attempts",
     "People",
     "Person",
@@ -18,4 +20,5 @@ __all__ = [
     "Transaction",
     "Waiting",
     "is_url",
+    "link",
 ]

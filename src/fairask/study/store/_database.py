@@ -8,6 +8,8 @@ need not be durable take turns of their own, beside the durable ones.
 
 from __future__ import annotations
 
+import re
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +20,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
 from fairask.study._errors import StudyError
 
@@ -36,6 +38,10 @@ _PATIENCE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
+#: What SQLite says of a file that is damaged, or is none of its own.
+_DAMAGED = re.compile(
+    "malformed|not a database|decode to UTF-8|disk I/O|corrupt|no such (table|column)|unsupported file format"
+)
 _TURN = text("SELECT set_config('synchronous_commit', :sync, true), pg_advisory_xact_lock(:key)")
 
 
@@ -73,14 +79,14 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Begin to read from a consistent snapshot."""
-        with self._read.begin() as connection:
+        with _damage_in_words(), self._read.begin() as connection:
             yield connection
 
     @contextmanager
     def write(self, durable: bool = True) -> Iterator[Connection]:
         """Wait for a turn, then write; a durable write survives any kill once this returns."""
         engine, turn = (self._write, self._turn) if durable else (self._relax, self._lease_turn)
-        with turn, engine.begin() as connection:
+        with turn, _damage_in_words(), engine.begin() as connection:
             if not self.sqlite:
                 key = _ANSWERS if durable else _LEASES
                 connection.execute(_TURN, {"sync": "on" if durable else "off", "key": key})
@@ -115,6 +121,21 @@ class Database:
         """Close all connections."""
         for engine in (self._read, self._write, self._relax):
             engine.dispose()
+
+
+@contextmanager
+def _damage_in_words() -> Iterator[None]:
+    """Turn what SQLite says of a damaged file into a StudyError."""
+    try:
+        yield
+    except DBAPIError as error:
+        known = isinstance(error.orig, sqlite3.DatabaseError)
+        if not known or not _DAMAGED.search(str(error.orig)):
+            raise
+        raise StudyError(
+            f"study.db is damaged or no database: {error.orig}",
+            "Restore it from a backup, or save what can be read: fairask salvage STUDY --to NEW",
+        ) from error
 
 
 def _sqlite(path: Path, begin: str, synchronous: str) -> Engine:
@@ -152,7 +173,8 @@ def _postgres(target: str) -> Engine:
         )
         engine.connect().close()
     except ArgumentError as error:
-        raise StudyError(f"{target!r} is no database URL: postgresql://user@host/name") from error
+        shown = re.sub(r"//[^@/]*@", "//***@", target)  # it may hold a password
+        raise StudyError(f"{shown!r} is no database URL: postgresql://user@host/name") from error
     except (ImportError, NoSuchModuleError) as error:
         raise StudyError("a PostgreSQL study needs psycopg: pip install 'fairask[postgres]'") from error
     except OperationalError as error:

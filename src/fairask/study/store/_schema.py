@@ -33,6 +33,7 @@ events = Table(
     Column("who", String(64), nullable=False),
     Column("kind", String(16), nullable=False),
     Column("data", Text, nullable=False),
+    Column("hash", String(64)),  # of the event and of the hash before it
     sqlite_autoincrement=True,
 )
 
@@ -46,6 +47,7 @@ tasks = Table(
     Column("who", String(64)),  # who holds or has answered it
     Column("until", Float),  # end of the lease, seconds since 1970
     Column("answer", Integer),  # None: open; -1: skipped; 0 or 1: the class
+    Column("since", Float),  # beginning of the lease
     UniqueConstraint("row", "who", name="one_answer_a_person"),
     Index("tasks_open", "answer", "position"),
 )

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from alembic.util import CommandError
 from sqlalchemy import delete, insert, select
 
-from fairask.study._errors import StudyError
+from fairask.errors import FairaskWarning, UserError
+from fairask.study._errors import SENSELESS, StudyError, senseless
 from fairask.study.events import Event, Happening, StudyCreated
+from fairask.study.store._chain import START, first_break
+from fairask.study.store._count import COUNT, read_count, write_count
 from fairask.study.store._database import Database, is_url
 from fairask.study.store._repair import Repair, repair
 from fairask.study.store._schema import training
 from fairask.study.store.attempts import Attempts
 from fairask.study.store.people import People
-from fairask.study.store.transaction import Transaction, Waiting
+from fairask.study.store.transaction import Tables, Transaction, Waiting
 
 __all__ = ["Store", "Training"]
 
@@ -70,10 +76,19 @@ class Store:
     @classmethod
     def create(cls, target: str, pool: bytes | None, created: StudyCreated, who: str) -> None:
         """Write the pool, if it is copied, and the first event. A study appears whole or not at all."""
+        cls._create(target, pool, lambda turn: turn.append(who, created))
+
+    @classmethod
+    def create_copy(cls, target: str, pool: bytes | None, tables: Tables) -> None:
+        """Make a study of the tables of another one."""
+        cls._create(target, pool, lambda turn: turn.load(tables))
+
+    @classmethod
+    def _create(cls, target: str, pool: bytes | None, fill: Callable[[Transaction], None]) -> None:
         if is_url(target):
             store = cls(target)
             try:
-                store._begin(created, who, pool)
+                store._begin(fill, pool)
             finally:
                 store.close()
             return
@@ -88,24 +103,26 @@ class Store:
             if pool is not None:
                 (scratch / "pool.parquet").write_bytes(pool)
             store = cls(str(scratch))
-            store._begin(created, who, None)
+            store._begin(fill, None)
             store.close()
+            for file in scratch.iterdir():
+                file.chmod(0o600)  # rows and labels are about people
             if folder.exists():
                 folder.rmdir()
-            scratch.chmod(0o755)
+            scratch.chmod(0o700)
             scratch.rename(folder)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
 
-    def _begin(self, created: StudyCreated, who: str, pool: bytes | None) -> None:
+    def _begin(self, fill: Callable[[Transaction], None], pool: bytes | None) -> None:
         self.database.migrate()
         with self.write() as turn:
             if turn.events():
                 raise StudyError("this database holds a study already; choose another database")
             if pool is not None:
                 turn.put_pool(pool)
-            turn.append(who, created)
+            fill(turn)
 
     @classmethod
     def open(cls, target: str) -> Store:
@@ -115,13 +132,47 @@ class Store:
         store = cls(target)
         try:
             with store.database.read() as connection:
-                if is_url(target) and store.database.revision(connection) is None:
-                    raise StudyError(_NO_STUDY)
+                before = store.database.revision(connection)
+            if is_url(target) and before is None:
+                raise StudyError(_NO_STUDY)
             store.database.migrate()
-        except BaseException:
+            if not is_url(target):
+                store._check_count(counted=before is not None and before >= "0004")
+        except BaseException as error:
             store.close()
+            if isinstance(error, (*SENSELESS, CommandError)) and not isinstance(error, UserError):
+                raise senseless(error) from error
             raise
         return store
+
+    def _check_count(self, counted: bool) -> None:
+        """Raise if the database lacks events that the file beside it counts; warn if that file is gone."""
+        folder, known = Path(self.target), read_count(Path(self.target))
+        with self.read() as turn:
+            last = turn.last_number()
+        if known is not None and known > last:
+            raise StudyError(
+                f"study.db lacks {known - last} of {known} events: it was copied without study.db-wal, or "
+                "an older copy was put in its place",
+                "Copy it again with fairask backup; or make a study of what is there with fairask salvage",
+            )
+        if known is None and counted:
+            warnings.warn(
+                f"{COUNT} is missing beside study.db: if study.db was copied without study.db-wal, its "
+                "newest labels are missing. Copy studies with fairask backup",
+                FairaskWarning,
+                stacklevel=4,
+            )
+        if known != last and os.access(folder, os.W_OK):
+            write_count(folder, last)
+
+    def check_chain(self) -> tuple[int, str, str | None]:
+        """Return the number of events, the last hash, and the first thing wrong with them."""
+        with self.read() as turn:
+            broken = first_break(turn.each_stored_event())
+            last = list(turn.each_stored_event(turn.last_number() - 1))
+        number, text = (last[0][0], last[0][5]) if last else (0, None)
+        return number, text or START, broken
 
     def close(self) -> None:
         """Close all connections."""
@@ -139,7 +190,10 @@ class Store:
     def write(self, durable: bool = True) -> Iterator[Transaction]:
         """Wait for a turn, then write: all that the block does, or nothing if it raises."""
         with self.database.write(durable) as connection:
-            yield Transaction(connection)
+            turn = Transaction(connection)
+            yield turn
+        if turn.last is not None and not is_url(self.target):
+            write_count(Path(self.target), turn.last)
 
     def events(self, after: int = 0) -> list[Event]:
         """Return the events after number ``after``, in order."""

@@ -7,7 +7,7 @@ drawn, so no lease, expiry or crash can change a weight.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import (
@@ -29,12 +29,18 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from fairask.study._errors import NotYoursError
 from fairask.study.events import Event, Happening, RowsDrawn, now
-from fairask.study.store._schema import events, pool, tasks
+from fairask.study.store._chain import START, StoredEvent, link
+from fairask.study.store._schema import events, people, pool, tasks
 
-__all__ = ["Transaction", "Waiting"]
+__all__ = ["Tables", "Transaction", "Waiting"]
+
+#: Rows of tables, by the tables' names.
+Tables = dict[str, list[dict[str, object]]]
 
 #: Bytes per stored part of a pool file.
 _PART = 1 << 24
+#: Events per query.
+_PAGE = 5000
 _TAKEN = "row {} has been given to somebody else: the time to answer it ran out"
 
 
@@ -87,20 +93,66 @@ class Transaction:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.last: int | None = None  #: number of the last event that this transaction added
 
     # -- the log --------------------------------------------------------------------------------
 
     def append(self, who: str, *happened: Happening) -> None:
-        """Add events of ``who``, in order."""
-        at = now()
-        rows = [{"at": at, "who": who, "kind": what.kind, "data": _json(what.to_data())} for what in happened]
-        if rows:
-            self.connection.execute(insert(events), rows)
+        """Add events of ``who``, in order; writers take turns, so the next number is known."""
+        if not happened:
+            return
+        newest = self.connection.execute(
+            select(events.c.id, events.c.hash).order_by(events.c.id.desc()).limit(1)
+        ).first()
+        number, before = (0, START) if newest is None else (newest.id, newest.hash or START)
+        at, rows = now(), []
+        for what in happened:
+            number += 1
+            data = _json(what.to_data())
+            before = link(before, number, at, who, what.kind, data)
+            rows.append({"id": number, "at": at, "who": who, "kind": what.kind, "data": data, "hash": before})
+        self.connection.execute(insert(events), rows)
+        self.last = number
 
     def events(self, after: int = 0) -> list[Event]:
         """Return the events after number ``after``, in order."""
-        rows = self.connection.execute(select(events).where(events.c.id > after).order_by(events.c.id))
-        return [Event(r.id, r.at, r.who, r.kind, json.loads(r.data)) for r in rows]
+        return list(self.each_event(after))
+
+    def each_event(self, after: int = 0) -> Iterator[Event]:
+        """Yield the events after number ``after``, in order; not all of them are held at once."""
+        for number, at, who, kind, data, _ in self.each_stored_event(after):
+            yield Event(number, at, who, kind, json.loads(data))
+
+    def each_stored_event(self, after: int = 0) -> Iterator[StoredEvent]:
+        """Yield events as they are stored, with their hashes, page by page."""
+        columns = (events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data, events.c.hash)
+        while True:
+            query = select(*columns).where(events.c.id > after).order_by(events.c.id).limit(_PAGE)
+            page = self.connection.execute(query).all()
+            for row in page:
+                yield row.id, row.at, row.who, row.kind, row.data, row.hash
+            if len(page) < _PAGE:
+                return
+            after = page[-1].id
+
+    def last_number(self) -> int:
+        """Return the number of the last event, 0 if there is none."""
+        return int(self.connection.scalar(select(func.max(events.c.id))) or 0)
+
+    def dump(self) -> Tables:
+        """Return all rows of the tables that a copy needs: events, queue, people."""
+        return {
+            table.name: [dict(row) for row in self.connection.execute(select(table)).mappings()]
+            for table in (events, tasks, people)
+        }
+
+    def load(self, tables: Tables) -> None:
+        """Write the rows of :meth:`dump` into an empty study."""
+        for table in (events, tasks, people):
+            rows = tables.get(table.name, [])
+            for start in range(0, len(rows), 1000):
+                self.connection.execute(insert(table), rows[start : start + 1000])
+        self.last = self.last_number()
 
     def put_pool(self, data: bytes) -> None:
         """Store the file of the pool."""

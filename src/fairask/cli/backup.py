@@ -1,0 +1,29 @@
+"""``fairask backup``: copies of a study."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, say
+
+__all__ = ["backup", "register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("backup")(backup)
+
+
+def backup(
+    study: StudyPlace,
+    to: Annotated[str, typer.Option(help="A new folder, or the URL of an empty database.")],
+    as_json: Json = False,
+) -> None:
+    """Copy a study while people work on it; a backup is a study, and restoring is the same command."""
+    from fairask.study.whole import backup as write
+
+    events = write(study, to)
+    say(as_json, {"events": events, "to": to}, f"{events:,} events copied to {to}, and verified")

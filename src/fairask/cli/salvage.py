@@ -1,0 +1,29 @@
+"""``fairask salvage``: what can be saved of a damaged study."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, say
+
+__all__ = ["register", "salvage"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("salvage")(salvage)
+
+
+def salvage(
+    study: StudyPlace,
+    to: Annotated[str, typer.Option(help="A new folder, or the URL of an empty database.")],
+    as_json: Json = False,
+) -> None:
+    """Make a new study of what can be read of a damaged one."""
+    from fairask.study.whole import salvage as write
+
+    found = write(study, to)
+    say(as_json, vars(found), f"{found.events:,} events in {to}, of which {found.lost:,} could not be read")
