@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from fairask.pools import MemoryPool, open_pool
+from fairask.pools import MemoryPool, keyed, open_pool
 
 N, D = 3000, 5
 NAMES = [f"x{j}" for j in range(D)]
@@ -57,6 +58,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairask.pools.sources.parquet._BLOCK", 900)
     monkeypatch.setattr("fairask.pools.sources.parquet._BATCH", 210)
     monkeypatch.setattr("fairask.pools.sources.dask._BATCH", 330)
+    monkeypatch.setattr("fairask.pools.sources.engine._BLOCK", 800)
     monkeypatch.setattr("fairask.pools.sources.tensor._CPU_BLOCK", 450)
     monkeypatch.setattr("fairask.pools.codes._SLICE", 128)
 
@@ -66,10 +68,20 @@ def pools(small_blocks: None, stored: Path, rows: Any) -> Iterator[dict[str, Any
     """The same rows as every kind of pool."""
     import dask
     import dask.dataframe as dd
+    import duckdb
+    import polars as pl
     import torch
 
     X, groups, y = rows
     frame = dd.from_pandas(as_table(X, groups, y).to_pandas(), npartitions=4)
+    table = as_table(X, groups, y)
+    shuffled = table.append_column("id", pa.array(np.arange(len(X)) + 40)).take(
+        np.random.default_rng(1).permutation(len(X))
+    )
+    database = duckdb.connect()
+    database.register("given", table).execute("CREATE TABLE people AS SELECT * FROM given")
+    gaps = shuffled.set_column(shuffled.num_columns - 1, "id", pc.multiply(shuffled["id"], shuffled["id"]))
+    database.register("apart", gaps).execute("CREATE TABLE gaps AS SELECT * FROM apart")
     settings: dict[str, Any] = {"columns": NAMES, "preprocess": "none"}
     with dask.config.set(scheduler="threads"):
         yield {
@@ -78,5 +90,9 @@ def pools(small_blocks: None, stored: Path, rows: Any) -> Iterator[dict[str, Any
             "parquet file": open_pool(stored / "one.parquet", "group", **settings),
             "parquet folder": open_pool(str(stored / "many"), "group", **settings),
             "dask frame": open_pool(frame, "group", **settings),
+            "polars file": open_pool(pl.scan_parquet(stored / "one.parquet"), "group", **settings),
+            "polars key": open_pool(keyed(pl.from_arrow(shuffled).lazy(), "id"), "group", **settings),
+            "duckdb table": open_pool(database.table("people"), "group", **settings),
+            "duckdb gaps": open_pool(keyed(database.table("gaps"), "id"), "group", **settings),
             "tensor": open_pool(torch.from_numpy(X), torch.from_numpy(groups)),
         }

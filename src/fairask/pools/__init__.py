@@ -7,6 +7,7 @@ from fairask.pools.coders import Model, SoftModel, is_randomised
 from fairask.pools.memory import MemoryPool
 from fairask.pools.open import open_pool
 from fairask.pools.runners import PassProgress
+from fairask.pools.sources.engine import keyed
 from fairask.pools.streamed import StreamedPool
 from fairask.pools.tensor import TensorPool
 
@@ -21,5 +22,6 @@ __all__ = [
     "StreamedPool",
     "TensorPool",
     "is_randomised",
+    "keyed",
     "open_pool",
 ]

@@ -19,6 +19,7 @@ from fairask.pools.memory import MemoryPool
 from fairask.pools.runners import ProgressCallback, Runner, Threads, collect
 from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.dask import DaskFrame, OnDask, is_dask_frame
+from fairask.pools.sources.engine import EngineTable, is_engine_frame, keyed
 from fairask.pools.sources.npy import open_npy
 from fairask.pools.sources.parquet import open_parquet
 from fairask.pools.streamed import StreamedPool
@@ -38,7 +39,7 @@ PREPROCESS = ("standardize", "none")
 
 
 def open_pool(
-    source: str | os.PathLike[str] | dd.DataFrame | Tensor,
+    source: str | os.PathLike[str] | dd.DataFrame | Tensor | EngineTable | object,
     protected: str | os.PathLike[str] | Sequence[str] | ArrayLike | Tensor,
     columns: Sequence[str] | None = None,
     *,
@@ -56,10 +57,11 @@ def open_pool(
 
     Parameters
     ----------
-    source : path, URL, Dask DataFrame or PyTorch tensor
+    source : path, URL, frame or tensor
         A Parquet file or folder, on any filesystem that pyarrow or fsspec knows (``s3://...``); an
-        ``.npy`` file, which is memory-mapped; a Dask DataFrame; or a tensor of features on any device,
-        which stays there (see :class:`TensorPool`).
+        ``.npy`` file, which is memory-mapped; a Dask DataFrame; a lazy frame of Polars, or a table of
+        DuckDB, Ibis or PySpark, which that engine counts itself (see :func:`keyed`); or a tensor of features
+        on any device, which stays there (see :class:`TensorPool`).
     protected : str or list of str
         Protected column, or columns whose combinations are the groups; ``"age:30,50"`` cuts numbers into
         bands. For an ``.npy`` file and a tensor: the protected attribute per row, as an array, a tensor or
@@ -115,7 +117,10 @@ def open_pool(
     names = [protected] if isinstance(protected, str) else [str(name) for name in np.asarray(protected)]
     table: AnyTable
     runner: Runner
-    if is_dask_frame(source):
+    if isinstance(source, EngineTable) or is_engine_frame(source):
+        # An engine has its own threads, and its connection may not be shared by ours.
+        table, runner = source if isinstance(source, EngineTable) else keyed(source), Threads(1)
+    elif is_dask_frame(source):
         table, runner = DaskFrame(source), OnDask(None if isinstance(client, int) else client)
     elif isinstance(source, str | os.PathLike):
         table, runner = (
@@ -124,7 +129,7 @@ def open_pool(
         )
     else:
         raise TypeError(
-            f"source must be a path, a URL or a Dask DataFrame, got {type(source).__name__}; "
+            f"source must be a path, a URL, a frame or a tensor, got {type(source).__name__}; "
             "give arrays and other data frames to MemoryPool or FairActiveLearner"
         )
     features = _features(table.schema, protected_columns(names, table.schema.names), columns, drop)

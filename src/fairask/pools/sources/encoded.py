@@ -18,10 +18,13 @@ from fairask.pools.coders import Chunk
 from fairask.pools.rows import within
 from fairask.pools.runners import Runner
 from fairask.pools.sources.base import AnyTable
+from fairask.pools.sources.engine import EngineTable
 from fairask.pools.tasks import BlockTask
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from fairask.pools.sources.queries import EngineQueries
 
 __all__ = ["EncodedTable"]
 
@@ -101,8 +104,21 @@ class EncodedTable:
         sizes = self.table.sizes if self.sizes is None else self.sizes
         return np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))])
 
+    @cached_property
+    def queries(self) -> EngineQueries | None:
+        """Queries that answer tasks, if the table is in an engine."""
+        if not isinstance(self.table, EngineTable):
+            return None
+        from fairask.pools.sources.queries import EngineQueries  # needs narwhals
+
+        return EngineQueries(self.table, self.encoder, self.protected, self.starts)
+
     def run(self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
-        """See :class:`fairask.pools.sources.BlockSource`."""
+        """See :class:`fairask.pools.sources.BlockSource`; an engine answers by queries where it can."""
+        answer = None if self.queries is None else self.queries.answer(task, jobs, excluded)
+        if answer is not None:
+            yield from answer
+            return
         groups = protected_columns(self.protected.columns, self.table.schema.names)
         work = _Work(task, self.table.read, self.encoder, self.protected, groups)
         blocks, bounds = self.table.select(work.columns), np.searchsorted(excluded, self.starts)
@@ -110,10 +126,14 @@ class EncodedTable:
             b: (blocks[b], int(self.starts[b]), excluded[bounds[b] : bounds[b + 1]], job)
             for b, job in jobs.items()
         }
-        return self.runner.run(_run_task, work, calls, threads=task.threads)
+        yield from self.runner.run(_run_task, work, calls, threads=task.threads)
 
     def raw_rows(self, columns: Sequence[str], jobs: Mapping[int, Int]) -> Generator[tuple[int, pa.Table]]:
         """Yield (block, its rows with these numbers, as they are stored) as blocks finish."""
+        if isinstance(self.table, EngineTable):
+            for block, rows in jobs.items():
+                yield block, self.table.fetch(rows, columns)
+            return
         blocks = self.table.select(columns)
         calls = {b: (list(columns), blocks[b], int(self.starts[b]), rows) for b, rows in jobs.items()}
-        return self.runner.run(_raw_rows, self.table.read, calls)
+        yield from self.runner.run(_raw_rows, self.table.read, calls)
