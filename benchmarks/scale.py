@@ -26,6 +26,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,12 @@ import numpy as np
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design
 from fairask.rules import LinearRule
-from fairask.pools import MemoryPool, open_pool
+from fairask.pools import MemoryPool, keyed, open_pool
 from fairask.pools.runners import cores
 
 FEATURES, K, LABELS, BATCH = 20, 10, 100, 25
 NAMES = [f"x{j}" for j in range(FEATURES)]
+PARTS = ["memory", "torch", "parquet", "polars", "duckdb", "skactiveml", "dask"]
 ROW_GROUP, FILE_ROWS = 1 << 18, 1 << 21
 _TRUTH = np.random.default_rng(7).standard_normal(FEATURES).astype(np.float32)
 
@@ -63,7 +65,9 @@ def write_parquet(folder: Path, n: int) -> Path:
     folder.mkdir()
     for b, start in enumerate(range(0, n, FILE_ROWS)):
         X, groups = make_block(b, min(start + FILE_ROWS, n) - start)
-        table = pa.table({**{name: X[:, j] for j, name in enumerate(NAMES)}, "group": groups})
+        features = {name: X[:, j] for j, name in enumerate(NAMES)}
+        # Engines without an order of rows need a key; the other passes do not read it.
+        table = pa.table({**features, "group": groups, "id": np.arange(start, start + len(X))})
         pq.write_table(table, folder / f"part-{b:03}.parquet", row_group_size=ROW_GROUP)
     return folder
 
@@ -196,6 +200,57 @@ def from_parquet(folder: Path, n: int, repeats: int) -> dict[str, float]:
     return split({**apart(found, bare + product), "peak GB": peak})
 
 
+def in_engine(engine: str, folder: Path, n: int, repeats: int) -> dict[str, float]:
+    """Times of a round whose counting is a query of an engine; run in a process of its own."""
+    pool = open_pool(_engine_frame(engine, folder), "group", NAMES, preprocess="none", group_values=[0, 1])
+    learner = labelled_learner(pool)
+    rules = rules_of(learner)
+    pool.by_prediction(rules)  # looks at the extremes of the columns, once per pool
+    found: dict[str, Any] = {
+        "rows": n,
+        "count": least(lambda: pool.by_prediction(rules), repeats),
+        "round": least(lambda: ask_again(learner), repeats),
+    }
+    peak = peak_gb()
+    own = open_pool(folder, "group", NAMES, preprocess="none", group_values=[0, 1])
+    found["own count"] = least(lambda: own.by_prediction(rules), repeats)
+    found["count / own"] = found["count"] / found["own count"]
+    found["same cells"] = float(
+        np.array_equal(pool.by_prediction(rules).counts, own.by_prediction(rules).counts)
+    )
+    return split({**found, "peak GB": peak})
+
+
+def _engine_frame(engine: str, folder: Path) -> Any:
+    if engine == "polars":
+        import polars as pl
+
+        return pl.scan_parquet(folder / "*.parquet")
+    import duckdb
+
+    return keyed(duckdb.read_parquet(str(folder / "*.parquet")), "id")
+
+
+def on_tensors(n: int, repeats: int) -> dict[str, float]:
+    """The same rows as an array and as a CPU tensor."""
+    import torch
+
+    X, groups = make_arrays(n)
+    array, tensor = MemoryPool(X, groups, 2), open_pool(torch.from_numpy(X), torch.from_numpy(groups))
+    learners = [labelled_learner(array), labelled_learner(tensor)]
+    rules = rules_of(learners[0])
+    found: dict[str, Any] = {
+        "rows": n,
+        "numpy count": least(lambda: array.by_prediction(rules), repeats),
+        "torch count": least(lambda: tensor.by_prediction(rules), repeats),
+        "numpy round": least(lambda: ask_again(learners[0]), repeats),
+        "torch round": least(lambda: ask_again(learners[1]), repeats),
+    }
+    found["count ratio"] = found["torch count"] / found["numpy count"]
+    found["round ratio"] = found["torch round"] / found["numpy round"]
+    return split(found)
+
+
 def against_skactiveml(repeats: int, n: int = 100_000) -> dict[str, float]:
     """The same round by query-by-committee: k classifiers on the same labels, the batch where they differ."""
     from skactiveml.classifier import SklearnClassifier
@@ -288,7 +343,7 @@ def show(title: str, table: list[dict[str, float]]) -> None:
         digits = ",.0f" if name == "rows" else ".4g"
         print(f"{name:>22}" + "".join(f"{row[name]:>14{digits}}" for row in table))
     if len(table) > 1:
-        for name in ("round", "per row", "count"):
+        for name in (name for name in ("round", "per row", "count") if name in table[0]):
             whole, cpu = exponent(table, name), exponent(table, f"{name} cpu")
             print(f"exponent of {name}: {whole:.3f} elapsed, {cpu:.3f} processor time")
 
@@ -315,7 +370,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 3e6, 1e7, 3e7])
-    parser.add_argument("--parts", nargs="+", default=["memory", "parquet", "skactiveml", "dask"])
+    parser.add_argument("--parts", nargs="+", default=PARTS)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", type=Path, help="also write the tables here")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
@@ -323,7 +378,12 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=UserWarning)
     if args.one:
         part, folder, n, repeats = args.one
-        function = {"parquet": from_parquet, "dask": on_dask}[part]
+        function = {
+            "parquet": from_parquet,
+            "dask": on_dask,
+            "polars": partial(in_engine, "polars"),
+            "duckdb": partial(in_engine, "duckdb"),
+        }[part]
         print(json.dumps(function(Path(folder), int(n), int(repeats))))
         return
     sizes = [int(n) for n in args.rows]
@@ -340,12 +400,19 @@ def main() -> None:
         book("in memory", "in memory", [in_memory(n, args.repeats) for n in sizes])
     if "skactiveml" in args.parts:
         book("query-by-committee of scikit-activeml", "skactiveml", [against_skactiveml(args.repeats)])
-    if "parquet" in args.parts or "dask" in args.parts:
+    if "torch" in args.parts:
+        n = min(sizes[-1], 10_000_000)
+        book("arrays and CPU tensors", "torch", [on_tensors(n, args.repeats)])
+    if set(args.parts) & {"parquet", "polars", "duckdb", "dask"}:
         with tempfile.TemporaryDirectory() as scratch:
             folders = {n: write_parquet(Path(scratch) / str(n), n) for n in sizes}
             if "parquet" in args.parts:
                 measured = [in_own_process("parquet", folders[n], n, args.repeats) for n in sizes]
                 book("from Parquet", "parquet", measured)
+            for engine in ("polars", "duckdb"):
+                if engine in args.parts:
+                    measured = [in_own_process(engine, folders[n], n, args.repeats) for n in sizes]
+                    book(f"in {engine}", engine, measured)
             if "dask" in args.parts:
                 n = sizes[-1]
                 book("on Dask", "dask", [in_own_process("dask", folders[n], n, args.repeats)])

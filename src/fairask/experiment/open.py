@@ -16,7 +16,7 @@ from fairask.experiment.streamed import STREAMED, StreamedTable
 from fairask.experiment.table import LabelledTable, MemoryTable, TableColumns
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback
-from fairask.pools.sources.parquet import ParquetFiles, open_parquet
+from fairask.pools.sources.place import PlacedTable, open_place
 
 __all__ = ["open_table"]
 
@@ -55,7 +55,7 @@ def open_table(
     if local is not None and (not parquet or not local.exists()):
         return _read(local, columns, form)
     try:
-        files = open_parquet(place)
+        files = open_place(place)
     except FileNotFoundError as error:
         raise TableError(f"there is no file or folder {place}", "Check the path") from error
     except (ValueError, ImportError) as error:
@@ -81,11 +81,13 @@ def _read(path: Path, columns: TableColumns, form: TableFormat | None) -> Memory
     return _in_memory(prepare(table, digest=file_digest(path), **vars(columns)), notes)
 
 
-def _read_files(files: ParquetFiles, columns: TableColumns) -> MemoryTable:
+def _read_files(files: PlacedTable, columns: TableColumns) -> MemoryTable:
     import pyarrow as pa
 
     names = list(files.schema.names)
-    parts = [pa.Table.from_batches([batch]) for block in files.blocks for batch in block.batches(names)]
+    parts = [
+        pa.Table.from_batches([batch]) for block in files.select(names) for batch in files.read(block, names)
+    ]
     table = pa.concat_tables(parts, promote_options="permissive")
     digest = hashlib.sha256(repr(files.records()).encode()).hexdigest()
     return _in_memory(prepare(table, digest=digest, **vars(columns)))

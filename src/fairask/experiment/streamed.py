@@ -18,7 +18,7 @@ from fairask.pools.open import Look
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.complete import CompleteTable
-from fairask.pools.sources.parquet import ParquetFiles
+from fairask.pools.sources.place import PlacedTable
 
 __all__ = ["STREAMED", "StreamedTable"]
 
@@ -93,7 +93,7 @@ class StreamedTable(LabelledTable):
 
     @classmethod
     def open(
-        cls, files: ParquetFiles, columns: TableColumns, progress: ProgressCallback | None = None
+        cls, files: PlacedTable, columns: TableColumns, progress: ProgressCallback | None = None
     ) -> StreamedTable:
         """Look through a table once: its features, groups and labels."""
         label, protected = columns.label, as_specs(columns.protected)

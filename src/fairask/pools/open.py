@@ -21,7 +21,7 @@ from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.dask import DaskFrame, OnDask, is_dask_frame
 from fairask.pools.sources.engine import EngineTable, is_engine_frame, keyed
 from fairask.pools.sources.npy import open_npy
-from fairask.pools.sources.parquet import open_parquet
+from fairask.pools.sources.place import open_place
 from fairask.pools.streamed import StreamedPool
 from fairask.pools.tensor import TensorPool, is_tensor
 
@@ -124,7 +124,7 @@ def open_pool(
         table, runner = DaskFrame(source), OnDask(None if isinstance(client, int) else client)
     elif isinstance(source, str | os.PathLike):
         table, runner = (
-            open_parquet(source, filesystem),
+            open_place(source, filesystem),
             Threads(client) if client is None or isinstance(client, int) else OnDask(client),
         )
     else:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from fairask.data.extras import optional
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["find_filesystem", "local_path", "name_of"]
 
 #: Endings of table files that are no part of a table's name.
-_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".json")
+_SUFFIXES = (".parquet", ".db", ".duckdb", ".pq", ".csv", ".tsv", ".json")
 
 
 def local_path(source: str | os.PathLike[str]) -> Path | None:
@@ -43,6 +43,8 @@ def name_of(source: str | os.PathLike[str]) -> str:
     ('people', 'loans')
     """
     text = os.fspath(source)
+    if text.startswith("duckdb://") and "table" in (query := parse_qs(urlsplit(text).query)):
+        return query["table"][-1]
     path = urlsplit(text).netloc + urlsplit(text).path if "://" in text else text
     last = Path(path).name or Path(path).resolve().name
     return Path(last).stem if Path(last).suffix.lower() in _SUFFIXES else last

@@ -27,7 +27,9 @@ from fairask.metrics import Matrix
 from fairask.pools.open import Look
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback, Threads
-from fairask.pools.sources.parquet import FileRecord, ParquetFiles, open_parquet
+from fairask.pools.sources.duckdb import absolute_address, is_address
+from fairask.pools.sources.parquet import FileRecord
+from fairask.pools.sources.place import PlacedTable, open_place
 from fairask.study._errors import StudyError
 from fairask.study.events import Cell, Document
 
@@ -56,7 +58,7 @@ class PoolReference:
     files: tuple[FileRecord, ...]
     facts: Facts | None = None
     progress: ProgressCallback | None = None
-    table: ParquetFiles | None = field(default=None, compare=False, repr=False)  #: while it is open
+    table: PlacedTable | None = field(default=None, compare=False, repr=False)  #: while it is open
 
     @property
     def num_rows(self) -> int:
@@ -84,7 +86,7 @@ class PoolReference:
         encoder = found.encoder(features, f"all {found.n_rows:,} rows", text=text)
         return replace(self, facts=Facts(tuple(zip(groups.values, groups.rows, strict=True)), encoder))
 
-    def open(self) -> ParquetFiles:
+    def open(self) -> PlacedTable:
         """Open the pool and compare every file with its record; StudyError if one differs."""
         table = _opened(self.uri, "restore it, or say where it is now: fairask ask STUDY --pool PLACE")
         if (found := _difference(self, table)) is not None:
@@ -174,6 +176,8 @@ def _place(source: str | Path) -> str:
     local = local_path(source)
     if local is not None:
         return str(local.resolve())
+    if is_address(str(source)):
+        return absolute_address(str(source))
     if "@" in urlsplit(str(source)).netloc:
         raise StudyError(
             "the URL holds a password or key, which would be written into the study; "
@@ -182,16 +186,16 @@ def _place(source: str | Path) -> str:
     return str(source)
 
 
-def _opened(uri: str, remedy: str) -> ParquetFiles:
+def _opened(uri: str, remedy: str) -> PlacedTable:
     try:
-        return open_parquet(uri)
+        return open_place(uri)
     except FileNotFoundError as error:
         raise StudyError(f"no file or folder {uri!r}", remedy) from error
     except (ValueError, ImportError) as error:
         raise StudyError(str(error), remedy) from error
 
 
-def _difference(known: PoolReference, table: ParquetFiles) -> str | None:
+def _difference(known: PoolReference, table: PlacedTable) -> str | None:
     """Describe the first difference from the record; None if there is none."""
     before, now = ({f.name: str(f.type) for f in schema} for schema in (known.schema, table.schema))
     for name in before | now:

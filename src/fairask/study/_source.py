@@ -79,7 +79,7 @@ def choose_pool(
 def _copied(reference: PoolReference) -> Any:
     import pyarrow as pa
 
-    names = reference.column_names
-    batches = [batch for block in reference.open().blocks for batch in block.batches(names)]
+    names, table = reference.column_names, reference.open()
+    batches = [batch for block in table.select(names) for batch in table.read(block, names)]
     parts = [pa.Table.from_batches([batch]) for batch in batches]
     return read_table(pa.concat_tables(parts, promote_options="permissive"))

@@ -14,7 +14,7 @@ from fairask.data.read import PARQUET_SUFFIXES
 from fairask.errors import UserError
 from fairask.pools.places import local_path, name_of
 from fairask.pools.runners import ProgressCallback
-from fairask.pools.sources.parquet import open_parquet
+from fairask.pools.sources.place import open_place
 
 __all__ = ["AuditError", "AuditRequest"]
 
@@ -76,7 +76,7 @@ class AuditRequest:
         if self.stream is not None or not parquet or local is None:
             return parquet if self.stream is None else self.stream
         try:
-            return sum(open_parquet(local).sizes) > MOST_ROWS
+            return sum(open_place(local).sizes) > MOST_ROWS
         except (ValueError, OSError):
             return False  # reading the table says what is wrong
 

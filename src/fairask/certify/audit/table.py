@@ -25,7 +25,7 @@ from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
 from fairask.data.stores import is_dataset_folder
 from fairask.metrics import METRICS
 from fairask.pools.places import local_path
-from fairask.pools.sources.parquet import ParquetFiles, open_parquet
+from fairask.pools.sources.place import PlacedTable, open_place
 
 __all__ = ["AuditTable", "check_wanted", "open_audit_table"]
 
@@ -207,10 +207,10 @@ class _Whole:
         return self._table.take(rows)
 
 
-def parquet_files(path: str | Path) -> ParquetFiles:
+def parquet_files(path: str | Path) -> PlacedTable:
     """Open Parquet at a path or URL; raise TableError for what cannot be read."""
     try:
-        return open_parquet(path)
+        return open_place(path)
     except FileNotFoundError as error:
         raise TableError(f"there is no file or folder {path}", "Check the path") from error
     except (ValueError, ImportError) as error:
@@ -254,12 +254,12 @@ class _Parquet:
         import pyarrow as pa
 
         start = 0
-        for block, size in zip(self._files.blocks, self._files.sizes, strict=True):
+        for block, size in zip(self._files.select(names), self._files.sizes, strict=True):
             at, start = start, start + size
             if rows is not None and not np.diff(np.searchsorted(rows, [at, start]))[0]:
                 continue
             try:
-                for batch in block.batches(names):
+                for batch in self._files.read(block, names):
                     yield at, batch
                     at += batch.num_rows
             except (pa.ArrowException, OSError) as error:

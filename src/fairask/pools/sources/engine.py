@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairask.data.extras import Arrow, optional
 from fairask.data.kinds import kind_of
 from fairask.errors import UserError, suggest
 from fairask.metrics import Int
+from fairask.pools.sources.parquet import FileRecord
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -27,6 +29,8 @@ __all__ = ["EngineTable", "KeyRange", "is_engine_frame", "keyed"]
 
 #: Rows of a block, about.
 _BLOCK = 1 << 18
+#: Keys that are held at a time to see that none occurs twice.
+_CHECKED = 1 << 22
 #: The column that holds the key inside queries.
 KEY = "__fairask_key__"
 #: Engines that multiply faster in single precision and run two queries in one pass.
@@ -54,7 +58,7 @@ def is_engine_frame(source: object) -> bool:
     }  # fmt: skip
 
 
-def keyed(frame: object, key: str | None = None) -> EngineTable:
+def keyed(frame: object, key: str | None = None, name: str = "") -> EngineTable:
     """Return a frame of an engine as a table for :func:`fairask.pools.open_pool`.
 
     Parameters
@@ -64,6 +68,8 @@ def keyed(frame: object, key: str | None = None) -> EngineTable:
         A column of whole numbers, different in every row; rows are numbered in its order. It is no feature.
         By default a Polars frame's rows are counted in their order, and a table of DuckDB has its ``rowid``.
         A key with gaps takes eight bytes per row in memory, one without gaps none.
+    name : str
+        What the table is called where a study records it.
 
     Examples
     --------
@@ -85,7 +91,7 @@ def keyed(frame: object, key: str | None = None) -> EngineTable:
             raise UserError(f"the key {key!r} does not hold whole numbers", "Name a column that does")
         lazy = lazy.with_columns(narwhals.col(key).cast(narwhals.Int64()).alias(KEY)).drop(key)
         plain = False
-    return EngineTable(lazy, unique=plain)
+    return EngineTable(lazy, plain, name)
 
 
 def _with_own_key(frame: Any) -> object:
@@ -113,6 +119,9 @@ class EngineTable:
 
     frame: nw.LazyFrame[Any]
     unique: bool
+    name: str = ""
+    #: A connection answers one query at a time.
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
     def single(self) -> bool:
@@ -140,12 +149,24 @@ class EngineTable:
         """The keys, sorted; None where they have no gap, so that a row's number is its key less the first."""
         rows, low, high = self._span
         dense = high - low + 1 == rows
-        if dense and self.unique:
+        if dense:
+            if not self.unique:
+                self._check_dense(low, high)
             return None
         keys = np.sort(self.collect(self.frame.select(KEY)).column(KEY).to_numpy().astype(np.int64))
         if (keys[1:] == keys[:-1]).any() or len(keys) != rows:
             raise UserError("the key is not different in every row", "Name a column that tells rows apart")
-        return None if dense else keys
+        return keys
+
+    def _check_dense(self, low: int, high: int) -> None:
+        """Refuse a key that occurs twice; a range of keys at a time, so that few are held."""
+        for first in range(low, high + 1, _CHECKED):
+            part = KeyRange(first, min(first + _CHECKED, high + 1))
+            found = self.collect(self.between([part]).select(KEY)).column(KEY).to_numpy()
+            if len(np.unique(found)) != part.last - part.first:
+                raise UserError(
+                    "the key is not different in every row", "Name a column that tells rows apart"
+                )
 
     @cached_property
     def width(self) -> int:
@@ -183,18 +204,23 @@ class EngineTable:
         narwhals = optional("narwhals", "parquet")
         told = [f for f in self.schema if kind_of(f.type) is not None]
         looks: dict[str, nw.Expr] = {}
-        for i, field in enumerate(told):
-            column = narwhals.col(field.name)
+        for i, one in enumerate(told):
+            column = narwhals.col(one.name)
             looks |= {f"n {i}": column.count(), f"low {i}": column.min(), f"high {i}": column.max()}
         found = self.collect(self.frame.select(**looks)).to_pylist()[0] if looks else {}
         text = repr((str(self.schema), self._span, sorted((name, str(v)) for name, v in found.items())))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def records(self) -> list[FileRecord]:
+        """What identifies the table: name, rows and digest."""
+        return [FileRecord(self.name, 0, self._span[0], self.digest)]
+
     def collect(self, frame: nw.LazyFrame[Any]) -> pa.Table:
         """Run a query; the result as an Arrow table."""
         if self.single:
             return frame.to_native().collect(engine="streaming").to_arrow()
-        return frame.collect("pyarrow").to_native()
+        with self._lock:
+            return frame.collect("pyarrow").to_native()
 
     def collect_both(self, one: nw.LazyFrame[Any], other: nw.LazyFrame[Any]) -> tuple[pa.Table, pa.Table]:
         """Run two queries over the same rows, in one pass where the engine can."""
@@ -217,7 +243,7 @@ class EngineTable:
     def between(self, blocks: Sequence[KeyRange]) -> nw.LazyFrame[Any]:
         """The rows of these blocks."""
         narwhals = optional("narwhals", "parquet")
-        if len(blocks) == len(self.blocks):
+        if sum(block.last - block.first for block in blocks) > self._span[2] - self._span[1]:
             return self.frame
         if self.single and self.unique:
             # Slices are pushed into the scan of a file; a filter on counted rows is not.
@@ -252,7 +278,7 @@ def _in_order(table: Arrow) -> Arrow:
     """Sorted by key, with dictionaries as plain values, in one chunk."""
     pa = optional("pyarrow", "parquet")
     table = table.sort_by(KEY)
-    for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            table = table.set_column(i, field.name, table.column(i).cast(field.type.value_type))
+    for i, one in enumerate(table.schema):
+        if pa.types.is_dictionary(one.type):
+            table = table.set_column(i, one.name, table.column(i).cast(one.type.value_type))
     return table.combine_chunks()

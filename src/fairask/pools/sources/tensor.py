@@ -15,6 +15,7 @@ from fairask.pools.cells import BlockCounts, count_block
 from fairask.pools.coders import Chunk, Coder, Decision, Group, Predictions
 from fairask.pools.codes import decisions, linear_cuts
 from fairask.pools.rows import tie_breakers, within
+from fairask.pools.runners import Threads
 from fairask.pools.scores import DistanceToHalf
 from fairask.pools.tasks import (
     BlockTask,
@@ -78,6 +79,7 @@ class TensorSource:
         self.X, self.groups, self.torch = X, groups, optional("torch", "torch")
         #: Apple's devices have no double precision: doubtful rows are decided by the processor there.
         self.doubles = X.device.type != "mps"
+        self.runner = Threads(None if X.device.type == "cpu" else 1)
         most = _CPU_BLOCK if X.device.type == "cpu" else _BLOCK
         size = max(1, min(most, _VALUES // max(X.shape[1], 1)))
         self.starts: Int = np.append(np.arange(0, len(X), size), len(X))
@@ -99,43 +101,51 @@ class TensorSource:
 
     def run(self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
         """See :class:`fairask.pools.sources.BlockSource`."""
-        with self._exact_products():
-            yield from cast("Iterator[tuple[int, R]]", self._run(task, jobs, excluded))
-
-    def _run(
-        self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int
-    ) -> Iterator[tuple[int, object]]:
         coded = self._coded(task.coder) if isinstance(task, CountCells | FindRows) else None
         if isinstance(task, CountCells):
             self._kept = task.coder, {}
-        for block, job in jobs.items():
-            start, stop = self._span(block)
-            out = within(excluded, start, stop)
-            if isinstance(task, CountCells) and coded is not None:
-                yield block, self._count(task, coded, block, out)
-            elif isinstance(task, FindRows) and coded is not None:
-                yield block, self._find(task.coder, coded, block, out, cast("CellRanks", job))
-            elif isinstance(task, Fetch):
-                yield block, self.fetch(cast("Int", job))
-            elif isinstance(task, Lowest) and _is_linear(task.score):
-                yield block, self._lowest(task, block, out)
-            else:
-                yield block, task([self._chunk(start, stop)], excluded, job)
+
+        def work(task: BlockTask[J, R], block: int, job: J) -> R:
+            # A processor's threads work on blocks of their own: waiting for each other in every operation
+            # costs more than it saves.
+            if self.X.device.type == "cpu":
+                self.torch.set_num_threads(1)
+            with self.torch.no_grad():
+                return cast("R", self._answer(task, coded, block, excluded, job))
+
+        calls = {block: (block, job) for block, job in jobs.items()}
+        with self._settings():
+            yield from self.runner.run(work, task, calls, threads=task.threads)
+
+    def _answer(
+        self, task: BlockTask[J, R], coded: _Coded | None, block: int, excluded: Int, job: J
+    ) -> object:
+        start, stop = self._span(block)
+        out = within(excluded, start, stop)
+        if isinstance(task, CountCells) and coded is not None:
+            return self._count(task, coded, block, out)
+        if isinstance(task, FindRows) and coded is not None:
+            return self._find(task.coder, coded, block, out, cast("CellRanks", job))
+        if isinstance(task, Fetch):
+            return self.fetch(cast("Int", job))
+        if isinstance(task, Lowest) and _is_linear(task.score):
+            return self._lowest(task, block, out)
+        return task([self._chunk(start, stop)], excluded, job)
 
     def _span(self, block: int) -> tuple[int, int]:
         start, stop = self.starts[block : block + 2].tolist()
         return start, stop
 
     @contextmanager
-    def _exact_products(self) -> Iterator[None]:
+    def _settings(self) -> Iterator[None]:
         """Switch off products in reduced precision, which some programs switch on for training."""
-        before = self.torch.get_float32_matmul_precision()
+        before, threads = self.torch.get_float32_matmul_precision(), self.torch.get_num_threads()
         self.torch.set_float32_matmul_precision("highest")
         try:
-            with self.torch.no_grad():
-                yield
+            yield
         finally:
             self.torch.set_float32_matmul_precision(before)
+            self.torch.set_num_threads(threads)
 
     def _chunk(self, start: int, stop: int) -> Chunk:
         def features(rows: Int | None) -> Matrix:
