@@ -267,7 +267,7 @@ def test_no_row_is_taken_from_outside(stored: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"protected": "sexx"}, ValueError, "protected names the column 'sexx'.*did you mean 'sex'"),
+        ({"protected": "sexx"}, ValueError, "protected: no column 'sexx'.*Did you mean 'sex'"),
         ({"columns": ["incom"]}, ValueError, "columns names the column 'incom'.*did you mean 'income'"),
         ({"columns": "income"}, TypeError, "columns='income' must be a list"),
         ({"drop": ["no"]}, ValueError, "drop names the column 'no'"),
