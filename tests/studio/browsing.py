@@ -66,5 +66,5 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 def shown_row(page: Page) -> str:
     """What the card shows, as text."""
-    page.wait_for_selector("#card .fields")
+    page.wait_for_selector("#card[data-ready] .fields")
     return page.inner_text("#card")

@@ -49,7 +49,7 @@ def test_the_protected_attribute_is_shown_where_the_study_says_so(
         (card,) = cards(signed(client), 1)
     assert {field["name"] for field in card["fields"]} == {"income", "debt", "job", "sex"}
     write_rows(tmp_path / "batch.csv", [(card["row"], study.row(card["row"]))], study.config)
-    assert (tmp_path / "batch.csv").read_text().splitlines()[0] == "row,label,note,income,debt,job,sex"
+    assert (tmp_path / "batch.csv").read_text().splitlines()[0] == "row,label,note,income,debt,job,sex,check"
     assert study.rows.encoder.columns == ["income", "debt", "job"]
 
 
@@ -153,3 +153,14 @@ def test_a_trainer_that_fails_says_so_and_goes_on(study: Study, monkeypatch: pyt
     monkeypatch.setattr(trainer._stop, "wait", lambda seconds: False)
     trainer.run(ended)
     assert said == [None, "RuntimeError: no memory", None]
+
+
+def test_an_answer_to_a_row_that_was_not_handed_out_is_refused(client: TestClient, study: Study) -> None:
+    free = study.state().log.entries[5].index  # drawn, and nobody holds it
+    refused = client.post("/api/answers", json={"row": free, "label": "good"})
+    assert refused.status_code == 409
+    assert "not given to you" in refused.json()["detail"]
+    assert study.status()["labels"] == 0
+    mine = cards(client, 1)[0]["row"]
+    assert client.post("/api/answers", json={"row": mine, "label": "good"}).status_code == 201
+    assert client.post("/api/answers", json={"row": mine, "label": "good"}).status_code == 201  # said again

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +15,10 @@ import typer
 from typer.testing import CliRunner
 
 from fairask.cli.studio import register
-from fairask.studio import Robot, TrainerProcess, create_app, demo_study
+from fairask.studio import Robot, Trainer, TrainerProcess, create_app, demo_study
 from fairask.study import Study
+from fairask.study.store import Training
+from tests.studio.conftest import bearer
 from tests.studio.serving import serving
 
 
@@ -46,8 +50,8 @@ def test_the_trainers_process_draws_fits_and_ends(make: Callable[..., Study]) ->
 def test_a_trainers_process_that_dies_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     trainer = TrainerProcess(str(tmp_path / "nothing"))
     trainer.start()
-    until(lambda: trainer.error)
-    assert "ended with code 1" in str(trainer.error)
+    until(lambda: trainer.starts > 1)  # it is started again
+    assert "ended with code 1; it is started again" in str(trainer.error)
     assert "no study in" in capfd.readouterr().err
     trainer.stop()
 
@@ -85,6 +89,56 @@ def test_the_demos_annotator_labels_and_rests(tmp_path: Path) -> None:
         assert not robot.step()  # nothing is drawn
         learner = study.learner()
         assert learner.labels_.tolist() == [truth[row] for row in learner.labelled_indices_]
+
+
+@pytest.mark.slow
+def test_a_killed_or_stopped_trainer_is_started_again(make: Callable[..., Study]) -> None:
+    study = make(budget=20)
+    trainer = TrainerProcess(study.target, patience=15.0)
+    trainer.start()
+    try:
+        until(lambda: study.store.waiting().free)
+        assert trainer._process is not None
+        trainer._process.kill()
+        until(lambda: trainer.starts == 2)
+        study.tell(rows := study.lease("ada", 10), ["good", "bad"] * (len(rows) // 2), "ada")
+        until(lambda: study.state().history)  # the second one works
+        until(lambda: study.store.training().error is None)
+        os.kill(trainer._process.pid, signal.SIGSTOP)  # alive, and it does nothing
+        until(lambda: trainer.starts == 3)
+    finally:
+        trainer.stop()
+    assert not trainer.alive
+
+
+def test_starting_the_studio_does_not_overdraw(make: Callable[..., Study]) -> None:
+    study = make(budget=200, batch_size=10)
+    rows = study.ask(100, "ada")
+    study.tell(rows, ["good", "bad"] * 50, "ada")
+    time.sleep(0.6)
+    for _ in range(3):  # three starts
+        trainer = Trainer(study)
+        trainer._draw_seconds = 1.0  # on a slow machine
+        trainer.step()
+        trainer._seen = (time.monotonic() - 0.6, trainer._seen[1] if trainer._seen else 0)
+        trainer.step()
+        assert study.store.waiting().free <= 10 + trainer.low(1)
+
+
+def test_annotators_and_owners_are_told_that_the_trainer_stopped(make: Callable[..., Study]) -> None:
+    study = make()
+    token = study.people.add("ada", "owner")
+    client = bearer(create_app(study, local=False, train=False), token)
+    assert client.post("/api/next", json={}).json()["training"]
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").status_code == 200
+    study.store.set_training(Training(error="the training process was killed by signal 9"))
+    told = client.post("/api/next", json={}).json()
+    assert "being started again" in told["notice"]
+    assert not told["training"]
+    assert "signal 9" in client.get("/api/status").json()["error"]
+    assert client.get("/readyz").status_code == 503
+    assert client.get("/healthz").status_code == 200
 
 
 @pytest.mark.parametrize(

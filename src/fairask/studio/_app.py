@@ -16,8 +16,9 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from fairask.studio import _certificates, _labelling, _owning, _pages
+from fairask.studio import _certificates, _health, _labelling, _owning, _pages
 from fairask.studio._access import Access, Me, access_of, refuse_token
+from fairask.studio._desk import Desk
 from fairask.studio._limits import RETRY_SECONDS, Limits
 from fairask.studio._models import Pause, Refusal, SignIn
 from fairask.studio._security import Guard, path_of
@@ -110,6 +111,7 @@ def create_app(
     train: bool = True,
     trainer: Trainer | TrainerProcess | None = None,
     robot: Robot | None = None,
+    apart: bool = False,
 ) -> FastAPI:
     """Make the studio of a study.
 
@@ -128,6 +130,8 @@ def create_app(
         What draws rows and fits models while the app runs.
     robot : Robot, optional
         A scripted annotator, for the demo.
+    apart : bool
+        Answer owners' questions in a process of its own, so that annotators do not wait for them.
 
     Examples
     --------
@@ -150,6 +154,7 @@ def create_app(
         yield
         for worker in reversed(workers):
             worker.stop()
+        app.state.desk.close()
 
     app = FastAPI(
         title="fairask studio",
@@ -159,6 +164,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.state.desk = Desk(study, apart=apart)
     app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
     app.state.access = Access(study, getpass.getuser() if local else None, https=https)
     api = APIRouter(prefix="/api", responses=_REFUSALS)
@@ -166,6 +172,7 @@ def create_app(
         api.include_router(part)
     app.include_router(api)
     app.mount("/static", StaticFiles(directory=_pages.HERE / "static"), name="static")
+    app.include_router(_health.router)
     app.include_router(_pages.router)
     app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)

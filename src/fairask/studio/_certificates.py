@@ -5,8 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException, Request
 
 from fairask.studio._access import Owner
+from fairask.studio._desk import desk_of
 from fairask.studio._labelling import study_of
 from fairask.studio._models import AuditSize
+from fairask.studio._questions import certificate_state, start_audit
+from fairask.studio._questions import certify as ask_certify
 from fairask.study.events import Document
 
 __all__ = ["router"]
@@ -17,24 +20,13 @@ router = APIRouter(tags=["certificate"])
 @router.get("/certificate")
 def certificate(request: Request, me: Owner) -> Document:
     """The last certificate, and the audit under way."""
-    study = study_of(request)
-    with study.lock:
-        state = study.state()
-        return {
-            "certificate": state.certificates[-1] if state.certificates else None,
-            "audit": None if state.audit is None else state.audit.to_dict(),
-            "audited": 0 if state.audit is None else state.audit.to_dict()["labels"],
-            "left": state.config.rows - len(state.log.entries),
-            "fitted": bool(state.history),
-            "tolerance": state.config.learner.tolerance,
-            "metric": state.config.learner.metric,
-        }
+    return desk_of(request).ask(certificate_state)
 
 
 @router.post("/audit", status_code=201)
 def start(request: Request, size: AuditSize, me: Owner) -> Document:
     """Begin to audit the last model; nothing is trained until the audit ends."""
-    study_of(request).start_audit(size.labels, me.name)
+    desk_of(request).do(start_audit, size.labels, me.name)
     return {"size": size.labels}
 
 
@@ -51,13 +43,11 @@ def certify(request: Request, me: Owner) -> Document:
 
     The audit looks at its labels on a schedule fixed beforehand. To look in between would break the promise.
     """
-    study = study_of(request)
-    audit = study.state().audit
-    if audit is None:
+    found = desk_of(request).do(certificate_state)["audit"]
+    if found is None:
         raise HTTPException(409, "start an audit first")
-    if not audit.done:
-        found = audit.to_dict()
+    if not found["done"]:
         raise HTTPException(
-            409, f"the audit has {found['labels']} of its {audit.size} labels; wait for the rest"
+            409, f"the audit has {found['labels']} of its {found['size']} labels; wait for the rest"
         )
-    return study.certify(me.name)
+    return desk_of(request).do(ask_certify, me.name)

@@ -17,7 +17,7 @@ from fairask.studio._models import (
     Next,
     Wanted,
 )
-from fairask.study import Study
+from fairask.study import NotYoursError, Study
 from fairask.study.config import ColumnInfo
 from fairask.study.events import SKIP
 from fairask.study.files import shown_columns
@@ -29,6 +29,12 @@ RowNumber = Annotated[int, Path(ge=0, le=2**31 - 1)]
 
 #: Characters of a cell that are sent; a cell can have megabytes.
 LONGEST_CELL = 2000
+
+
+_LATE = (
+    "The program that chooses rows has stopped and is being started again. Your answers are saved. "
+    "This page looks again by itself."
+)
 
 
 def study_of(request: Request) -> Study:
@@ -80,7 +86,13 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     progress = _progress(study, me.name)
     with study.lock:
         coming = not rows and study.state().undrawn > 0
-    return Next(cards=[card(study, row) for row in rows], progress=progress, training=coming)
+    late = coming and study.store.training().error is not None
+    return Next(
+        cards=[card(study, row) for row in rows],
+        progress=progress,
+        training=coming and not late,
+        notice=_LATE if late else "",
+    )
 
 
 @router.get("/progress")
@@ -91,8 +103,11 @@ def progress(request: Request, me: Me) -> LabelProgress:
 
 @router.post("/answers", status_code=201)
 def answer(request: Request, given: NewAnswer, me: Me) -> LabelProgress:
-    """NewAnswer a row I hold, or skip it; saying the same again changes nothing."""
+    """Answer a row I hold, or skip it; saying the same again changes nothing."""
     study = study_of(request)
+    with study.store.read() as turn:
+        if not turn.was_handed(given.row, me.name):
+            raise NotYoursError(f"row {given.row} was not given to you; load the page again")
     if given.label is None:
         study.skip([given.row], me.name, notes=[given.note])
     else:

@@ -93,6 +93,7 @@ class Next(BaseModel):
     cards: list[Card]
     progress: LabelProgress
     training: bool  #: whether more rows are being drawn
+    notice: str  #: why no rows come, in words; empty if all is well
 
 
 class GivenAnswer(BaseModel):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 import zlib
-from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from fairask.rules import LinearProbability, LinearRule, PlugInRule, Rule
 from fairask.studio._access import Owner, access_of
+from fairask.studio._desk import desk_of
 from fairask.studio._labelling import RowNumber, card, study_of
 from fairask.studio._models import Card, NewLabel, NewPerson, Settings
-from fairask.study import Study, export
+from fairask.studio._questions import RowFilter, file_bytes, model_members, row_page
+from fairask.studio._questions import status as ask_status
 from fairask.study.events import Document
-from fairask.study.exporting import label_table, model_bytes
 
 __all__ = ["router"]
 
@@ -41,11 +38,15 @@ def status(request: Request, response: Response, me: Owner) -> Document:
     waiting, trainer = study.store.waiting(), request.app.state.trainer
     said = study.store.training()
     busy, error = said.busy, said.error or (None if trainer is None else trainer.error)
-    tag = f'"{study.state().last}-{waiting.people}-{zlib.crc32(repr((busy, error)).encode())}"'
-    if request.headers.get("if-none-match") == tag:
-        raise HTTPException(304, headers={"ETag": tag})
-    response.headers["ETag"] = tag
-    return {**study.status(), "busy": busy, "error": error}
+
+    def tag(last: int) -> str:
+        return f'"{last}-{waiting.people}-{zlib.crc32(repr((busy, error)).encode())}"'
+
+    if request.headers.get("if-none-match") == tag(study.state().last):
+        raise HTTPException(304, headers={"ETag": tag(study.state().last)})
+    found = desk_of(request).ask(ask_status)
+    response.headers["ETag"] = tag(found["last_event"])  # what is shown may be some seconds old
+    return {**found, "busy": busy, "error": error}
 
 
 @router.get("/events")
@@ -80,16 +81,8 @@ def rows(
     offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Document:
-    """Return drawn rows, latest first: label, who gave it and when, why drawn and with which probability."""
-    wanted = {"state": state, "group": group, "component": component}
-    found = [
-        row
-        for row in reversed(label_table(study_of(request)))
-        if all(value is None or row[name] == value for name, value in wanted.items())
-        and (who is None or who in row["answers"])
-        and (not disagree or len({a for a in row["answers"].values() if a != "skipped"}) > 1)
-    ]
-    return {"total": len(found), "rows": found[offset : offset + limit]}
+    """Return one page of drawn rows, latest first: label, who gave it, when, why drawn and how likely."""
+    return desk_of(request).ask(row_page, RowFilter(state, group, component, who, disagree), offset, limit)
 
 
 @router.get("/rows/{row}")
@@ -111,43 +104,7 @@ def decide(request: Request, row: RowNumber, correction: NewLabel, me: Owner) ->
 @router.get("/model")
 def model(request: Request, me: Owner) -> Document:
     """Return the last fitted model: its members with their weights, and the history of rounds."""
-    study = study_of(request)
-    history = list(study.state().history)
-    if not history:
-        return {"history": [], "members": [], "features": []}
-    learner = study.learner(at=history[-1]["seen"])
-    fitted = learner.current_model()
-    names = _feature_names(study)
-    members = [
-        {"probability": float(weight), "weights": _weights(rule, names)}
-        for rule, weight in zip(fitted.members_, fitted.weights_, strict=True)
-    ]
-    return {"history": history, "members": members, "features": names}
-
-
-def _feature_names(study: Study) -> list[str]:
-    """Return names of the encoder's features, in the words of the study."""
-    columns = {column.name: column for column in study.config.columns}
-    pretty = []
-    encoder = study.rows.encoder
-    for name in encoder.feature_names_out:
-        # The longest column that the feature begins with: names may hold "=" themselves.
-        column = columns[max((c for c in encoder.columns if name.startswith(c)), key=len)]
-        mark = name.removeprefix(column.name)
-        level = "missing" if mark == " is missing" else mark.removeprefix("=")
-        title = column.title or column.name
-        pretty.append(f"{title}: {column.values.get(level, level)}" if level else title)
-    return pretty
-
-
-def _weights(rule: Rule, names: list[str]) -> list[Document]:
-    """Return the twelve largest weights of a linear member; none for others."""
-    linear = rule.probability if isinstance(rule, PlugInRule) else rule
-    if not isinstance(linear, LinearRule | LinearProbability):
-        return []
-    beta = linear.beta
-    order = np.argsort(-np.abs(beta[:-1]))[:12]
-    return [{"feature": names[i], "weight": float(beta[i])} for i in order]
+    return desk_of(request).ask(model_members)
 
 
 @router.put("/settings")
@@ -210,15 +167,9 @@ def remove_person(request: Request, name: str, me: Owner) -> dict[str, str]:
 )
 def download(request: Request, name: str, me: Owner) -> Response:
     """Return a file of the study: labels, events, settings, the report or the model."""
-    study = study_of(request)
     if name not in FILES:
         raise HTTPException(404, f"no file of that name; known: {', '.join(FILES)}")
-    if name == "model.skops":
-        data = model_bytes(study)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            export(study, folder, only=name)
-            data = (Path(folder) / name).read_bytes()
+    data = desk_of(request).do(file_bytes, name)
     access_of(request).log.note(me.name, "took the file", name, request)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(data, media_type=FILES[name], headers=headers)

@@ -117,6 +117,7 @@ def show(request: Request, view: str) -> Response:
         "csrf": session.csrf,
         "root": request.scope.get("root_path", ""),
         "config": config,
+        "study": access.cookie,
         "local": access.open,
         "demo": request.app.state.robot is not None,
     }

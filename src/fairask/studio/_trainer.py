@@ -37,7 +37,7 @@ class Trainer:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._draw_seconds = 0.2
-        self._seen = (time.monotonic(), 0)
+        self._seen: tuple[float, int] | None = None  # answers of before the start are not arriving now
         self._rate = 0.0
 
     def low(self, people: int) -> int:
@@ -46,6 +46,8 @@ class Trainer:
         return max(2, 2 * people, math.ceil(lasting))
 
     def _measure(self, answered: int) -> None:
+        if self._seen is None:
+            self._seen = (time.monotonic(), answered)
         at, before = self._seen
         elapsed = time.monotonic() - at
         if elapsed >= 0.5:
@@ -66,9 +68,8 @@ class Trainer:
         if waiting.free < low and undrawn > 0:
             self._say("choosing the next rows")
             began = time.monotonic()
-            worked = (
-                self.study.draw(max(self.study.config.learner.batch_size, 2 * low - waiting.free)) is not None
-            )
+            batch = self.study.config.learner.batch_size
+            worked = self.study.draw(min(max(batch, 2 * low - waiting.free), batch + low)) is not None
             self._draw_seconds = 0.5 * self._draw_seconds + 0.5 * (time.monotonic() - began)
         elif fit_is_due:
             self._say("training")

@@ -114,7 +114,7 @@ def serve(
         check_host(study, host if not proxy.used else "a proxy")
         if not study.state().batches:
             study.draw()  # uniform, so fast: the first person does not wait for the trainer to start
-        app = create_app(study, local=local, https=proxy.https, trainer=TrainerProcess(target))
+        app = create_app(study, local=local, https=proxy.https, trainer=TrainerProcess(target), apart=True)
         announce(app.state.access.invite() or "")
         if processes == 1:
             _log.write_to(security_log)
@@ -177,4 +177,4 @@ def app_from_environment() -> FastAPI:
     """Make the app of one of several processes."""
     _log.write_to(os.environ[_SECURITY_LOG] or None)
     study, local, https = Study.open(os.environ[_STUDY]), os.environ[_LOCAL], os.environ[_HTTPS]
-    return create_app(study, local=bool(local), https=bool(https), train=False)
+    return create_app(study, local=bool(local), https=bool(https), train=False, apart=True)

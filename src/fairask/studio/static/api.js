@@ -24,6 +24,7 @@ export async function call(method, path, body, headers = {}) {
   if (response.status === 304) return { unchanged: true };
   const data = await response.json().catch(() => ({}));
   if (response.status === 401 && path !== "/session") {
+    dispatchEvent(new Event("signedout"));
     location.assign(`${root}/signin`);
     throw new ApiError(401, "Signed out.");
   }

@@ -1,6 +1,10 @@
 // What every page has: theme, sign-out, the demo's pause.
 import { get, put, remove, root as base } from "./api.js";
 import { $ } from "./dom.js";
+import { flush } from "./outbox.js";
+
+// The page of rows sends them itself.
+if ($("signout") && !$("card")) flush().catch(() => {});
 
 const root = document.documentElement;
 $("theme")?.addEventListener("click", () => {

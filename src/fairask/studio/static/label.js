@@ -1,5 +1,6 @@
 // One row at a time. The next card is already here when an answer is given; saving happens behind it.
 import { get, post, put, remove } from "./api.js";
+import { away, flush, send } from "./outbox.js";
 import { $, alertUser, el, fieldList, fill, number, say } from "./dom.js";
 
 const LOOK_AGAIN = ["q", "w", "e", "r", "t"];
@@ -10,6 +11,15 @@ let again = null; // the earlier row being looked at, if any
 let saving = Promise.resolve();
 const unsaved = new Set(); // answered here, not yet there: the server still thinks I hold them
 let timer = null;
+// The second click of a double click must not answer the row that came after the first.
+const READ = 300; // milliseconds that a row is shown before it can be answered
+let shown = { row: null, at: 0 };
+let pressed = null; // the row shown when a button was pressed
+const IDLE = 600_000; // milliseconds without a key or a pointer after which rows are no longer held
+let active = Date.now();
+const drafts = new Map(); // notes by row: a note belongs to the row it was typed for
+let noteRow = null;
+let leaving = false;
 
 const current = () => again ?? cards[0] ?? null;
 
@@ -17,8 +27,14 @@ function show() {
   const card = current();
   $("card").setAttribute("aria-busy", String(!card));
   if (card) delete $("card").dataset.state;
-  for (const button of [...buttons, $("note")]) button.disabled = !card;
-  $("skip").disabled = !card || Boolean(again);
+  for (const button of buttons) button.disabled = !card;
+  for (const button of [$("skip"), $("note")]) button.disabled = !card || Boolean(again);
+  if (card && card.row !== shown.row) {
+    shown = { row: card.row, at: performance.now() };
+    delete $("card").dataset.ready;
+    setTimeout(() => { if (shown.row === card.row) $("card").dataset.ready = card.row; }, READ);
+  }
+  fitNote(again ? null : (card?.row ?? null));
   $("correcting").hidden = !again;
   if (again) fill($("correcting"), `Row ${again.row} again. You said: `, el("strong", { dir: "auto" }, again.label ?? "skipped"), ". ", el("button", { type: "button", class: "more", onclick: leave }, "Back"));
   if (card) fill($("card"), title(`Row ${card.row}`), fieldList(card.fields));
@@ -65,15 +81,27 @@ async function refill() {
     if (answer.training) {
       showState("Choosing the next rows…", "Training on the labels so far; this takes a moment.");
       timer = setTimeout(() => guard(refill), 400);
-    } else if (answer.progress.complete) showState("Done. Thank you!", "The budget is spent: there is nothing left to label.");
-    else {
+    } else if (answer.notice) {
+      showState("The next rows are late", answer.notice);
+      timer = setTimeout(() => guard(refill), 2000);
+    } else if (answer.progress.complete) {
+      showState("Done. Thank you!", "The budget is spent: there is nothing left to label. If more is asked for, it appears here.");
+      timer = setTimeout(() => guard(refill), 5000);
+    } else {
       showState("Nothing for you right now", "Others hold the remaining rows. This page looks again by itself.");
       timer = setTimeout(() => guard(refill), 4000);
     }
-  } else timer = setTimeout(() => guard(refill), 60000); // keeps the rows mine while I think
+  } else timer = setTimeout(renew, 60000);
 }
 
-const away = (error) => error.status === 0 || error.status === 503;
+// Keeps the rows mine while I think, but not when I have left.
+const renew = () => (Date.now() - active > IDLE ? null : guard(refill));
+
+function awake() {
+  const idle = Date.now() - active > IDLE;
+  active = Date.now();
+  if (idle) guard(refill);
+}
 
 // Run a request; when it fails say so, and when the server is away try again by itself.
 async function guard(action, quiet = false) {
@@ -87,6 +115,7 @@ async function guard(action, quiet = false) {
       await new Promise((resolve) => setTimeout(resolve, 2000));
       return guard(action, false);
     }
+    if (error.status === 401) return undefined; // the browser keeps the answer until I am back
     alertUser(error.message);
     const known = await get("/answers").catch(() => recent);
     recent = [...recent.filter((given) => unsaved.has(given.row) && !known.some((k) => k.row === given.row)), ...known].slice(0, 5);
@@ -98,21 +127,21 @@ async function guard(action, quiet = false) {
 
 function answer(label) {
   const card = current();
-  if (!card) return;
+  if (!card || performance.now() - shown.at < READ) return;
   if (again) return correct(label);
   const note = $("note-text").value.trim();
-  closeNote();
+  $("note-text").value = "";
   cards = cards.slice(1);
   unsaved.add(card.row);
   recent = [{ row: card.row, label }, ...recent].slice(0, 5);
   if (!cards.length) fill($("card"), el("div", { class: "state" }, title("Fetching a row…")));
   show();
   toCard();
-  const send = () => post("/answers", { row: card.row, label, note }).catch((error) => {
+  const sent = () => send({ row: card.row, label, note }).catch((error) => {
     if (!away(error)) unsaved.delete(card.row); // refused: it is not among my answers
     throw error;
   });
-  saving = saving.then(() => guard(send)).then((saved) => {
+  saving = saving.then(() => guard(sent)).then((saved) => {
     unsaved.delete(card.row);
     if (saved) say(`Saved: row ${card.row}, ${label ?? "skipped"}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
     return guard(refill, true); // a refusal stays on screen until the next answer
@@ -150,10 +179,10 @@ function leave() {
 
 function undo() {
   saving = saving.then(() => guard(async () => {
-    const last = recent[0];
+    const last = again ?? recent[0];
     if (!last) return;
     const card = await remove(`/answers/${last.row}`);
-    recent = recent.slice(1);
+    recent = recent.filter((given) => given.row !== last.row);
     cards = [card, ...cards];
     again = null;
     show();
@@ -164,19 +193,36 @@ function undo() {
 }
 
 function openNote() {
-  $("note-box").hidden = false;
-  $("note").setAttribute("aria-expanded", "true");
+  showNote(true);
   $("note-text").focus();
 }
 
-function closeNote() {
-  $("note-box").hidden = true;
-  $("note").setAttribute("aria-expanded", "false");
-  $("note-text").value = "";
+function showNote(open) {
+  $("note-box").hidden = !open;
+  $("note").setAttribute("aria-expanded", String(open));
 }
 
-buttons.forEach((button) => button.addEventListener("click", () => answer(button.dataset.label)));
-$("skip").addEventListener("click", () => answer(null));
+// Put the note of another row aside, and show that of this one.
+function fitNote(row) {
+  if (row === noteRow) return;
+  if (noteRow !== null) drafts.set(noteRow, $("note-text").value);
+  noteRow = row;
+  $("note-text").value = drafts.get(row) ?? "";
+  showNote($("note-text").value !== "");
+}
+
+// A click counts for the row that was shown when the button went down, and once.
+const clicked = (label) => (event) => {
+  if (event.detail > 1 || (event.detail && pressed !== current()?.row)) return;
+  answer(label);
+};
+for (const button of [...buttons, $("skip")]) {
+  button.addEventListener("pointerdown", () => { pressed = current()?.row ?? null; });
+  button.addEventListener("click", clicked(button === $("skip") ? null : button.dataset.label));
+}
+for (const kind of ["pointerdown", "pointermove", "keydown"]) addEventListener(kind, awake);
+addEventListener("signedout", () => { leaving = true; });
+addEventListener("beforeunload", (event) => { if (unsaved.size && !leaving) event.preventDefault(); });
 $("undo").addEventListener("click", undo);
 $("note").addEventListener("click", () => ($("note-box").hidden ? openNote() : $("note-text").focus()));
 $("help").addEventListener("click", () => $("help-box").showModal());
@@ -204,6 +250,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+await guard(flush);
 recent = (await guard(() => get("/answers"))) ?? [];
 await guard(refill);
 show();

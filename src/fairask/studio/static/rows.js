@@ -48,7 +48,7 @@ async function open(row) {
 
 async function decide(row, label) {
   try {
-    if (label !== row.label) await put(`/rows/${row.row}`, { label });
+    await put(`/rows/${row.row}`, { label });
     $("row-box").close();
     say(`Row ${row.row} is ${label}.`);
     await load();

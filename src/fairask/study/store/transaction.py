@@ -229,6 +229,10 @@ class Transaction:
         found = {int(r.row): int(r.answer) for r in self.connection.execute(query)}
         return {row: found[row] for row in rows if row in found}
 
+    def was_handed(self, row: int, who: str) -> bool:
+        """Whether the row was handed to this person, who holds it, let the lease end or has answered it."""
+        return bool(self.connection.scalar(select(exists().where(tasks.c.row == row, tasks.c.who == who))))
+
     def is_labelled(self, row: int) -> bool:
         """Whether anybody has labelled the row."""
         return bool(self.connection.scalar(select(exists().where(tasks.c.row == row, tasks.c.answer >= 0))))
