@@ -105,9 +105,14 @@ def progress(request: Request, me: Me) -> LabelProgress:
 def answer(request: Request, given: NewAnswer, me: Me) -> LabelProgress:
     """Answer a row I hold, or skip it; saying the same again changes nothing."""
     study = study_of(request)
+    if given.label is not None:
+        study.config.class_code(given.label, given.row)  # a wrong label is said before anything else
+    study.config.check_row(given.row)
     with study.store.read() as turn:
         if not turn.was_handed(given.row, me.name):
-            raise NotYoursError(f"row {given.row} was not given to you; load the page again")
+            raise NotYoursError(
+                f"row {given.row} was not given to you, or is with somebody else; load the page again"
+            )
     if given.label is None:
         study.skip([given.row], me.name, notes=[given.note])
     else:

@@ -11,7 +11,7 @@ from fairask.studio._access import Owner, access_of
 from fairask.studio._desk import desk_of
 from fairask.studio._labelling import RowNumber, card, study_of
 from fairask.studio._models import Card, NewLabel, NewPerson, Settings
-from fairask.studio._questions import RowFilter, file_bytes, model_members, row_page
+from fairask.studio._questions import RowFilter, file_bytes, fit_again, model_members, row_page
 from fairask.studio._questions import status as ask_status
 from fairask.study.events import Document
 
@@ -27,6 +27,7 @@ FILES = {
     "study.json": "application/json",
     "report.html": "text/html; charset=utf-8",
     "model.skops": "application/zip",
+    "certificate.json": "application/json",
 }
 _Text = Annotated[str | None, Query(max_length=200)]
 
@@ -103,8 +104,14 @@ def decide(request: Request, row: RowNumber, correction: NewLabel, me: Owner) ->
 
 @router.get("/model")
 def model(request: Request, me: Owner) -> Document:
-    """Return the last fitted model: its members with their weights, and the history of rounds."""
+    """Return the study's model: round, digest, members with their weights, and the history of rounds."""
     return desk_of(request).ask(model_members)
+
+
+@router.post("/model", status_code=201)
+def fit(request: Request, me: Owner) -> Document:
+    """Fit another model on all labels; a certified model is no longer kept."""
+    return desk_of(request).do(fit_again, me.name)
 
 
 @router.put("/settings")

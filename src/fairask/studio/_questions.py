@@ -10,7 +10,7 @@ import numpy as np
 
 from fairask.learner.state import DrawnRow
 from fairask.rules import LinearProbability, LinearRule, PlugInRule, Rule
-from fairask.study import Study, export
+from fairask.study import Study, StudyError, export
 from fairask.study.events import SKIP, Document
 from fairask.study.exporting import model_bytes
 from fairask.study.state import Answer
@@ -20,6 +20,7 @@ __all__ = [
     "certificate_state",
     "certify",
     "file_bytes",
+    "fit_again",
     "model_members",
     "row_page",
     "start_audit",
@@ -108,24 +109,30 @@ def start_audit(study: Study, labels: int, who: str) -> None:
     study.start_audit(labels, who)
 
 
+def fit_again(study: Study, who: str) -> Document:
+    """Fit on all labels, and give up a certified model that was kept."""
+    return {"fitted": study.fit_again(who)}
+
+
 def certify(study: Study, who: str) -> Document:
     """Issue the certificate of the audit under way."""
     return study.certify(who)
 
 
 def model_members(study: Study) -> Document:
-    """Return the last fitted model: its members with their weights, and the history of rounds."""
-    history = list(study.state().history)
-    if not history:
-        return {"history": [], "members": [], "features": []}
-    learner = study.learner(at=history[-1]["seen"])
-    fitted = learner.current_model()
+    """Return the study's model (round, digest, members with weights), and the history of rounds."""
+    with study.lock:
+        state = study.state()
+        history, model, kept = list(state.history), state.model, state.kept is not None
+    if model is None:
+        return {"history": [], "members": [], "features": [], "model": None}
+    fitted = study.model_learner().current_model()
     names = _feature_names(study)
     members = [
         {"probability": float(weight), "weights": _weights(rule, names)}
         for rule, weight in zip(fitted.members_, fitted.weights_, strict=True)
     ]
-    return {"history": history, "members": members, "features": names}
+    return {"history": history, "members": members, "features": names, "model": {**model, "certified": kept}}
 
 
 def _feature_names(study: Study) -> list[str]:
@@ -158,5 +165,6 @@ def file_bytes(study: Study, name: str) -> bytes:
     if name == "model.skops":
         return model_bytes(study)
     with tempfile.TemporaryDirectory() as folder:
-        export(study, folder, only=name)
+        if not export(study, folder, only=name):
+            raise StudyError(f"there is no {name} yet")
         return (Path(folder) / name).read_bytes()

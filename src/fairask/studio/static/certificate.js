@@ -12,6 +12,7 @@ function verdict(c) {
   return el("section", { class: `panel verdict ${tone}` }, el("h2", {}, words),
     el("p", {}, `With ${100 * (1 - c.delta)} % confidence the violation is at most ${c.upper.toFixed(3)} (estimate ${c.estimate === null ? "unknown" : c.estimate.toFixed(3)}, tolerance ${c.alpha}).`),
     el("p", {}, `Method ${c.method}, ${c.valid}; ${number(c.n_labels)} labels, ${ago(c.at)}.`),
+    c.model ? el("p", { class: "hash" }, `About the model of round ${c.model.round + 1}, digest ${c.model.digest}.`) : "",
     c.more_labels ? el("p", {}, `About ${number(c.more_labels)} more labels would likely decide.`) : "",
     el("details", {}, el("summary", {}, "What this rests on"), el("ul", {}, [c.target, ...c.assumptions].map((a) => el("li", {}, a)))));
 }

@@ -11,7 +11,8 @@ const range = (guess, show) => `${show(guess.low)} to ${show(guess.high)}`;
 const three = (value) => value.toFixed(3);
 
 function tiles(status) {
-  const fitted = status.history.at(-1);
+  const fitted = status.history.findLast((entry) => entry.digest === status.model?.digest) ?? status.history.at(-1);
+  const which = status.model ? `; model of round ${status.model.round + 1}` : "";
   const guess = fitted?.estimate;
   const gap = guess?.violation;
   const soon = status.labels ? "after 30 labels of both classes" : "no labels yet";
@@ -20,9 +21,9 @@ function tiles(status) {
   const certificate = status.certificate;
   return [
     tile("Labels", `${number(status.labels)}`, `of ${number(status.budget)}; ${number(status.open)} out, ${number(status.skipped)} skipped`),
-    guess ? tile("Accuracy", percent(guess.accuracy.value), `95 % interval ${range(guess.accuracy, (v) => percent(v, 0))}`) : tile("Accuracy", "–", soon),
+    guess ? tile("Accuracy", percent(guess.accuracy.value), `95 % interval ${range(guess.accuracy, (v) => percent(v, 0))}${which}`) : tile("Accuracy", "–", soon),
     gap ? tile("Violation", three(gap.value), `${words} tolerance ${status.tolerance}; interval ${range(gap, three)}`, judged) : tile("Violation", "–", guess ? "a group has no such labels yet" : soon),
-    certificate ? tile("Certificate", certificate.verdict, `upper bound ${three(certificate.upper)}`, { certified: "good", refuted: "bad" }[certificate.verdict] ?? "open") : tile("Certificate", "none", "an estimate is no promise"),
+    certificate ? tile("Certificate", certificate.verdict, `upper bound ${three(certificate.upper)}${certificate.model ? `; model of round ${certificate.model.round + 1}${certificate.model.digest === status.model?.digest ? "" : ", not the present one"}` : ""}`, { certified: "good", refuted: "bad" }[certificate.verdict] ?? "open") : tile("Certificate", "none", "an estimate is no promise"),
   ];
 }
 
