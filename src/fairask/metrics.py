@@ -7,28 +7,31 @@ true label: y = 1 (``tprp``), y = 0 (``fprp``), both (``eo``), or none (``dp``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.checks import check_choice
+from fairask.checks import check_choice, check_number
 
 __all__ = [
     "CONDITION_NAMES",
     "METRICS",
     "Bool",
+    "FairScorer",
     "Float",
     "GroupRates",
     "Int",
     "Matrix",
     "Metric",
+    "accuracy_scorer",
     "binary_labels",
     "check_metric",
     "encode_groups",
     "group_rates",
     "soft_predictions",
     "violation",
+    "violation_scorer",
 ]
 
 Float = NDArray[np.float64]
@@ -263,3 +266,63 @@ def violation(
     conditions = METRICS[check_metric(metric)]
     rates = group_rates(y, pred, groups, sample_weight=sample_weight, pos_label=pos_label)
     return float(np.max([np.ptp(rates.conditioned(label)) for label in conditions]))
+
+
+@runtime_checkable
+class _FairModel(Protocol):
+    """What a scorer asks of a fair model."""
+
+    classes_: Any
+
+    def predict_proba(self, X: Matrix, sensitive_features: ArrayLike | None = None) -> Float: ...
+
+    def groups_in(self, X: Matrix) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True)
+class FairScorer:
+    """A scorer for scikit-learn's tools; see :func:`violation_scorer` and :func:`accuracy_scorer`."""
+
+    metric: Metric
+    tolerance: float | None
+
+    def __call__(
+        self, model: object, X: Matrix, y: ArrayLike, sensitive_features: ArrayLike | None = None
+    ) -> float:
+        """Score a fitted fair model on rows; the groups are the column that the model names, or given."""
+        if not isinstance(model, _FairModel):
+            raise TypeError(f"{type(model).__name__} is no fair model: it names no protected column")
+        groups = model.groups_in(X) if sensitive_features is None else sensitive_features
+        positive = model.predict_proba(X, sensitive_features=groups)[:, 1]
+        truth = binary_labels(y, model.classes_[1])
+        gap = violation(truth, positive, groups, self.metric)
+        if self.tolerance is None:
+            return -gap
+        accuracy = float(1.0 - np.abs(truth - positive).mean())
+        return accuracy if gap <= self.tolerance else -gap
+
+
+def violation_scorer(metric: Metric = "tprp") -> FairScorer:
+    """Return a scorer for ``GridSearchCV`` and its like: less the violation, so that larger is better.
+
+    The model tells the groups by its setting ``sensitive_features``.
+
+    Examples
+    --------
+    >>> violation_scorer("eo").metric
+    'eo'
+    """
+    return FairScorer(check_metric(metric), None)
+
+
+def accuracy_scorer(tolerance: float = 0.1, metric: Metric = "tprp") -> FairScorer:
+    """Return a scorer: the accuracy of models within the tolerance, less the violation of others.
+
+    Every model within the tolerance is ahead of every other one.
+
+    Examples
+    --------
+    >>> accuracy_scorer(0.05).tolerance
+    0.05
+    """
+    return FairScorer(check_metric(metric), check_number(tolerance, "tolerance", 0, 1))

@@ -15,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fairask import CalibratedFairOracle, EmpiricalFairOracle
+from fairask import CalibratedFairOracle, EmpiricalFairOracle, violation
+from fairask.metrics import accuracy_scorer, violation_scorer
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning"),
@@ -140,6 +141,23 @@ def test_scores_of_the_label_rank_rows(oracle):
     score = model.label_proba(X)
     np.testing.assert_allclose(score.sum(axis=1), 1)
     assert roc_auc_score(y, score[:, 1]) > 0.7
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_scorers_choose_fair_models(oracle):
+    X, y, sex = frame()
+    oracle = clone(oracle).set_params(sensitive_features="sex")
+    model = clone(oracle).fit(X, y)
+    positive = model.predict_proba(X)[:, 1]
+    gap = violation(y, positive, sex, pos_label="yes")
+    assert violation_scorer()(model, X, y) == pytest.approx(-gap)
+    assert accuracy_scorer(1.0)(model, X, y) == pytest.approx(1 - np.abs((y == "yes") - positive).mean())
+    loose = clone(oracle).set_params(tolerance=1.0).fit(X, y)
+    assert accuracy_scorer(0.01)(loose, X, y) < 0
+    search = GridSearchCV(oracle, {"tolerance": [0.02, 1.0]}, cv=2, scoring=violation_scorer()).fit(X, y)
+    assert search.best_params_["tolerance"] == 0.02
+    with pytest.raises(TypeError, match="no fair model"):
+        violation_scorer()(LogisticRegression(), X, y)
 
 
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])

@@ -322,6 +322,14 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         predicted = self.predict(X, sensitive_features=sensitive_features)
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
+    def groups_in(self, X: Matrix) -> NDArray[Any]:
+        """Return the protected column of ``X`` that the setting ``sensitive_features`` names."""
+        if self.sensitive_features is None:
+            raise TypeError(
+                "sensitive_features is missing: give the groups, or name a column in the settings"
+            )
+        return split_column(X, self.sensitive_features)[1]
+
     def _feature_names(self) -> list[str] | None:
         names = vars(self).get("feature_names_in_")
         return None if names is None else [str(name) for name in names]
