@@ -22,7 +22,9 @@ def test_a_share_of_the_budget_is_kept_for_a_certificate():
     assert certificate.upper <= 0.15
     audited = learner._audit[1]
     assert audited.n_labels <= 800
-    assert set(audited.to_dict()["trained_on"]) == set(learner.labelled_indices_.tolist())
+    assert not set(audited.answered) & set(learner.labelled_indices_.tolist())
+    assert audited.pool_size == len(y)
+    assert any("200 rows had labels before the audit" in text for text in certificate.assumptions)
 
 
 def test_training_labels_never_certify():

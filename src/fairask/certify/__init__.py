@@ -1,9 +1,11 @@
 """Certificates: bounds on a fixed model's violation, and the audit that earns one with few labels."""
 
 from fairask.certify.audit import Audit, AuditPlan, AuditQuery, AuditSimulation, simulate_audit
+from fairask.certify.audit.inputs import intersect, noise_from_overlap
 from fairask.certify.bounds import METHODS
-from fairask.certify.certificate import Certificate
+from fairask.certify.certificate import Certificate, GroupComparison
 from fairask.certify.labelled import certify
+from fairask.certify.signature import check_certificate, sign
 
 __all__ = [
     "METHODS",
@@ -12,6 +14,11 @@ __all__ = [
     "AuditQuery",
     "AuditSimulation",
     "Certificate",
+    "GroupComparison",
     "certify",
+    "check_certificate",
+    "intersect",
+    "noise_from_overlap",
+    "sign",
     "simulate_audit",
 ]

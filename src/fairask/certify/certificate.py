@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from scipy.special import ndtri
 
 from fairask.certify._page import render
+from fairask.certify.questions import QUESTIONS
 from fairask.data.groups import UNKNOWN
 
-__all__ = ["Certificate", "labels_needed", "verdict_of"]
+__all__ = ["SCHEMA", "Certificate", "GroupComparison", "labels_needed", "verdict_of"]
+
+#: Name and version of what :meth:`Certificate.to_dict` writes; ``certificate.schema.json`` describes it.
+SCHEMA, VERSION = "fairask-certificate", 1
 
 _POWER = 0.8
-
-_NAMES = {
-    "tprp": "difference in true positive rates",
-    "fprp": "difference in false positive rates",
-    "eo": "difference in true or false positive rates, whichever is larger,",
-    "dp": "difference in selection rates",
-}
 
 
 def verdict_of(lower: float, upper: float, alpha: float) -> str:
@@ -72,6 +71,18 @@ UNKNOWN_ASSUMED = (
 
 
 @dataclass(frozen=True)
+class GroupComparison:
+    """Two groups compared; each bound holds by itself with probability 1 - delta."""
+
+    first: str
+    second: str
+    estimate: float
+    lower: float
+    upper: float
+    verdict: str
+
+
+@dataclass(frozen=True)
 class Certificate:
     """Evidence about a model's violation, with what it rests on.
 
@@ -101,6 +112,16 @@ class Certificate:
         The compared rates by name (``"tpr"``, ``"fpr"``, ``"selection_rate"``).
     more_labels : int or None
         Further labels it would likely take to decide; 0 when decided, None when no number is sensible.
+    comparisons : tuple of GroupComparison
+        Every pair of groups that was compared (violation of the first over the second).
+    unclear : tuple of str
+        Groups with too few labels for any statement.
+    skipped, unknown_groups : int
+        Rows without a label that were asked for, and rows whose group is unknown; the bounds allow for both.
+    model : int
+        Which model, where several were audited at once.
+    digests : dict
+        What it was issued for: ``"model"``, ``"pool"`` and ``"settings"``, as far as known.
 
     Examples
     --------
@@ -127,6 +148,82 @@ class Certificate:
     negatives: tuple[int, ...]
     rates: dict[str, tuple[float, ...]]
     more_labels: int | None
+    comparisons: tuple[GroupComparison, ...] = ()
+    unclear: tuple[str, ...] = ()
+    skipped: int = 0
+    unknown_groups: int = 0
+    model: int = 0
+    digests: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        found: tuple[float, float, float],
+        *,
+        alpha: float,
+        delta: float,
+        n_labels: int,
+        most: int | None = None,
+        rows: int | None = None,
+        **values: Any,
+    ) -> Self:
+        """Make a certificate of (estimate, lower, upper): the verdict and further labels follow from these.
+
+        ``most`` is the largest number of further labels there are, ``rows`` what the estimate is from if
+        that is not ``n_labels``.
+        """
+        estimate, lower, upper = found
+        n = n_labels if rows is None else rows
+        more = labels_needed(estimate, lower, upper, alpha, delta, n) if n else None
+        return cls(
+            estimate=estimate,
+            lower=lower,
+            upper=upper,
+            verdict=verdict_of(lower, upper, alpha),
+            alpha=float(alpha),
+            delta=float(delta),
+            n_labels=n_labels,
+            more_labels=min(more, most) if more and most is not None else more,
+            **values,
+        )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Rebuild a certificate from :meth:`to_dict`, also as 0.1.0 wrote it.
+
+        Examples
+        --------
+        >>> from fairask.certify import certify
+        >>> made = certify([1] * 8, [1] * 8, [0, 1] * 4)
+        >>> Certificate.from_dict(made.to_dict()).digest == made.digest
+        True
+        """
+        known = {f.name: values[f.name] for f in fields(cls) if f.name in values}
+        known |= {n: math.nan for n in ("estimate",) if known[n] is None}
+        known["rates"] = {
+            name: tuple(math.nan if v is None else v for v in rate) for name, rate in known["rates"].items()
+        }
+        for name in ("assumptions", "groups", "positives", "negatives", "unclear"):
+            known[name] = tuple(known.get(name, ()))
+        blank = {"estimate": math.nan}
+        known["comparisons"] = tuple(
+            GroupComparison(**{**c, **(blank if c["estimate"] is None else {})})
+            for c in known.get("comparisons", ())
+        )
+        return cls(**known)
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of what the certificate says, its ``digests`` included: its signature.
+
+        Examples
+        --------
+        >>> from fairask.certify import certify
+        >>> len(certify([1] * 8, [1] * 8, [0, 1] * 4).digest)
+        64
+        """
+        said = {name: value for name, value in self.to_dict().items() if name != "digest"}
+        return hashlib.sha256(json.dumps(said, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
     def __post_init__(self) -> None:
         if UNKNOWN in self.groups and UNKNOWN_ASSUMED not in self.assumptions:
@@ -149,9 +246,10 @@ class Certificate:
                 return [plain(v) for v in value]
             if isinstance(value, dict):
                 return {k: plain(v) for k, v in value.items()}
-            return value
+            return plain(vars(value)) if isinstance(value, GroupComparison) else value
 
-        return {name: plain(value) for name, value in vars(self).items()}
+        named = {"schema": SCHEMA, "version": VERSION}
+        return named | {name: plain(value) for name, value in vars(self).items()}
 
     def headline(self) -> str:
         """Return the verdict as one sentence.
@@ -162,19 +260,27 @@ class Certificate:
         >>> print(certify([1] * 400, [1] * 400, [0, 1] * 200).headline())
         Certified: the difference in true positive rates is at most 0.1 (95% confidence: 0.0149 or less).
         """
-        what = f"the {_NAMES[self.metric]}"
+        question = QUESTIONS[self.metric]
+        what = f"the {question.words}"
         sure = f"{100 * (1 - self.delta):g}% confidence"
+        within, beyond, less, more = ("at most", "above", "or less", "or more")
+        goal, low, high, point = self.alpha, self.lower, self.upper, self.estimate
+        if question.ratio:
+            within, beyond, less, more = ("at least", "below", "or more", "or less")
+            goal, point = round(1 - self.alpha, 10), 1 - self.estimate
+            low, high = 1 - self.lower, 1 - self.upper
         if self.valid == "known":
-            side = "at most" if self.verdict == "certified" else "above"
-            verdict, value = self.verdict.capitalize(), f"{self.estimate:.3g}"
-            return f"{verdict}: {what} is {value}, {side} {self.alpha:g} (computed on the whole pool)."
+            side = within if self.verdict == "certified" else beyond
+            verdict, value = self.verdict.capitalize(), f"{point:.3g}"
+            return f"{verdict}: {what} is {value}, {side} {goal:g} (computed on the whole pool)."
         if self.verdict == "certified":
-            return f"Certified: {what} is at most {self.alpha:g} ({sure}: {self.upper:.3g} or less)."
+            return f"Certified: {what} is {within} {goal:g} ({sure}: {high:.3g} {less})."
         if self.verdict == "refuted":
-            return f"Refuted: {what} is above {self.alpha:g} ({sure}: {self.lower:.3g} or more)."
+            return f"Refuted: {what} is {beyond} {goal:g} ({sure}: {low:.3g} {more})."
+        ends = sorted((low, high))
         return (
-            f"Undecided: {what} may lie on either side of {self.alpha:g} "
-            f"({sure}: between {self.lower:.3g} and {self.upper:.3g})."
+            f"Undecided: {what} may lie on either side of {goal:g} "
+            f"({sure}: between {ends[0]:.3g} and {ends[1]:.3g})."
         )
 
     def advice(self) -> str:
@@ -188,6 +294,8 @@ class Certificate:
         """
         if self.more_labels == 0:
             return "Decided: no further labels are needed."
+        if self.unclear:
+            return f"Cannot tell for {', '.join(self.unclear)}: too few labels there, or none exist."
         if self.more_labels is None:
             return (
                 "The estimate is too close to the tolerance, or too little is known, to say how many more "

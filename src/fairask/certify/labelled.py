@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.certify.bounds.methods import METHODS
-from fairask.certify.certificate import Certificate, labels_needed, verdict_of
+from fairask.certify.certificate import Certificate
+from fairask.certify.questions import QUESTIONS, AuditMetric, check_question
 from fairask.certify.sample import Sample, SampleDraws, build_sample
 from fairask.checks import check_count, check_share
 from fairask.errors import EmptyCellWarning, suggest
-from fairask.metrics import METRICS, Float, Metric, check_metric
+from fairask.metrics import Float
 
 __all__ = ["certify"]
 
@@ -53,7 +54,11 @@ def _refuse_training_rows(indices: ArrayLike | None, trained_on: ArrayLike | Non
         )
 
 
-def _pick(method: str, sample: Sample) -> str:
+def _pick(method: str, sample: Sample, ratio: bool) -> str:
+    if ratio:
+        if _uneven(sample) or method not in ("auto", "clopper-pearson"):
+            raise ValueError("a ratio is certified by method='clopper-pearson', from labels of equal weight")
+        return "clopper-pearson"
     if method == "auto":
         return "hajek" if _uneven(sample) else "exact"
     if method not in METHODS:
@@ -103,7 +108,7 @@ def certify(
     y: ArrayLike | None,
     pred: ArrayLike,
     groups: ArrayLike,
-    metric: Metric = "tprp",
+    metric: AuditMetric = "tprp",
     alpha: float = 0.1,
     delta: float = 0.05,
     method: str = "auto",
@@ -124,8 +129,8 @@ def certify(
         The model's predictions on the same rows; soft values are a randomised classifier's P(h=1).
     groups : array-like
         Protected attribute, two groups or more.
-    metric : {"tprp", "fprp", "eo", "dp"}
-        The violation.
+    metric : {"tprp", "fprp", "eo", "dp", "tpr-ratio", "fpr-ratio", "selection-ratio"}
+        The violation; of a ratio, 1 minus the least ratio of two groups.
     alpha, delta : float
         Tolerance, and the probability of error.
     method : str
@@ -163,31 +168,34 @@ def certify(
     >>> certificate.verdict, certificate.method, round(certificate.upper, 3)
     ('certified', 'exact', 0.038)
     """
-    conditions = METRICS[check_metric(metric)]
+    question = QUESTIONS[check_question(metric)]
+    conditions = question.conditions
     check_share(alpha, "alpha")
     check_share(delta, "delta")
     check_count(candidates, "candidates")
     _refuse_training_rows(draws.get("indices"), draws.get("trained_on"))
-    if y is None and metric != "dp":
+    if y is None and question.labels:
         raise ValueError(f"metric={metric!r} needs labels: give y (only 'dp' on a whole pool needs none)")
     sample = build_sample(
         y, pred, groups, sample_weight, draws, pos_label=pos_label, random_state=random_state
     )
     known = method == "known" or (method == "auto" and y is None)
-    if method == "known" and metric != "dp":
+    if method == "known" and question.labels:
         raise ValueError(f"method='known' is for metric='dp', got metric={metric!r}: other rates need labels")
-    name = "known" if known else _pick(method, sample)
+    name = "known" if known else _pick(method, sample, question.ratio)
     soft = known or METHODS[name].soft
     value = sample.score if soft else sample.decision
     rates = {_RATE[label]: _rates(sample, label, value) for label in conditions}
     _warn_empty(sample.groups, rates)
-    estimate = max(float(np.ptp(values)) for values in rates.values())
+    estimate = max(_violation(values, question.ratio) for values in rates.values())
     assumptions: tuple[str, ...] = ("The rows given are the whole pool.",)
     if known:
         lower = upper = estimate
         valid, target = "known", "the pool given, all of it"
     else:
-        lower, upper = METHODS[name].bounds(sample, conditions, delta / candidates)
+        ratios = METHODS[name].ratios
+        bound = ratios if question.ratio and ratios is not None else METHODS[name].bounds
+        lower, upper = bound(sample, conditions, delta / candidates)
         valid, assumptions, target = METHODS[name].valid, METHODS[name].assumptions, LABELS_TARGET
         if not soft and not np.array_equal(sample.score, sample.decision):
             assumptions = (*assumptions, _DRAWN)
@@ -201,26 +209,30 @@ def certify(
             assumptions = (*assumptions, shared)
         if not math.isnan(estimate):
             lower, upper = min(lower, estimate), max(upper, estimate)
-    ones = np.zeros(len(sample.codes)) if sample.y is None else sample.y
-    seen = np.zeros(len(sample.codes)) if sample.y is None else 1 - sample.y
-    k = len(sample.groups)
-    n = 0 if sample.y is None else len(sample.codes)
-    return Certificate(
-        estimate=estimate,
-        lower=lower,
-        upper=upper,
-        verdict=verdict_of(lower, upper, alpha),
+    k, ones = len(sample.groups), np.zeros(len(sample.codes)) if sample.y is None else sample.y
+    seen = np.zeros(len(ones)) if sample.y is None else 1 - sample.y
+    return Certificate.of(
+        (estimate, lower, upper),
         metric=metric,
-        alpha=float(alpha),
-        delta=float(delta),
+        alpha=alpha,
+        delta=delta,
         method=name,
         valid=valid,
         assumptions=assumptions,
         target=target,
-        n_labels=n,
+        n_labels=0 if sample.y is None else len(sample.codes),
+        rows=len(sample.codes),
         groups=tuple(sample.groups),
         positives=tuple(int(v) for v in np.bincount(sample.codes, weights=ones, minlength=k)),
         negatives=tuple(int(v) for v in np.bincount(sample.codes, weights=seen, minlength=k)),
         rates=rates,
-        more_labels=labels_needed(estimate, lower, upper, alpha, delta, len(sample.codes)),
+        unclear=tuple(
+            str(g) for i, g in enumerate(sample.groups) if any(math.isnan(v[i]) for v in rates.values())
+        ),
     )
+
+
+def _violation(rates: tuple[float, ...], ratio: bool) -> float:
+    if not ratio:
+        return float(np.ptp(rates))
+    return 1 - min(rates) / max(rates) if max(rates) > 0 else math.nan

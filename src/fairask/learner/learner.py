@@ -280,10 +280,14 @@ class FairActiveLearner(LearnerRecord):
 
     # -- proving --------------------------------------------------------------------------------
 
-    def audit(self, budget: int | None = None, *, delta: float = 0.05, looks: int = 5) -> Audit:
-        """Start to audit the current model with fresh labels from the rest of the pool.
+    def audit(
+        self, budget: int | None = None, *, delta: float = 0.05, looks: int = 5, target: str = "pool"
+    ) -> Audit:
+        """Start to audit the current model over the whole pool, with fresh labels from the rest of it.
 
-        The audit is told labels of the learner's ``classes``. It is void once the model changes.
+        The labels that trained the model are known, so the rows they belong to are counted whole; rows that
+        were skipped or still wait for a label are taken at their worst. The audit is told labels of the
+        learner's ``classes``. It is void once the model changes.
 
         Parameters
         ----------
@@ -293,6 +297,8 @@ class FairActiveLearner(LearnerRecord):
             Probability of a wrong verdict.
         looks : int
             Batches in which the labels are asked for.
+        target : {"pool", "population"}
+            Whose violation is to be decided.
 
         Examples
         --------
@@ -314,10 +320,14 @@ class FairActiveLearner(LearnerRecord):
                     "budget is missing: give it, or make the learner with budget= and audit_share="
                 )
             budget = self.audit_budget_
-        plan = AuditPlan(self.metric, self.tolerance, delta, budget, looks, random_state=self.random_state)
-        audit = Audit.of_pool(
-            self.pool, self.current_model(), plan, trained_on=self.state.log.rows(), classes=self.classes
+        plan = AuditPlan(
+            self.metric, self.tolerance, delta, budget, looks, target, random_state=self.random_state
         )
+        known = {
+            entry.index: None if entry.label is None else self.classes[entry.label]
+            for entry in self.state.log.entries
+        }
+        audit = Audit.of_pool(self.pool, self.current_model(), plan, known=known, classes=self.classes)
         self._audit = (self.state.log.version, audit)
         return audit
 

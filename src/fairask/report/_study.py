@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import threading
 from collections.abc import Mapping, Sequence
@@ -74,11 +73,7 @@ class StudyReport:
         made = self.status["certificate"]
         if made is None:
             return None
-        values = {f.name: made[f.name] for f in dataclasses.fields(Certificate)}
-        known: dict[str, Any] = {
-            k: math.nan if v is None and k != "more_labels" else v for k, v in values.items()
-        }
-        return Certificate(**known)
+        return Certificate.from_dict(made)
 
     def verdict(self) -> str:
         """One sentence: how many labels, how accurate, and how fair as far as is known.

@@ -93,8 +93,9 @@ def begin_audit(state: State, trained: FairActiveLearner, labels: int) -> AuditC
         # Another seed for each audit of a study: its last event.
         random_state=((config.random_state or 0) + state.last) % 2**32,
     )
-    drawn = [entry.index for entry in state.log.entries]
-    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, trained_on=drawn)
+    # Rows that trained the model count whole; those without a label, at their worst.
+    known = {entry.index: entry.label for entry in state.log.entries}
+    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, known=known)
     return AuditChanged(labels, dict(audit.to_dict(whole=True)))
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairask.certify.audit.binning import bins_for
 from fairask.certify.audit.calibrate import worst_error
 from fairask.certify.audit.draws import SKIPPED, AuditDraws, AuditQuery
 from fairask.certify.audit.found import LookFound
+from fairask.certify.audit.inputs import AuditInputs, Noise, known_codes
 from fairask.certify.audit.parity import parity
 from fairask.certify.audit.plan import TARGETS, AuditPlan, PlanSettings
 from fairask.certify.audit.saved import AuditState, check_format, replay, state_of
-from fairask.certify.audit.strata import Strata
+from fairask.certify.audit.strata import Strata, split_groups
 from fairask.certify.certificate import Certificate
+from fairask.certify.signature import digest_of_settings
 from fairask.checks import check_choice
 from fairask.metrics import binary_labels
 from fairask.pools import Pool
@@ -42,7 +46,18 @@ class Audit:
         What is asked for; or give its fields as keywords: ``metric``, ``alpha``, ``delta``, ``budget``,
         ``looks``, ``target``, ``random_state``.
     trained_on : array-like of int, optional
-        Rows that trained the model; they are left out of the audit.
+        Rows that trained the model and whose labels are not given in ``known``: they are left out, and the
+        certificate is about the other rows only.
+    known : mapping, optional
+        Labels known before the audit, by row, such as those that trained the model; None where nobody can
+        tell. They cost nothing, and the certificate is about the whole pool.
+    score : array-like, optional
+        A number per row that may tell labels 1 from 0: the model's own score, or any other. Rows are then
+        drawn by bins of it too. A useless score does no harm.
+    cost : array-like, optional
+        Cost of a label of each row; the budget is then a cost.
+    noise : float or mapping, optional
+        Probability that a label told is wrong: one number, or by group a number or (least, largest).
     pos_label : optional
         The prediction that counts as 1.
     classes : sequence of two, optional
@@ -69,12 +84,24 @@ class Audit:
         plan: AuditPlan | None = None,
         *,
         trained_on: ArrayLike | None = None,
+        known: Mapping[int, object] | None = None,
+        score: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
+        noise: Noise = 0.0,
         pos_label: object = None,
         classes: Sequence[object] | None = None,
         **settings: Unpack[PlanSettings],
     ) -> None:
         plan = AuditPlan.of(plan, settings)
-        self._begin(Strata.of_rows(pred, groups, trained_on, pos_label, plan.random_state), plan, classes)
+        bins = 1
+        if score is not None:
+            groups_, models = split_groups(groups)[0], np.asarray(pred).ndim
+            bins = bins_for(plan.budget // plan.looks, 2**models * len(groups_), plan.bins)
+        codes = known_codes(known, classes)
+        strata = Strata.of_rows(
+            pred, groups, trained_on, pos_label, plan.random_state, codes, score, bins, cost
+        )
+        self._begin(strata.with_noise(noise), plan, classes)
 
     @classmethod
     def of_pool(
@@ -84,6 +111,8 @@ class Audit:
         plan: AuditPlan | None = None,
         *,
         trained_on: ArrayLike | None = None,
+        known: Mapping[int, object] | None = None,
+        noise: Noise = 0.0,
         classes: Sequence[object] | None = None,
         **settings: Unpack[PlanSettings],
     ) -> Self:
@@ -99,7 +128,7 @@ class Audit:
             Rows it excludes are left out of the audit.
         model : fair oracle, or object with ``decide`` or ``predict``
             Its decision on each row; a randomised one's is drawn once, with the seed.
-        plan, trained_on, classes, **settings
+        plan, trained_on, known, noise, classes, **settings
             As in :class:`Audit`.
 
         Examples
@@ -120,9 +149,10 @@ class Audit:
         plan = AuditPlan.of(plan, settings)  # checked before the pass over the pool
         none = np.zeros(0, dtype=np.int64)
         trained = none if trained_on is None else row_set(trained_on, pool.n_rows)
-        left_out = np.union1d(pool.excluded, trained)
-        strata = Strata.of_pool(pool, model, left_out, plan.budget, plan.random_state)
-        return cls.of_strata(strata, plan, classes)
+        codes = known_codes(known, classes)
+        left_out = np.setdiff1d(np.union1d(pool.excluded, trained), row_set(list(codes), pool.n_rows))
+        strata = Strata.of_pool(pool, model, left_out, plan.budget, plan.random_state, codes)
+        return cls.of_strata(strata.with_noise(noise), plan, classes)
 
     @classmethod
     def of_strata(cls, strata: Strata, plan: AuditPlan, classes: Sequence[object] | None = None) -> Self:
@@ -134,23 +164,29 @@ class Audit:
     def _begin(self, strata: Strata, plan: AuditPlan, classes: Sequence[object] | None) -> None:
         if len(strata.groups) < 2:
             raise ValueError(f"groups must hold at least two groups, got {strata.groups}")
-        if not strata.sizes.sum():
+        layout = strata.layout
+        if not strata.sizes[~layout.known].sum():
             raise ValueError("the pool is empty: every row trained the model")
         self.plan, self.groups = plan, strata.groups
         self.classes = None if classes is None else list(classes)
-        self.schedule = plan.schedule(int(strata.sizes.sum()))
+        left = strata.sizes[~layout.known] @ layout.cost[~layout.known]
+        self.schedule = plan.schedule(int(left), len(layout.decision))
+        self._layout = dataclasses.replace(layout, rest=plan.compare == "rest")
         self._draws = AuditDraws(strata)
-        self._found = LookFound.at(0, self._draws, self.schedule, None)
+        self._found = self._at(0, None)
+
+    def _at(self, look: int, before: LookFound | None) -> LookFound:
+        return LookFound.at(look, self._draws, self.schedule, self._layout, before)
 
     @property
     def pool_size(self) -> int:
-        """Rows of the audited pool; rows that could not be labelled are not among them."""
+        """Rows of the audited pool."""
         return self._draws.pool_size
 
     @property
     def n_labels(self) -> int:
         """Labels told so far."""
-        return len(self._draws.answers) - self._draws.skipped
+        return len(self._draws.answers) - self._draws.asked_skipped
 
     @property
     def answered(self) -> Collection[int]:
@@ -165,7 +201,7 @@ class Audit:
     @property
     def done(self) -> bool:
         """Whether the audit is decided or its budget spent."""
-        if self.plan.metric == "dp":
+        if not self.schedule.claims:
             return True
         last = self._draws.looks == len(self.schedule.totals)
         return self._draws.complete and (last or self._found.decides(self.plan))
@@ -221,9 +257,10 @@ class Audit:
         self._answer(rows, codes)
 
     def skip(self, indices: ArrayLike) -> None:
-        """Say that rows cannot be labelled: they leave the pool, and others of their strata take their place.
+        """Say that rows cannot be labelled; others of their strata are asked for in their place.
 
-        The certificate names their number: the rows that are left may differ from them.
+        They stay in the pool: the bounds hold whatever their labels are, and the certificate names their
+        number.
 
         Examples
         --------
@@ -275,15 +312,16 @@ class Audit:
     def _look(self) -> None:
         """Compute the bounds at the last complete look."""
         complete = self._draws.complete_looks()
-        self._found = LookFound.at(complete, self._draws, self.schedule, self._found)
+        self._found = self._at(complete, self._found)
 
     # -- answers --------------------------------------------------------------------------------
 
-    def certificate(self, target: str | None = None) -> Certificate:
+    def certificate(self, target: str | None = None, claim: int = 0) -> Certificate:
         """Return the certificate at the last completed look, for the pool or the population.
 
         Each of the two holds with probability 1 - delta by itself. Before the first look is complete
-        nothing is known, and the certificate says so.
+        nothing is known, and the certificate says so. Of several claims, ``claim`` is the number: the metrics
+        of the first model come first.
 
         Examples
         --------
@@ -291,9 +329,31 @@ class Audit:
         'undecided'
         """
         which = check_choice(self.plan.target if target is None else target, "target", TARGETS)
-        if self.plan.metric == "dp":
-            return parity(self.groups, self._draws.strata.sizes, which, self.plan.alpha, self.plan.delta)
-        return self._found.certificate(which, self.plan, self._draws)
+        claims = self.plan.claims(len(self._layout.decision))
+        asked = claims[claim]
+        if not asked.question.labels:
+            delta = self.plan.delta / (1 if which == "pool" else len(claims))
+            sizes = self._draws.strata.by_decision(asked.model)
+            made = parity(self.groups, sizes, which, asked.alpha, delta, asked.metric)
+        else:
+            number = self.schedule.claims.index(asked)
+            made = self._found.certificate(which, number, self.schedule, self._draws, self._layout)
+        digests = {
+            "pool": self._draws.strata.fingerprint,
+            "settings": digest_of_settings(self.plan.to_dict()),
+        }
+        return dataclasses.replace(made, digests=digests)
+
+    def certificates(self, target: str | None = None) -> list[Certificate]:
+        """Return the certificates of all claims: every metric of every model.
+
+        Examples
+        --------
+        >>> audit = Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=40, also=["fprp"])
+        >>> [c.metric for c in audit.certificates()]
+        ['tprp', 'fprp']
+        """
+        return [self.certificate(target, c) for c in range(len(self.plan.claims(len(self._layout.decision))))]
 
     def report(self) -> str:
         """Return the pool's certificate and the population's, as text.
@@ -323,12 +383,12 @@ class Audit:
         >>> audit.calibration(n_audits=100) <= 0.1
         True
         """
-        if self.plan.metric == "dp":
+        if not self.schedule.claims:
             return 0.0
         if not self._found.number:
             raise ValueError("no look is complete yet: there is nothing to calibrate against")
-        look, rng = self._found, np.random.default_rng(random_state)
-        return worst_error(self.schedule, look.size[0], look.ones[0], look.labels[0], n_audits, rng)
+        rng = np.random.default_rng(random_state)
+        return worst_error(self.schedule, self._found.counts, self._layout, n_audits, rng)
 
     # -- saving ---------------------------------------------------------------------------------
 
@@ -356,8 +416,11 @@ class Audit:
         groups: ArrayLike | None = None,
         *,
         pos_label: object = None,
+        **more: Unpack[AuditInputs],
     ) -> Self:
         """Rebuild an audit from its state, and from the same pool unless the state is whole.
+
+        ``more`` are ``known``, ``score``, ``cost`` and ``noise`` as they were given at the beginning.
 
         Examples
         --------
@@ -376,7 +439,7 @@ class Audit:
             strata = Strata.from_dict(state["strata"], state["trained_on"], state["fingerprint"])
             return cls.of_strata(strata, plan, state["classes"]).resume(state)
         trained_on = state["trained_on"] or None
-        return cls(pred, groups, plan, trained_on=trained_on, pos_label=pos_label).resume(state)
+        return cls(pred, groups, plan, trained_on=trained_on, pos_label=pos_label, **more).resume(state)
 
     def resume(self, state: AuditState) -> Self:
         """Tell a fresh audit of the same pool, with the same plan, what an earlier one was told.
@@ -394,7 +457,9 @@ class Audit:
         10
         """
         check_format(state)
-        if self._draws.strata.fingerprint != state["fingerprint"] or self.plan.to_dict() != state["settings"]:
+        if self._draws.strata.fingerprint != state["fingerprint"] or self.plan != AuditPlan(
+            **state["settings"]
+        ):
             raise ValueError(
                 "the pool differs from the one this audit was started on (predictions, groups or order), "
                 "or the settings do"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairask.certify.audit.layout import Counts, Layout
 from fairask.certify.audit.schedule import Schedule
 from fairask.certify.audit.simulate import CERTIFIED, run_audits
 from fairask.certify.bounds.stratified import rate_limits
@@ -14,7 +15,9 @@ from fairask.metrics import Float
 __all__ = ["null_pools", "worst_error"]
 
 
-def null_pools(size: Float, hits: Float, labels: Float, alpha: float) -> Iterator[Float]:
+def null_pools(
+    size: Float, hits: Float, labels: Float, alpha: float, *, ratio: bool = False
+) -> Iterator[Float]:
     """Pools with the given strata and a gap of alpha, near what was found: labels of each stratum.
 
     For every ordered pair of groups, the pair's rates are put alpha apart at three levels, and the base
@@ -32,10 +35,14 @@ def null_pools(size: Float, hits: Float, labels: Float, alpha: float) -> Iterato
                 continue
             centre = (known[a] + known[b]) / 2
             reach = max(high[a] - low[a], high[b] - low[b]) / 2
-            levels = np.clip(centre + reach * np.array([-1.0, 0.0, 1.0]), alpha / 2, 1 - alpha / 2)
+            levels = centre + reach * np.array([-1.0, 0.0, 1.0])
+            levels = (
+                np.clip(levels, 0.01, 1 - alpha / 2) if ratio else np.clip(levels, alpha / 2, 1 - alpha / 2)
+            )
             for level in np.unique(levels):
                 wanted = np.full(groups, level)
-                wanted[a], wanted[b] = level + alpha / 2, level - alpha / 2
+                half = alpha * level / (2 - alpha) if ratio else alpha / 2
+                wanted[a], wanted[b] = level + half, level - half
                 for step in (-2.0, 0.0, 2.0):
                     positive = np.maximum(total + step * error, 1.0)
                     pool = np.stack([positive * (1 - wanted), positive * wanted], axis=-1)
@@ -47,17 +54,27 @@ def null_pools(size: Float, hits: Float, labels: Float, alpha: float) -> Iterato
 
 
 def worst_error(
-    schedule: Schedule, size: Float, ones: Float, labels: Float, n_audits: int, rng: np.random.Generator
+    schedule: Schedule, counts: Counts, layout: Layout, n_audits: int, rng: np.random.Generator
 ) -> float:
-    """Largest share of replayed audits that certify a pool whose violation is alpha."""
-    worst = 0.0
-    for condition in schedule.conditions:
-        hits = ones if condition == 1 else labels - ones
-        for pool in null_pools(size, hits, labels, schedule.alpha):
-            truth = pool if condition == 1 else size - pool
+    """Largest share of replayed audits that certify a pool whose violation of the first claim is alpha.
+
+    Strata are replayed by group and decision alone, without score, skips or noise.
+    """
+    claim, worst, k = schedule.claims[0], 0.0, layout.n_groups
+    inside = layout.group < k
+    code = (2 * layout.group + layout.decision[claim.model])[inside]
+    size, ones, zeros = (
+        np.bincount(code, weights=v[0, inside], minlength=2 * k).reshape(k, 2).astype(np.float64)
+        for v in (counts.size, counts.ones, counts.zeros)
+    )
+    alone = Schedule((claim,), schedule.delta, schedule.totals, schedule.population)
+    for label in claim.question.labels:
+        pools = null_pools(
+            size, ones if label == 1 else zeros, ones + zeros, claim.alpha, ratio=claim.question.ratio
+        )
+        for pool in pools:
+            truth = pool if label == 1 else size - pool
             shape = (n_audits, *size.shape)
-            verdict, _ = run_audits(
-                np.broadcast_to(size, shape), np.broadcast_to(truth, shape), schedule, rng
-            )
+            verdict, _ = run_audits(np.broadcast_to(size, shape), np.broadcast_to(truth, shape), alone, rng)
             worst = max(worst, float(np.mean(verdict == CERTIFIED)))
     return worst

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairask.certify.audit.layout import Counts
 from fairask.certify.audit.schedule import Schedule
 from fairask.certify.audit.strata import Strata
 from fairask.metrics import Float, Int
@@ -64,13 +65,18 @@ class AuditDraws:
 
     @property
     def skipped(self) -> int:
-        """Rows that could not be labelled."""
+        """Rows that could not be labelled, those known before the audit included."""
+        return int(self._skipped.sum() + self.strata.known[2].sum())
+
+    @property
+    def asked_skipped(self) -> int:
+        """Rows that the audit asked for and that could not be labelled."""
         return int(self._skipped.sum())
 
     @property
     def pool_size(self) -> int:
-        """Rows of the pool, without those that could not be labelled."""
-        return int(self.strata.sizes.sum()) - self.skipped
+        """Rows of the pool."""
+        return int(self.strata.sizes.sum())
 
     @property
     def short(self) -> bool:
@@ -100,9 +106,12 @@ class AuditDraws:
 
     def open_look(self, schedule: Schedule) -> None:
         """Draw the rows of the next look."""
-        size, ones, labels = self.counts()
-        goal = schedule.next_counts(size, ones, labels, self.looks)[0].ravel()
-        self._open(goal - labels[0].ravel().astype(np.int64))
+        found = self.counts()
+        # Skipped rows cost no label: the totals of the schedule are about labels told.
+        told = Counts(found.size, found.ones, found.zeros, np.zeros_like(found.skipped))
+        goal = schedule.next_counts(told, self.strata.layout, self.looks)[0]
+        have = np.where(self.strata.layout.known, 0, told.labels[0]).astype(np.int64)
+        self._open(np.minimum(goal - have, self._left - self._taken))
 
     def record(self, look: int, rows: Sequence[int]) -> None:
         """Take note that these rows were drawn for a look."""
@@ -158,22 +167,18 @@ class AuditDraws:
         waiting = [look for look, rows in self.asked if any(row in self.waiting for row in rows)]
         return min([self.looks - self.short, *(look - 1 for look in waiting)])
 
-    def counts(self, looks: int | None = None) -> tuple[Float, Float, Float]:
-        """Rows, labels 1 and labels of each stratum, as arrays of shape (1, groups, 2).
-
-        With ``looks``, from labels of the first looks only.
-        """
+    def counts(self, looks: int | None = None) -> Counts:
+        """What is known of the strata, of one audit; with ``looks``, from labels of the first looks only."""
         asked: Iterable[int] = (row for look, rows in self.asked if look <= (looks or 0) for row in rows)
-        told = {row: self.answers.get(row, SKIPPED) for row in (self.answers if looks is None else asked)}
-        told = {row: code for row, code in told.items() if code != SKIPPED}
-        stratum, k = self.strata.of(list(told)), len(self._taken)
-        weights = np.array(list(told.values()), dtype=np.float64)
-        size, ones, labels = (
-            np.asarray(v, dtype=np.float64).reshape(1, -1, 2)
-            for v in (
-                self.strata.sizes - self._skipped,
-                np.bincount(stratum, weights=weights, minlength=k),
-                np.bincount(stratum, minlength=k),
-            )
+        told = [(row, self.answers[row]) for row in (self.answers if looks is None else asked)
+                if row in self.answers]  # fmt: skip
+        stratum, k = self.strata.of([row for row, _ in told]), len(self._taken)
+        codes = np.array([code for _, code in told], dtype=np.int64)
+        zeros, ones, skipped = (
+            np.bincount(stratum[codes == v], minlength=k) + known
+            for v, known in zip((0, 1, SKIPPED), self.strata.known, strict=True)
         )
-        return size, ones, labels
+        size, ones, zeros, skipped = (
+            np.asarray(v, dtype=np.float64)[None, :] for v in (self.strata.sizes, ones, zeros, skipped)
+        )
+        return Counts(size, ones, zeros, skipped)

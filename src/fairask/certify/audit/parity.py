@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairask.certify.bounds.methods import METHODS
-from fairask.certify.certificate import Certificate, labels_needed, verdict_of
+from fairask.certify.certificate import Certificate
 from fairask.certify.labelled import LABELS_TARGET
+from fairask.certify.questions import QUESTIONS
 from fairask.certify.sample import Sample
 from fairask.metrics import Int
 
@@ -19,8 +20,10 @@ __all__ = ["MOST_EXACT", "parity"]
 MOST_EXACT = 100_000
 
 
-def parity(groups: Sequence[object], sizes: Int, target: str, alpha: float, delta: float) -> Certificate:
-    """Certificate for ``"dp"`` from the rows of each stratum ``2 * group + decision``.
+def parity(
+    groups: Sequence[object], sizes: Int, target: str, alpha: float, delta: float, metric: str = "dp"
+) -> Certificate:
+    """Certificate for ``"dp"`` or ``"selection-ratio"`` from the rows of strata ``2 * group + decision``.
 
     Examples
     --------
@@ -32,23 +35,24 @@ def parity(groups: Sequence[object], sizes: Int, target: str, alpha: float, delt
     here = np.flatnonzero(size)
     hits, size, names = sizes[1::2][here], size[here], [str(groups[g]) for g in here.tolist()]
     rate = hits / size
-    estimate = float(np.ptp(rate))
-    name = "exact" if size.max() <= MOST_EXACT else "clopper-pearson"
+    ratio = QUESTIONS[metric].ratio
+    top = float(rate.max())
+    estimate = (1 - float(rate.min()) / top if top > 0 else 0.0) if ratio else float(np.ptp(rate))
+    name = "exact" if size.max() <= MOST_EXACT and not ratio else "clopper-pearson"
     if target == "pool":
         name, lower, upper, valid = "known", estimate, estimate, "known"
         assumptions: tuple[str, ...] = ("The rows given are the whole pool.",)
         about = "the pool given, all of it"
     else:
         method = METHODS[name]
-        lower, upper = method.bounds(Sample.of_counts(names, hits, size), (None,), delta)
+        sample = Sample.of_counts(names, hits, size)
+        found = method.ratios if ratio and method.ratios is not None else method.bounds
+        lower, upper = found(sample, (None,), delta)
         lower, upper = min(lower, estimate), max(upper, estimate)
         valid, assumptions, about = method.valid, method.assumptions, LABELS_TARGET
-    return Certificate(
-        estimate=estimate,
-        lower=lower,
-        upper=upper,
-        verdict=verdict_of(lower, upper, alpha),
-        metric="dp",
+    return Certificate.of(
+        (estimate, lower, upper),
+        metric=metric,
         alpha=alpha,
         delta=delta,
         method=name,
@@ -56,9 +60,9 @@ def parity(groups: Sequence[object], sizes: Int, target: str, alpha: float, delt
         assumptions=assumptions,
         target=about,
         n_labels=0,
+        rows=int(size.sum()),
         groups=tuple(names),
         positives=(0,) * len(names),
         negatives=(0,) * len(names),
         rates={"selection_rate": tuple(float(r) for r in rate)},
-        more_labels=labels_needed(estimate, lower, upper, alpha, delta, int(size.sum())),
     )

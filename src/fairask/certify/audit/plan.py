@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
-from fairask.certify.audit.schedule import Schedule
+from fairask.certify.audit.schedule import Claim, Schedule
+from fairask.certify.questions import COMPARISONS, AuditMetric, check_question
 from fairask.checks import check_choice, check_count, check_share
-from fairask.metrics import METRICS, Metric, check_metric
 
 __all__ = ["TARGETS", "AuditPlan", "PlanSettings"]
 
@@ -21,13 +22,16 @@ TARGETS = {
 class PlanSettings(TypedDict, total=False):
     """The fields of :class:`AuditPlan` as keywords."""
 
-    metric: Metric
+    metric: AuditMetric
     alpha: float
     delta: float
     budget: int
     looks: int
     target: str
     random_state: int
+    compare: str
+    also: Sequence[str]
+    bins: int
 
 
 @dataclass(frozen=True)
@@ -37,42 +41,59 @@ class AuditPlan:
     Attributes
     ----------
     metric, alpha, delta : str, float, float
-        Violation, tolerance and probability of error.
+        Violation, tolerance and probability of error. Of a ratio, ``alpha`` is 1 minus the least ratio
+        allowed: 0.2 for four fifths.
     budget : int
-        Most labels the audit may ask for.
+        Most labels the audit may ask for, or their cost where labels have one.
     looks : int
         Batches the budget is cut into; the first is the pilot.
     target : {"pool", "population"}
         Whose violation decides when to stop. Both are reported.
     random_state : int
         Seed of the draws.
+    compare : {"pairs", "rest"}
+        All pairs of groups, or each group with all others together.
+    also : sequence of str
+        Further metrics to decide with the same labels, each with its own tolerance after a colon if that
+        differs: ``["fprp", "tpr-ratio:0.2"]``. All verdicts together are wrong with probability ``delta``.
+    bins : int
+        Bins of the score within each group and decision, at most, if the audit has a score.
 
     Examples
     --------
     >>> AuditPlan(budget=500).schedule(9000).totals
     (100, 200, 300, 400, 500)
+    >>> [claim.alpha for claim in AuditPlan(also=["tpr-ratio:0.2"]).claims()]
+    [0.1, 0.2]
     """
 
-    metric: Metric = "tprp"
+    metric: AuditMetric = "tprp"
     alpha: float = 0.1
     delta: float = 0.05
     budget: int = 1000
     looks: int = 5
     target: str = "pool"
     random_state: int = 0
+    compare: str = "pairs"
+    also: Sequence[str] = ()
+    bins: int = 3
 
     def __post_init__(self) -> None:
-        check_metric(self.metric)
+        check_question(self.metric)
         check_choice(self.target, "target", TARGETS)
+        check_choice(self.compare, "compare", COMPARISONS)
         checked = {
             "alpha": check_share(self.alpha, "alpha"),
             "delta": check_share(self.delta, "delta"),
             "budget": check_count(self.budget, "budget"),
             "looks": check_count(self.looks, "looks"),
             "random_state": check_count(self.random_state, "random_state", least=0),
+            "bins": check_count(self.bins, "bins"),
+            "also": tuple(self.also),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        self.claims()
 
     @classmethod
     def of(cls, plan: AuditPlan | None, settings: PlanSettings) -> AuditPlan:
@@ -81,13 +102,25 @@ class AuditPlan:
             raise TypeError(f"plan and {', '.join(settings)} were given: use dataclasses.replace(plan, ...)")
         return cls(**settings) if plan is None else plan
 
-    def schedule(self, pool_size: int) -> Schedule:
+    def claims(self, models: int = 1) -> list[Claim]:
+        """Return what is to be decided: every metric of every model."""
+        asked = [(self.metric, self.alpha)]
+        for text in self.also:
+            name, _, own = text.partition(":")
+            try:
+                alpha = float(own) if own else self.alpha
+            except ValueError:
+                raise ValueError(f"also={text!r} must be a metric, or metric:tolerance") from None
+            asked.append((check_question(name), check_share(alpha, "alpha")))
+        return [Claim(metric, alpha, model) for model in range(models) for metric, alpha in asked]
+
+    def schedule(self, pool_size: float, models: int = 1) -> Schedule:
         """Return the looks at a pool of so many rows: at equal shares of the budget."""
         top = min(self.budget, pool_size)
         totals = sorted({max(1, round(top * k / self.looks)) for k in range(1, self.looks + 1)})
-        labels = tuple(label for label in METRICS[self.metric] if label is not None)
-        return Schedule(labels, self.alpha, self.delta, tuple(totals), self.target == "population")
+        claims = tuple(claim for claim in self.claims(models) if claim.question.labels)
+        return Schedule(claims, self.delta, tuple(totals), self.target == "population")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; ``AuditPlan(**values)`` is the same plan."""
-        return asdict(self)
+        return asdict(self) | {"also": list(self.also)}

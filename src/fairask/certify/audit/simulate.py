@@ -8,12 +8,18 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairask.certify.audit.binning import bins_for
+from fairask.certify.audit.layout import Counts, Layout
 from fairask.certify.audit.plan import AuditPlan, PlanSettings
-from fairask.certify.audit.schedule import Schedule, estimate_gap
+from fairask.certify.audit.schedule import Schedule
+from fairask.certify.audit.strata import Strata, split_groups
+from fairask.certify.questions import QUESTIONS
 from fairask.checks import check_count
-from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
+from fairask.metrics import Float, Int, binary_labels
 
-__all__ = ["CERTIFIED", "REFUTED", "UNDECIDED", "AuditSimulation", "run_audits", "simulate_audit"]
+__all__ = [
+    "CERTIFIED", "REFUTED", "UNDECIDED", "AuditSimulation", "Truth", "play", "run_audits", "simulate_audit",
+]  # fmt: skip
 
 UNDECIDED, CERTIFIED, REFUTED = 0, 1, 2
 
@@ -87,11 +93,13 @@ def simulate_audit(
     *,
     n_audits: int = 1000,
     pos_label: object = None,
+    score: ArrayLike | None = None,
     **settings: Unpack[PlanSettings],
 ) -> AuditSimulation:
     """Simulate audits of a pool whose labels are all known.
 
-    The plan, or its fields as keywords, is that of each audit; the target is the pool.
+    The plan, or its fields as keywords, is that of each audit; the target is the pool. With a ``score`` rows
+    are drawn by bins of it too.
 
     Examples
     --------
@@ -103,27 +111,32 @@ def simulate_audit(
     (True, 0.0)
     """
     plan = AuditPlan.of(plan, settings)
-    if plan.metric == "dp":
+    if not QUESTIONS[plan.metric].labels:
         raise ValueError(
-            "metric='dp' needs no labels, so there is nothing to simulate: use certify(None, ...)"
+            f"metric={plan.metric!r} needs no labels, so there is nothing to simulate: use certify(None, ...)"
         )
-    truth, score = binary_labels(y, pos_label), soft_predictions(pred, pos_label)
-    names, codes = encode_groups(groups)
-    if not len(truth) == len(score) == len(codes):
-        raise ValueError(
-            f"lengths disagree: y has {len(truth)}, pred has {len(score)}, groups has {len(codes)}"
-        )
+    truth = binary_labels(y, pos_label)
     n_audits = check_count(n_audits, "n_audits")
+    bins = 1
+    if score is not None:
+        names = split_groups(groups)[0]
+        bins = bins_for(plan.budget // plan.looks, 2 * len(names), plan.bins)
+    lengths = len(truth), len(np.asarray(pred)), len(np.asarray(groups))
+    if len(set(lengths)) > 1:
+        raise ValueError("lengths disagree: y has {}, pred has {}, groups has {}".format(*lengths))
+    strata = Strata.of_rows(pred, groups, None, pos_label, plan.random_state, None, score, bins)
     rng = np.random.default_rng(plan.random_state)
-    decision = rng.random(len(score)) < score if ((score > 0) & (score < 1)).any() else score == 1
-    k = 2 * len(names)
-    stratum = 2 * codes + decision
-    size = np.bincount(stratum, minlength=k).reshape(-1, 2).astype(np.float64)
-    ones = np.bincount(stratum, weights=truth, minlength=k).reshape(-1, 2).astype(np.float64)
-    schedule = replace(plan, target="pool").schedule(len(truth))
-    gap = float(estimate_gap(size, ones, size, schedule.conditions))
-    shape = (n_audits, *size.shape)
-    verdict, used = run_audits(np.broadcast_to(size, shape), np.broadcast_to(ones, shape), schedule, rng)
+    size = strata.sizes.astype(np.float64)
+    ones = np.array([truth[queue].sum() for queue in strata.queues], dtype=np.float64)
+    layout = replace(strata.layout, rest=plan.compare == "rest")
+    schedule = replace(plan, target="pool", also=()).schedule(len(truth))
+    whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
+    gap = float(schedule.bounds(whole, layout, 0).estimate[0])
+    shape = (n_audits, len(size))
+    codes, used = play(
+        Truth(np.broadcast_to(size, shape), np.broadcast_to(ones, shape)), schedule, layout, rng
+    )
+    verdict = codes[:, 0]
     share = [float(np.mean(verdict == v)) for v in range(3)]
     quantiles = np.quantile(used, [0.1, 0.5, 0.9], method="higher").astype(int)
     return AuditSimulation(
@@ -141,41 +154,94 @@ def simulate_audit(
     )
 
 
-def run_audits(size: Float, ones: Float, schedule: Schedule, rng: np.random.Generator) -> tuple[Int, Int]:
+@dataclass(frozen=True)
+class Truth:
+    """Pools whose labels are all known, one per simulated audit: arrays of shape (audits, strata).
+
+    ``lost_ones`` and ``lost_zeros`` of the labels belong to rows that nobody can label; labels of known
+    strata are told from the beginning. ``noise`` is the probability of a wrong label in each stratum.
+    """
+
+    size: Float
+    ones: Float
+    lost_ones: Float | None = None
+    lost_zeros: Float | None = None
+    noise: Float | None = None
+
+
+def run_audits(
+    size: Float, ones: Float, schedule: Schedule, rng: np.random.Generator, layout: Layout | None = None
+) -> tuple[Int, Int]:
     """Run one audit for each pool given by its strata; return verdicts and labels used.
 
     Parameters
     ----------
-    size, ones : ndarray of shape (audits, groups, 2)
+    size, ones : ndarray of shape (audits, groups, 2), or (audits, strata) with a layout
         Rows and labels 1 of each stratum (group, prediction).
     schedule : Schedule
         The looks of the audits.
     rng : Generator
         Source of the draws.
+    layout : Layout, optional
+        What the strata are, if not (group, prediction).
 
     Examples
     --------
     >>> size = np.full((100, 2, 2), 500.0)
-    >>> schedule = Schedule((1,), 0.1, 0.05, (200, 400))
+    >>> schedule = AuditPlan(budget=400, looks=2).schedule(2000)
     >>> ones, rng = np.zeros_like(size) + [50.0, 450.0], np.random.default_rng(0)
     >>> verdict, used = run_audits(size, ones, schedule, rng)
     >>> bool(np.mean(verdict == CERTIFIED) > 0.9), int(used.max())
     (True, 400)
     """
-    verdict, used = np.zeros(len(size), dtype=np.int64), np.zeros(len(size), dtype=np.int64)
-    open_ = np.arange(len(size))
-    found, labels = np.zeros_like(size), np.zeros_like(size)
+    n = len(size)
+    flat = layout or Layout.plain(size.shape[1])
+    codes, used = play(Truth(size.reshape(n, -1), ones.reshape(n, -1)), schedule, flat, rng)
+    return codes[:, 0], used
+
+
+def play(truth: Truth, schedule: Schedule, layout: Layout, rng: np.random.Generator) -> tuple[Int, Int]:
+    """Run audits; return the verdicts of all claims, of shape (audits, claims), and the labels used."""
+    size = truth.size
+    n, k = size.shape
+    zero = np.zeros((n, k))
+    lost = [zero if v is None else v for v in (truth.lost_ones, truth.lost_zeros)]
+    noise = np.zeros(k) if truth.noise is None else truth.noise
+    left = np.stack([truth.ones - lost[0], size - truth.ones - lost[1], lost[0] + lost[1]]).astype(np.int64)
+    told = np.zeros((3, n, k), dtype=np.int64)
+    told[:, :, layout.known] = left[:, :, layout.known]
+    left[:, :, layout.known] = 0
+    verdict, used = np.zeros((n, len(schedule.claims)), dtype=np.int64), np.zeros(n, dtype=np.int64)
+    open_ = np.arange(n)
     for look in range(len(schedule.totals)):
-        s, f, n = size[open_], found[open_], labels[open_]
-        counts = schedule.next_counts(s, f, n, look).astype(np.float64)
-        good = (ones[open_] - f).astype(np.int64)
-        f = f + rng.hypergeometric(good, (s - n).astype(np.int64) - good, (counts - n).astype(np.int64))
-        found[open_], labels[open_] = f, counts
-        used[open_] = counts.sum(axis=(1, 2)).astype(np.int64)
-        bounds = schedule.bounds(s, f, counts, look)
-        certified, refuted = bounds.upper <= schedule.alpha, bounds.lower > schedule.alpha
-        verdict[open_[certified]], verdict[open_[refuted & ~certified]] = CERTIFIED, REFUTED
-        open_ = open_[~(certified | refuted)]
+        have = Counts(size[open_], *told[:, open_].astype(np.float64))
+        # Skipped rows cost no label: one more row is drawn for each, once.
+        plain = Counts(have.size, have.ones, have.zeros, np.zeros_like(have.ones))
+        goal = schedule.next_counts(plain, layout, look)
+        wanted = goal - np.where(layout.known, 0, plain.labels).astype(np.int64)
+        for _ in range(3):
+            part, rest = _draw(left[:, open_], np.maximum(wanted, 0), rng)
+            left[:, open_] = rest
+            flips = rng.binomial(part[0], noise) - rng.binomial(part[1], noise) if noise.any() else 0
+            told[:, open_] += np.stack([part[0] - flips, part[1] + flips, part[2]])
+            wanted = part[2]
+            if not wanted.any():
+                break
+        now = Counts(size[open_], *told[:, open_].astype(np.float64))
+        drawn = np.where(layout.known, 0.0, now.ones + now.zeros)
+        used[open_] = np.rint(drawn @ layout.cost).astype(np.int64)
+        verdict[open_], _ = schedule.verdicts(now, layout, look, verdict[open_])
+        open_ = open_[(verdict[open_] == 0).any(axis=1)]
         if not len(open_):
             break
     return verdict, used
+
+
+def _draw(left: Int, wanted: Int, rng: np.random.Generator) -> tuple[Int, Int]:
+    """Draw rows without replacement from strata of three kinds of rows."""
+    wanted = np.minimum(wanted, left.sum(axis=0))
+    first = rng.hypergeometric(left[0], left[1] + left[2], wanted)
+    rest = wanted - first
+    second = rng.hypergeometric(left[1], left[2], rest) if left[2].any() else rest
+    part = np.stack([first, second, rest - second])
+    return part, left - part

@@ -1,13 +1,15 @@
-"""Rates and their limits when labels are drawn by stratum (group, prediction).
+"""Rates and their limits when labels are drawn by stratum.
 
-A frozen model's predictions are known on the whole pool, so the only unknowns of a group's rate are the
-shares ``pi_b`` of the conditioning label among its rows predicted ``b``:
+A frozen model's decisions are known on the whole pool, so the only unknowns of a group's rate are the
+shares ``pi_b`` of the conditioning label among its rows decided ``b``:
 
     rate = N_1 pi_1 / (N_1 pi_1 + N_0 pi_0).
 
 "The rate is m" is then linear in the shares, ``N_1 (1 - m) pi_1 = N_0 m pi_0``, so its score test is
-that of a ratio of two proportions and its constrained estimate a quadratic. Everything here works on
-arrays whose last axis is the prediction (0, 1), so that thousands of audits are evaluated at once.
+that of a ratio of two proportions and its constrained estimate a quadratic. Where rows decided alike are
+several strata (bins of a score, rows whose labels are known, other groups), :func:`collapse` makes one
+proportion of them, with the number of labels that would estimate it as well. Everything works on arrays with
+leading axes, so that thousands of audits are evaluated at once.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 
 from fairask.metrics import Float
 
-__all__ = ["effective_counts", "rate_limits", "rates", "slopes"]
+__all__ = ["collapse", "effective_counts", "rate_limits", "rates", "score_limits", "slopes"]
 
 _STEPS = 26
 
@@ -66,6 +68,56 @@ def effective_counts(size: Float, hits: Float, labels: Float) -> tuple[Float, Fl
     return hits * scale, labels * scale
 
 
+def collapse(
+    size: Float, hits: Float, labels: Float, member: Float, noise: Float, *, population: bool = False
+) -> tuple[Float, Float, Float]:
+    """Make one proportion of several strata: rows, share and effective labels of each union.
+
+    Parameters
+    ----------
+    size, hits, labels : ndarray of shape (..., strata)
+        Rows of the pool, conditioning labels found and labels drawn.
+    member : ndarray of shape (unions, strata)
+        1 where a stratum belongs to a union.
+    noise : ndarray of shape (strata,)
+        Probability that a label told is wrong; shares are corrected for it.
+    population : bool
+        Whether the strata's sizes are random too.
+
+    Returns
+    -------
+    rows, share, effective : ndarray of shape (..., unions)
+        ``effective`` is the number of independent labels that would estimate the share as well; zero where
+        a stratum has rows and no label.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 2))
+    >>> found = collapse(np.array([300.0, 300.0]), np.array([5.0, 25.0]), np.full(2, 50.0), one, np.zeros(2))
+    >>> [round(float(v[0]), 2) for v in found]
+    [600.0, 0.3, 146.16]
+    """
+    n = np.maximum(labels, 1e-300)
+    clean = 1 - 2 * noise
+    share = np.where(labels > 0, (hits / n - noise) / clean, 0.0)
+    # Half a success and half a failure more, so that a stratum with none of either still has a variance.
+    guess = np.clip(((hits + 0.5) / (labels + 1) - noise) / clean, 0.5 / (labels + 1), 1 - 0.5 / (labels + 1))
+    spread = guess * (1 - guess)
+    if not population:
+        spread = spread * np.maximum(size - labels, 1e-6) / np.maximum(size - 1, 1e-6)
+    variance = np.where(labels > 0, size**2 * (spread + noise * (1 - noise) / clean**2) / n, 0.0)
+    rows = size @ member.T
+    filled = np.maximum(rows, 1e-300)
+    mean = (size * guess) @ member.T / filled
+    error = variance @ member.T / filled**2
+    if population:
+        error = error + np.maximum((size * guess**2) @ member.T / filled - mean**2, 0.0) / filled
+    blind = ((size > 0) & (labels <= 0)).astype(np.float64) @ member.T > 0
+    effective = mean * (1 - mean) / np.maximum(error, 1e-300)
+    pooled = np.clip((size * share) @ member.T / filled, 0.0, 1.0)
+    return rows, pooled, np.where(rows > 0, np.where(blind, 0.0, effective), 1.0)
+
+
 def _score(size: Float, hits: Float, labels: Float, m: Float, between: float) -> Float:
     """Signed score statistic of "the rate is m": positive when the sample's rate is above m."""
     n0, n1 = labels[..., 0], labels[..., 1]
@@ -88,6 +140,26 @@ def _score(size: Float, hits: Float, labels: Float, m: Float, between: float) ->
         return np.asarray(contrast / np.sqrt(np.maximum(variance, 1e-300)))
 
 
+def score_limits(
+    size: Float, hits: Float, labels: Float, rate: Float, z: Float, *, population: bool = False
+) -> tuple[Float, Float]:
+    """Limits of rates at ``z`` standard errors from effective counts; [0, 1] where nothing is known."""
+    between = 1.0 if population else 0.0
+    unknown = np.isnan(rate) | (labels <= 0).any(axis=-1)
+    point = np.where(unknown, 0.5, rate)
+    zs = np.broadcast_to(np.asarray(z, dtype=np.float64), point.shape)
+    out = []
+    for end in (0.0, 1.0):
+        inside, outside = point.copy(), np.full_like(point, end)
+        for _ in range(_STEPS):
+            middle = (inside + outside) / 2
+            within = np.abs(_score(size, hits, labels, middle, between)) < zs
+            inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
+        at_end = np.abs(_score(size, hits, labels, np.full_like(point, end), between)) < zs
+        out.append(np.where(at_end | unknown, end, outside))
+    return out[0], out[1]
+
+
 def rate_limits(
     size: Float, hits: Float, labels: Float, z: float | Float, *, population: bool = False
 ) -> tuple[Float, Float, Float]:
@@ -106,21 +178,6 @@ def rate_limits(
     rate = rates(size, hits, labels)
     if not population:
         hits, labels = effective_counts(size, hits, labels)
-    # Empty stratum: use a label count of 1 to avoid dividing by zero.
-    labels = np.where(size > 0, labels, 1.0)
-    between = 1.0 if population else 0.0
-    unknown = np.isnan(rate) | (labels <= 0).any(axis=-1)
-    point = np.where(unknown, 0.5, rate)
-    zs = np.broadcast_to(np.asarray(z, dtype=np.float64), point.shape)
-    out = []
-    for end in (0.0, 1.0):
-        inside, outside = point.copy(), np.full_like(point, end)
-        for _ in range(_STEPS):
-            middle = (inside + outside) / 2
-            within = np.abs(_score(size, hits, labels, middle, between)) < zs
-            inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
-        limit = outside
-        at_end = np.abs(_score(size, hits, labels, np.full_like(point, end), between)) < zs
-        limit = np.where(at_end | unknown, end, limit)
-        out.append(limit)
-    return rate, out[0], out[1]
+    labels = np.where(size > 0, labels, 1.0)  # an empty stratum has nothing to know
+    low, high = score_limits(size, hits, labels, rate, np.asarray(z), population=population)
+    return rate, low, high

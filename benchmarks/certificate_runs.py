@@ -1,0 +1,138 @@
+"""Wrong verdicts and labels of audits: hostile scenarios, small pools at a knife edge, FARE's own models.
+
+    python benchmarks/certificate_runs.py [--part hostile knife fare score] [--audits 2000] [--runs 500]
+
+Results go to ``results/certificates/PART.csv``, one row per setting; rows that are there are not run again.
+The tables are printed from these files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from certificate_hostile import HOSTILE, Hostile
+from certificate_truth import built
+from fairask.certify import AuditPlan
+from fairask.certify.audit.simulate import play
+
+HERE = Path(__file__).resolve().parent.parent / "results" / "certificates"
+DELTA = 0.05
+
+
+class Rows:
+    """A CSV file of results by key; what is there is not computed again."""
+
+    def __init__(self, part: str) -> None:
+        self.path = HERE / f"{part}.csv"
+        self.rows = list(csv.DictReader(self.path.open())) if self.path.exists() else []
+
+    def once(self, key: dict[str, object], make: Callable[[], dict[str, object]]) -> dict[str, str]:
+        """The row with this key, made and written if it is not there."""
+        named = {name: str(value) for name, value in key.items()}
+        for row in self.rows:
+            if named.items() <= row.items():
+                return row
+        row = named | {k: f"{v:.5g}" if isinstance(v, float) else str(v) for k, v in make().items()}
+        new = not self.path.exists()
+        HERE.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", newline="") as file:
+            writer = csv.DictWriter(file, list(row), lineterminator="\n")
+            if new:
+                writer.writeheader()
+            writer.writerow(row)
+        self.rows.append(row)
+        return row
+
+
+def audited(s: Hostile, audits: int, side: str, seed: int) -> dict[str, object]:
+    """Share of wrong verdicts with the tolerance a hair below the violation, or at it."""
+    truth, layout, gap = built(s, audits, np.random.default_rng([3, seed]))
+    alpha = gap - 1e-7 if side == "certified" else gap + 1e-7
+    plan = AuditPlan(s.metric, alpha, DELTA, s.budget, s.looks)
+    schedule = plan.schedule(float(truth.size[0, ~layout.known].sum()), s.models)
+    codes, used = play(truth, schedule, layout, np.random.default_rng([4, seed]))
+    wrong = (codes == (1 if side == "certified" else 2)).any(axis=1)
+    return {"violation": gap, "wrong": float(wrong.mean()), "labels": float(used.mean())}
+
+
+def hostile(args: argparse.Namespace) -> None:
+    rows = Rows("hostile")
+    allowed = DELTA + 2.6 * np.sqrt(DELTA * (1 - DELTA) / args.audits)
+    print(f"\nHostile scenarios: share of wrong verdicts in {args.audits:,} audits, delta {DELTA}")
+    print(f"{'scenario':32} {'violation':>9} {'false certified':>16} {'false refuted':>14}")
+    worst = (0.0, "")
+    for i, s in enumerate(HOSTILE):
+        found = [
+            rows.once(
+                {"scenario": s.name, "side": side, "audits": args.audits},
+                lambda s=s, side=side, i=i: audited(s, args.audits, side, i),
+            )
+            for side in ("certified", "refuted")
+        ]
+        shares = [float(row["wrong"]) for row in found]
+        worst = max(worst, (max(shares), s.name))
+        mark = "*" if max(shares) > allowed else ""
+        print(
+            f"{s.name:32} {float(found[0]['violation']):>9.4f} {shares[0]:>16.4f} {shares[1]:>14.4f} {mark}",
+            flush=True,
+        )
+    print(f"worst: {worst[0]:.4f} ({worst[1]}); * is above delta + 2.6 standard errors ({allowed:.4f})")
+
+
+def small_pool(rng: np.random.Generator) -> Hostile:
+    """A small pool that its audit may exhaust."""
+    rows = tuple(int(v) for v in rng.integers(15, 160, 2))
+    rate = rng.uniform(0.2, 0.95)
+    low = rate - rng.choice([0.05, 0.1, 0.2, 0.3]) * rng.uniform(0.5, 1)
+    budget = int(sum(rows) * rng.uniform(0.3, 1))
+    return Hostile(
+        "small", rows, tuple(rng.uniform(0.1, 0.8, 2)), (rate, max(low, 0.02)), tuple(rng.uniform(0, 0.4, 2)),
+        budget=max(budget, 10), looks=int(rng.choice([1, 2, 5, 10])),
+    )  # fmt: skip
+
+
+def knife(args: argparse.Namespace) -> None:
+    rows = Rows("knife")
+    for block in range(args.pools // 50):
+        rows.once({"block": block, "audits": args.audits}, lambda block=block: _knife(block, args.audits))
+    worst = [float(row["worst"]) for row in rows.rows]
+    above = sum(int(row["above"]) for row in rows.rows)
+    n = sum(int(row["pools"]) for row in rows.rows)
+    print(f"\nSmall pools with the tolerance a hair below the gap: {n:,} pools, {args.audits:,} audits each")
+    print(f"  more than .06 false certificates: {above} pools ({above / n:.2%}); worst {max(worst):.4f}")
+
+
+def _knife(block: int, audits: int) -> dict[str, object]:
+    rng, worst, above, n = np.random.default_rng([9, block]), 0.0, 0, 0
+    for seed in range(50):
+        s = small_pool(rng)
+        truth, _, gap = built(s, 1, rng)
+        if not 0.001 < gap < 0.9 or (truth.size == 0).any():
+            continue
+        share = float(audited(s, audits, "certified", 50 * block + seed)["wrong"])
+        n, above, worst = n + 1, above + (share > 0.06), max(worst, share)
+    return {"pools": n, "above": above, "worst": worst}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--part", nargs="+", default=["hostile", "knife"])
+    parser.add_argument("--audits", type=int, default=2000)
+    parser.add_argument("--pools", type=int, default=1000)
+    args = parser.parse_args()
+    start = time.perf_counter()
+    for part in args.part:
+        {"hostile": hostile, "knife": knife}[part](args)
+    print(f"took {time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""What a certificate was issued for, as digests, and the check that it still is."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fairask.certify.certificate import SCHEMA, Certificate
+
+__all__ = ["check_certificate", "digest_of_settings", "sign"]
+
+
+def digest_of_settings(settings: Mapping[str, Any]) -> str:
+    """The sha256 of settings, whatever their order.
+
+    Examples
+    --------
+    >>> digest_of_settings({"a": 1, "b": 2}) == digest_of_settings({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def sign(certificate: Certificate, **digests: str) -> dict[str, Any]:
+    """Return a certificate for JSON with the digests of what it was issued for, and its own.
+
+    Examples
+    --------
+    >>> from fairask.certify import certify
+    >>> document = sign(certify([1] * 8, [1] * 8, [0, 1] * 4), model="ab12")
+    >>> document["digests"], check_certificate(document, model="ab12")
+    ({'model': 'ab12'}, [])
+    """
+    named = dataclasses.replace(certificate, digests={**certificate.digests, **digests})
+    return named.to_dict() | {"digest": named.digest}
+
+
+def check_certificate(document: Mapping[str, Any], **digests: str) -> list[str]:
+    """Return what is wrong with a certificate: nothing if it is whole and was issued for these digests.
+
+    Parameters
+    ----------
+    document : mapping
+        What :func:`sign` wrote.
+    **digests : str
+        Digests of what it should have been issued for, such as ``model=`` and ``pool=``.
+
+    Examples
+    --------
+    >>> from fairask.certify import certify
+    >>> document = sign(certify([1] * 8, [1] * 8, [0, 1] * 4), model="ab12")
+    >>> check_certificate(document | {"upper": 0.01}, model="cd34")
+    ['it was changed after it was issued', 'it was issued for another model']
+    """
+    if document.get("schema") != SCHEMA:
+        return ["it is not a certificate of fairask"]
+    problems = []
+    try:
+        whole = Certificate.from_dict(document)
+        if whole.digest != document.get("digest"):
+            problems.append("it was changed after it was issued")
+    except (KeyError, TypeError, ValueError):
+        return ["it is damaged"]
+    for name, value in digests.items():
+        if name not in whole.digests:
+            problems.append(f"it does not say for which {name} it was issued")
+        elif whole.digests[name] != value:
+            problems.append(f"it was issued for another {name}")
+    return problems
