@@ -2,6 +2,7 @@
 
 from fairask.certify.audit import Audit, AuditPlan, AuditQuery, AuditSimulation, simulate_audit
 from fairask.certify.audit.inputs import intersect, noise_from_overlap
+from fairask.certify.audit.planner import BudgetTable, plan_audit
 from fairask.certify.bounds import METHODS
 from fairask.certify.certificate import Certificate, GroupComparison
 from fairask.certify.labelled import certify
@@ -13,12 +14,14 @@ __all__ = [
     "AuditPlan",
     "AuditQuery",
     "AuditSimulation",
+    "BudgetTable",
     "Certificate",
     "GroupComparison",
     "certify",
     "check_certificate",
     "intersect",
     "noise_from_overlap",
+    "plan_audit",
     "sign",
     "simulate_audit",
 ]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXIT_CODES", "audit", "register"]
 
-#: Exit code of the command for each verdict; while labels are awaited it is 0.
-EXIT_CODES = {"certified": 0, "refuted": 0, "undecided": 0}
+#: Exit code of the command for each verdict; 3 also if labels were told and more are awaited.
+EXIT_CODES = {"certified": 0, "refuted": 1, "undecided": 3}
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +47,25 @@ def audit(
     ] = None,
     label: Annotated[str | None, _option("A column of known labels: simulates, and writes nothing.")] = None,
     positive: Annotated[str | None, _option("The class that counts as 1.")] = None,
-    metric: Annotated[str | None, _option("tprp, fprp, eo or dp; default tprp.")] = None,
+    metric: Annotated[
+        str | None,
+        _option("tprp, fprp, eo, dp, tpr-ratio, fpr-ratio or selection-ratio; default tprp."),
+    ] = None,
+    also: Annotated[list[str] | None, _option("Another metric to decide, e.g. fprp or fprp:0.15.")] = None,
+    at_least: Annotated[float | None, _option("Of a ratio: the least allowed, e.g. 0.8.")] = None,
+    compare: Annotated[str | None, _option("pairs (default), or rest: each group with all others.")] = None,
+    score: Annotated[str | None, _option("A column that may tell positives: fewer labels.")] = None,
+    cost: Annotated[
+        str | None, _option("A column with the cost of a label; --budget is a cost then.")
+    ] = None,
+    known: Annotated[str | None, _option("A column of labels that exist already, empty elsewhere.")] = None,
+    noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None,
+    unknown_groups: Annotated[
+        bool, typer.Option("--unknown-groups", help="Rows without a group may be of any group: the bounds allow for it.")
+    ] = False,
+    plan_only: Annotated[
+        bool, typer.Option("--plan", help="Say what budgets buy, and write nothing (--out: a plot, SVG).")
+    ] = False,
     tolerance: Annotated[
         float | None, _option("Difference to certify; default 0.1.", "--tolerance", "--alpha")
     ] = None,
@@ -78,13 +96,25 @@ def audit(
 
     given = {
         "metric": metric, "alpha": tolerance, "delta": delta, "budget": budget,
-        "looks": looks, "target": target, "random_state": seed,
+        "looks": looks, "target": target, "random_state": seed, "compare": compare, "also": also or None,
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
+    _take_ratio(settings, at_least)
     plan = _plan(settings, runs)
     groups = protected[0] if protected and len(protected) == 1 else protected or None
-    columns = {"predictions": predictions, "protected": groups, "positive": positive}
+    columns = {
+        "predictions": predictions, "protected": groups,
+        "positive": positive, "score": score, "cost": cost, "known": known, "noise": noise,
+        "unknown_groups": "yes" if unknown_groups else None,
+    }  # fmt: skip
     screen = _Screen(quiet, as_json, no_color)
+    if plan_only:
+        found_plan = AuditRequest(pool, columns, settings, encoding=encoding).plan(plan, min(runs, 500))
+        if out is not None:
+            out.write_text(found_plan.to_svg(), encoding="utf-8")
+        screen.data(found_plan.to_dict())
+        screen.say(str(found_plan), always=True)
+        return
     if label is not None:
         for name, value in (("labels", labels), ("out", out), ("target", target)):
             if value is not None:
@@ -107,8 +137,22 @@ def audit(
     screen.say(found.headline(), always=True, style="bold")
     screen.say(found.details())
     screen.data({**found.to_dict(), "notes": work.table.notes})
-    if isinstance(found, Decided) and (code := EXIT_CODES[found.first.verdict]):
+    # A gate must not pass while labels are awaited; writing the first rows is no failure.
+    verdict = found.verdict if isinstance(found, Decided) else "certified" if labels is None else "undecided"
+    if code := EXIT_CODES[verdict]:
         raise typer.Exit(code)
+
+
+def _take_ratio(settings: dict[str, Any], at_least: float | None) -> None:
+    """Turn ``--at-least`` into a tolerance: 1 minus the least ratio allowed."""
+    if at_least is None:
+        return
+    if not str(settings.get("metric", "")).endswith("-ratio") or "alpha" in settings:
+        raise WrongUse(
+            "--at-least is for a ratio, and instead of --tolerance",
+            "Give --metric tpr-ratio, fpr-ratio or selection-ratio with it",
+        )
+    settings["alpha"] = round(1 - at_least, 12)
 
 
 def _simulate(request: AuditRequest, label: str, plan: AuditPlan, runs: int, screen: _Screen) -> None:

@@ -9,16 +9,16 @@ from fairask.metrics import Bool, Float, Int
 __all__ = ["bin_rows", "bins_for"]
 
 #: Labels of the pilot that a stratum should have, and rows that a bin should have.
-_PILOT, _ROWS = 5, 20
+_PILOT, _ROWS = 3, 20
 
 
-def bins_for(labels: int, strata: int, most: int = 3) -> int:
+def bins_for(labels: int, strata: int, most: int = 4) -> int:
     """Bins per group and decision that a pilot of so many labels can bear.
 
     Examples
     --------
-    >>> bins_for(100, 4), bins_for(40, 4), bins_for(20, 4)
-    (3, 2, 1)
+    >>> bins_for(100, 4), bins_for(30, 4), bins_for(20, 4)
+    (4, 2, 1)
     """
     return max(1, min(most, labels // (_PILOT * max(strata, 1))))
 

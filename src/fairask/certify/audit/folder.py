@@ -72,7 +72,8 @@ class AuditFolder:
             "streamed": streamed,
         }
         audit = table.begin(AuditPlan(**request.settings))
-        state = {"format": _FORMAT, "pool": known, "columns": request.columns, "shown": list(request.show)}
+        columns = {n: v for n, v in request.columns.items() if v is not None or n == "positive"}
+        state = {"format": _FORMAT, "pool": known, "columns": columns, "shown": list(request.show)}
         begun = cls(request, folder, state, table, audit)
         folder.mkdir(exist_ok=True)
         begun._write()
@@ -161,9 +162,15 @@ class AuditFolder:
         notes = tuple(f"Of the table, {note}." for note in self.table.notes)
         found = {}
         for target in sorted(TARGETS, key=lambda t: t != first):
-            made = self.audit.certificate(target)
-            groups = tuple(str(group) for group in made.groups)
-            found[target] = dataclasses.replace(made, assumptions=(*made.assumptions, *notes), groups=groups)
+            for number, made in enumerate(self.audit.certificates(target)):
+                groups = tuple(str(group) for group in made.groups)
+                pool = {"pool": self.state["pool"]["sha256"]}
+                found[target if not number else f"{target}: {made.metric}"] = dataclasses.replace(
+                    made,
+                    assumptions=(*made.assumptions, *notes),
+                    groups=groups,
+                    digests={**made.digests, **pool},
+                )
         decided = Decided(self.audit.n_labels, found, self._facts(), self.folder)
         decided.write()
         return decided
@@ -191,10 +198,13 @@ class AuditFolder:
             "seed": str(plan.random_state),
             "version": f"fairask {version('fairask')}",
         }
-        if plan.metric != "dp":
+        for name in ("score", "cost", "known", "noise"):
+            if columns.get(name):
+                facts[name] = str(columns[name])
+        if self.audit.schedule.claims:
             worst = self.audit.calibration(random_state=plan.random_state)
             facts["error replayed"] = (
-                f"{worst:.1%} of 1,000 such audits certify at the worst pools with a difference of exactly "
+                f"{worst:.1%} of 1,000 such audits certify at the worst pools with a violation of exactly "
                 f"{plan.alpha:g} that these labels do not rule out"
             )
         return facts
@@ -246,9 +256,9 @@ def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple
     settings = state["audit"]["settings"]
     begun = {**state["columns"], **settings}
     for name, value in {**request.columns, **request.settings}.items():
-        if value is not None and value != begun[name]:
-            was = "no" if begun[name] is None else begun[name]
-            option = {"alpha": "tolerance", "random_state": "seed"}.get(name, name)
+        if value is not None and value != begun.get(name):
+            was = "no" if begun.get(name) is None else begun[name]
+            option = {"alpha": "tolerance", "random_state": "seed"}.get(name, name.replace("_", "-"))
             raise AuditError(
                 f"--{option} {value}: the audit in {folder} was begun with {was}",
                 f"Leave out --{option} to go on with it, or begin another with --out",

@@ -156,12 +156,12 @@ class Layout:
             lost = (self.group == self.n_groups) & (side == 2 * b - 1)
             member = (self.members + lost) * (self.decision[model] == b)
             parts.append(collapse(size, hits[b], labels, member, noise, population=population))
-            # The remainder of a nearly exhausted stratum is a few whole rows, not a normal variable: allow
-            # for one row, the less the more labels of either kind it may still hold.
-            guess = (hits[b] + 0.5) / (labels + 1)
-            few = np.clip(1 - (size - labels) * guess * (1 - guess) / 6, 0.0, 1.0)
-            few = np.where(labels < size, few * labels / np.maximum(size, 1), 0.0)
-            edge.append((few[..., None, :] * (member > 0)).max(axis=-1, initial=0.0))
+            # The remainder of nearly exhausted strata is a few whole rows, not a normal variable: allow for
+            # one row, the less the more labels of either kind they may still hold.
+            guess, open_ = (hits[b] + 0.5) / (labels + 1), labels < size
+            spread = np.where(open_, (size - labels) * guess * (1 - guess), 0.0) @ member.T
+            drawn, held = (np.where(open_, v, 0.0) @ member.T for v in (labels, size))
+            edge.append(np.clip(1 - spread / 6, 0.0, 1.0) * drawn / np.maximum(held, 1.0))
         rows, share, effective = (np.stack(v, axis=-1) for v in zip(*parts, strict=True))
         mass = rows * share
         with np.errstate(invalid="ignore", divide="ignore"):

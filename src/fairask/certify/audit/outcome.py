@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairask.certify.certificate import Certificate
+from fairask.certify.signature import sign
 from fairask.data.files import write_whole
 
 __all__ = ["Decided", "RowsAwaited"]
@@ -63,6 +64,13 @@ class Decided:
         """The certificate about the target of the audit."""
         return next(iter(self.certificates.values()))
 
+    @property
+    def verdict(self) -> str:
+        """The verdict on all claims about the target: refuted if any is, certified if all are."""
+        target = next(iter(self.certificates))
+        mine = {c.verdict for name, c in self.certificates.items() if name.partition(":")[0] == target}
+        return next((v for v in ("refuted", "undecided") if v in mine), "certified")
+
     def headline(self) -> str:
         """Return the verdict in one sentence."""
         return self.first.headline()
@@ -80,9 +88,11 @@ class Decided:
     def result(self) -> dict[str, Any]:
         """Return the content of ``certificate.json``."""
         return {
-            "verdict": self.first.verdict,
+            "schema": "fairask-audit",
+            "version": 1,
+            "verdict": self.verdict,
             "target": next(iter(self.certificates)),
-            "certificates": {t: c.to_dict() for t, c in self.certificates.items()},
+            "certificates": {t: sign(c) for t, c in self.certificates.items()},
             "made_from": self.facts,
         }
 

@@ -76,7 +76,7 @@ class AuditPlan:
     random_state: int = 0
     compare: str = "pairs"
     also: Sequence[str] = ()
-    bins: int = 3
+    bins: int = 4
 
     def __post_init__(self) -> None:
         check_question(self.metric)

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairask.certify.audit.plan import AuditPlan
+from fairask.certify.audit.planner import BudgetTable, plan_audit
 from fairask.certify.audit.streamed import footers_digest, open_streamed_table
 from fairask.certify.audit.table import AuditTable, digest_of, open_audit_table
+from fairask.certify.questions import QUESTIONS
 from fairask.data.limits import MOST_ROWS
 from fairask.data.read import PARQUET_SUFFIXES
 from fairask.errors import UserError
@@ -18,6 +21,7 @@ from fairask.pools.sources.place import open_place
 
 __all__ = ["AuditError", "AuditRequest"]
 
+_FIRST = ("predictions", "protected", "positive")
 
 class AuditError(UserError):
     """An audit cannot be begun or continued as asked."""
@@ -32,7 +36,8 @@ class AuditRequest:
     table : str
         Path or URL of the table.
     columns : dict
-        ``predictions``, ``protected`` and ``positive``; None where not given.
+        ``predictions``, ``protected`` and ``positive``; ``score``, ``cost``, ``known``, ``noise`` and
+        ``unknown_groups``, see :func:`open_audit_table`. None where not given.
     settings : dict
         Fields of :class:`AuditPlan` that were given.
     folder : Path, optional
@@ -87,19 +92,40 @@ class AuditRequest:
 
     def opened(self, columns: Mapping[str, Any], encoding: str, streamed: bool) -> AuditTable:
         """Open the table."""
-        named = {name: columns[name] for name in ("predictions", "protected", "positive")}
+        named = {name: columns[name] for name in _FIRST}
+        more = {name: value for name, value in columns.items() if name not in _FIRST and value is not None}
+        if streamed and more:
+            raise AuditError(
+                f"--{next(iter(more)).replace('_', '-')} needs the table in memory, and this one is streamed",
+                "Give --no-stream, or leave it out",
+            )
         if streamed:
             return open_streamed_table(self.table, progress=self.progress, **named)
-        return open_audit_table(self.table, encoding=encoding, **named)
+        return open_audit_table(self.table, encoding=encoding, more=more, **named)
 
     def opened_with_labels(self, label: str, metric: str) -> AuditTable:
         """Open the table with a column of known labels, to simulate audits."""
         if self.columns["predictions"] is None or self.columns["protected"] is None:
             raise AuditError("--predictions and --protected are needed", "See fairask audit --help")
-        if metric == "dp":
+        if not QUESTIONS[metric].labels:
             raise AuditError(
                 "demographic parity needs no labels, so there is nothing to simulate",
                 "Leave out --label: the certificate is written at once",
             )
-        named = {name: value for name, value in self.columns.items() if value is not None}
-        return open_audit_table(self.table, label=label, encoding=self.encoding or "utf-8", **named)
+        named = {name: str(self.columns[name]) for name in _FIRST if self.columns[name] is not None}
+        more = {name: value for name, value in self.columns.items() if name not in _FIRST}
+        return open_audit_table(
+            self.table, label=label, encoding=self.encoding or "utf-8", more=more, **named
+        )
+
+    def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
+        """Say what budgets would buy, from the predictions alone."""
+        if self.columns["predictions"] is None or self.columns["protected"] is None:
+            raise AuditError("--predictions and --protected are needed", "See fairask audit --help")
+        table = self.opened(self.columns, self.encoding or "utf-8", False)
+        assert table.scores is not None
+        assert table.groups is not None
+        budgets = sorted({100, 200, 400, 800, 1600, 3200, plan.budget})
+        return plan_audit(
+            table.scores, table.groups, plan, score=table.extras.get("score"), budgets=budgets, n_audits=runs
+        )

@@ -132,24 +132,29 @@ class Schedule:
             parents = (layout.parent[:, None] == layout.parent[None, :]) & ~layout.known[:, None]
             weight = size / np.maximum(free @ parents.astype(np.float64), 1.0)
             weight = np.where(layout.known, 0.0, np.maximum(weight, 1e-9))
+            if layout.prior is not None:
+                # A third of the pilot goes where the score says that it tells most.
+                said = self._neyman(size, np.clip(layout.prior, 0.03, 0.97) + np.zeros_like(size), layout)
+                weight = weight / weight.sum(axis=-1, keepdims=True)
+                weight = 2 * weight + said / said.sum(axis=-1, keepdims=True)
         else:
-            share = _guess(counts, layout)
-            variance = np.zeros_like(size)
-            own = layout.members[: layout.n_groups]
-            lost = (layout.group == layout.n_groups).astype(np.float64)
-            for asked in self.claims:
-                decided = layout.decision[asked.model] == 1
-                for label in asked.question.labels:
-                    mass = size * (share if label == 1 else 1 - share)
-                    one, zero = (mass @ ((own + lost) * d).T for d in (decided, ~decided))
-                    total = np.maximum(one + zero, 1e-300) ** 2
-                    up, down = (zero / total) ** 2, (one / total) ** 2
-                    steep = np.where(decided, up @ (own + lost), down @ (own + lost))
-                    variance += size**2 * steep
-            weight = np.where(layout.known, 0.0, np.sqrt(variance * share * (1 - share)))
+            weight = self._neyman(size, _guess(counts, layout), layout)
             weight = np.maximum(weight, 0.05 * weight.max(axis=-1, keepdims=True) * (free > 0))
-            weight = weight / np.sqrt(layout.cost)
-        return allocate(weight, drawn, free, self.totals[look], layout.cost)
+        return allocate(weight / np.sqrt(layout.cost), drawn, free, self.totals[look], layout.cost)
+
+    def _neyman(self, size: Float, share: Float, layout: Layout) -> Float:
+        """Labels per stratum that narrow the rates most, up to a factor, at these shares of label 1."""
+        variance = np.zeros_like(size)
+        own = layout.members[: layout.n_groups] + (layout.group == layout.n_groups)
+        for asked in self.claims:
+            decided = layout.decision[asked.model] == 1
+            for label in asked.question.labels:
+                mass = size * (share if label == 1 else 1 - share)
+                one, zero = (mass @ (own * d).T for d in (decided, ~decided))
+                total = np.maximum(one + zero, 1e-300) ** 2
+                up, down = (zero / total) ** 2, (one / total) ** 2
+                variance += size**2 * np.where(decided, up @ own, down @ own)
+        return np.where(layout.known, 0.0, np.sqrt(variance * share * (1 - share)))
 
 
 def _guess(counts: Counts, layout: Layout) -> Float:

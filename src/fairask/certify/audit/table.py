@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.certify.audit.audit import Audit
+from fairask.certify.audit.inputs import AuditInputs, Noise
 from fairask.certify.audit.plan import AuditPlan
-from fairask.certify.audit.predictions import scores_of, words_of
+from fairask.certify.audit.predictions import key, scores_of, words_of
 from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
+from fairask.certify.questions import QUESTIONS
 from fairask.data import TableError, group_names, read_table
 from fairask.data.formats import recognised
-from fairask.data.groups import group_notes
+from fairask.data.groups import UNKNOWN, group_notes
 from fairask.data.labels import check_columns, find_positive
 from fairask.data.protected import as_specs, protected_columns
 from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
 from fairask.data.stores import is_dataset_folder
-from fairask.metrics import METRICS
 from fairask.pools.places import local_path
 from fairask.pools.sources.place import PlacedTable, open_place
 
@@ -54,6 +55,8 @@ class AuditTable:
     scores, groups, labels : ndarray or None
         Predictions in [0, 1], groups and, if a column of labels was named, 1 where the label is positive;
         None where the table is streamed.
+    extras : dict
+        Score, cost, known labels and noise, as far as columns were named.
     """
 
     names: list[str]
@@ -65,8 +68,9 @@ class AuditTable:
     take: Callable[[NDArray[np.int64]], Any]
     begin: Callable[[AuditPlan], Audit]
     scores: NDArray[np.float64] | None = None
-    groups: NDArray[np.str_] | None = None
+    groups: NDArray[Any] | None = None
     labels: NDArray[np.int64] | None = None
+    extras: AuditInputs = field(default_factory=AuditInputs)
 
     def number_of(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the table, given rows of the pool."""
@@ -77,7 +81,7 @@ class AuditTable:
         assert self.scores is not None
         assert self.groups is not None
         assert self.labels is not None
-        for value in METRICS[plan.metric]:
+        for value in QUESTIONS[plan.metric].labels:
             for group in self.group_rows:
                 if not (self.labels[self.groups == group] == value).any():
                     kind = "positive" if value else "negative"
@@ -85,7 +89,8 @@ class AuditTable:
                         f"group {group!r} has no {kind} label, so it has no rate to compare",
                         "Merge groups, add rows, or choose another --metric",
                     )
-        return simulate_audit(self.labels, self.scores, self.groups, plan, n_audits=runs)
+        score = self.extras.get("score")
+        return simulate_audit(self.labels, self.scores, self.groups, plan, n_audits=runs, score=score)
 
     def index_of(self, number: int) -> int | None:
         """Row of the pool, given a row of the table; None if it is not in the pool."""
@@ -115,11 +120,14 @@ def open_audit_table(
     protected: str | Sequence[str],
     positive: str | None = None,
     label: str | None = None,
+    more: Mapping[str, str | None] | None = None,
     encoding: str | None = None,
 ) -> AuditTable:
     """Read the columns an audit needs of a CSV file, a Parquet file or a folder of Parquet files.
 
-    Of Parquet, only these columns are held in memory, and later the rows that are asked for.
+    Of Parquet, only these columns are held in memory, and later the rows that are asked for. ``more`` names the columns ``score``,
+    ``cost`` and ``known`` (labels that exist already, empty elsewhere), ``noise`` as in :func:`read_noise`,
+    and ``unknown_groups`` is "yes" where the group of a row may be missing.
 
     Examples
     --------
@@ -141,11 +149,15 @@ def open_audit_table(
         table = _Parquet(path if local is None else local)
     else:
         table = _Whole(read_table(local, recognised(encoding)))
+    named = dict(more or {})
     wanted = {"predictions": predictions} | ({} if label is None else {"label": label})
+    wanted |= {name: str(named[name]) for name in ("score", "cost", "known") if named.get(name)}
     columns = table.columns(check_wanted(table.names, wanted, protected))
     notes: list[str] = []
-    groups = group_names(columns, protected)
+    groups: NDArray[Any] = group_names(columns, protected)
     notes += group_notes(", ".join(as_specs(protected)), Counter[Hashable](groups.tolist()))
+    if named.get("unknown_groups") == "yes":
+        groups = np.where(groups == UNKNOWN, None, groups.astype(object))
     known = np.ones(len(groups), dtype=bool)
     labels: NDArray[Any] | None = None
     if label is not None:
@@ -157,7 +169,14 @@ def open_audit_table(
             known = np.asarray(answers != None)  # noqa: E711 - element by element
     scores, classes = scores_of(columns.column(predictions), predictions, positive, labels is not None)
     scores, names = scores[known], groups[known]
-    found, counts = np.unique(names, return_counts=True)
+    found, counts = np.unique(names.astype(str), return_counts=True)
+    extras: AuditInputs = {"noise": read_noise(named.get("noise"))}
+    for option in ("score", "cost"):
+        if column := named.get(option):
+            extras[option] = _numbers(columns.column(column), column, option)[known]  # type: ignore[literal-required]
+    if column := named.get("known"):
+        extras["known"] = _known(words_of(columns.column(column))[known], column, classes)
+        notes.append(f"{len(extras['known'] or {}):,} rows have a label in {column!r} and are not asked for")
     return AuditTable(
         names=table.names,
         rows=len(scores),
@@ -166,11 +185,66 @@ def open_audit_table(
         classes=classes,
         notes=notes,
         take=table.rows,
-        begin=lambda plan: Audit(scores, names, plan),
+        begin=lambda plan: Audit(scores, names, plan, **extras),
+        extras=extras,
         scores=scores,
         groups=names,
         labels=None if labels is None else labels[known],
     )
+
+
+def _numbers(column: Any, name: str, option: str) -> NDArray[np.float64]:
+    import pyarrow as pa
+
+    try:
+        values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise TableError(
+            f"--{option} {name}: its values are no numbers", "Name a column of numbers"
+        ) from error
+    if option == "cost" and not (values > 0).all():
+        raise TableError(f"--cost {name}: costs must be above zero, in every row", "Fill in all costs")
+    return values
+
+
+def _known(words: NDArray[np.object_], name: str, classes: Sequence[str]) -> dict[int, int]:
+    """Labels that exist already, by row."""
+    meaning = {key(c): int(c == classes[-1]) for c in classes} or {key("0"): 0, key("1"): 1}
+    out = {}
+    for row in np.flatnonzero(words != None).tolist():  # noqa: E711 - element by element
+        label = meaning.get(key(str(words[row])))
+        if label is None:
+            raise TableError(
+                f"--known {name}: data row {row + 1} has the unknown label {str(words[row])[:40]!r}",
+                "Labels are " + ", ".join(map(repr, classes or ("0", "1"))) + "; leave others empty",
+            )
+        out[row] = label
+    return out
+
+
+def read_noise(text: str | None) -> Noise:
+    """Read the share of wrong labels: ``0.05``, or by group ``a=0.1,b=0.02-0.05``.
+
+    Examples
+    --------
+    >>> read_noise("a=0.1,b=0.02-0.05")
+    {'a': 0.1, 'b': (0.02, 0.05)}
+    """
+    if text is None:
+        return 0.0
+    try:
+        if "=" not in text:
+            return float(text)
+        found: dict[Any, float | tuple[float, float]] = {}
+        for part in text.split(","):
+            name, _, value = part.rpartition("=")
+            low, dash, high = value.partition("-")
+            found[name.strip()] = (float(low), float(high)) if dash else float(low)
+        return found
+    except ValueError as error:
+        raise TableError(
+            f"--noise {text} cannot be read", "Write 0.05, or by group: --noise a=0.1,b=0.02-0.05"
+        ) from error
 
 
 def shown_name(path: str) -> str:

@@ -95,13 +95,17 @@ def collapse(
     >>> one = np.ones((1, 2))
     >>> found = collapse(np.array([300.0, 300.0]), np.array([5.0, 25.0]), np.full(2, 50.0), one, np.zeros(2))
     >>> [round(float(v[0]), 2) for v in found]
-    [600.0, 0.3, 146.16]
+    [600.0, 0.3, 146.28]
     """
     n = np.maximum(labels, 1e-300)
     clean = 1 - 2 * noise
     share = np.where(labels > 0, (hits / n - noise) / clean, 0.0)
-    # Half a success and half a failure more, so that a stratum with none of either still has a variance.
-    guess = np.clip(((hits + 0.5) / (labels + 1) - noise) / clean, 0.5 / (labels + 1), 1 - 0.5 / (labels + 1))
+    # One label more, half of it shared like the union's, so that a stratum with none of either kind still has
+    # a variance.
+    shared = (hits @ member.T + 0.5) / (labels @ member.T + 1)
+    common = shared @ member / np.maximum(member.sum(axis=0), 1.0)
+    guess = ((hits + 0.25 + 0.5 * common) / (labels + 1) - noise) / clean
+    guess = np.clip(guess, 0.25 / (labels + 1), 1 - 0.25 / (labels + 1))
     spread = guess * (1 - guess)
     if not population:
         spread = spread * np.maximum(size - labels, 1e-6) / np.maximum(size - 1, 1e-6)

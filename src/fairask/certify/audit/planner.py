@@ -1,0 +1,155 @@
+"""What each budget buys, before any label is paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairask.certify.audit.binning import bins_for
+from fairask.certify.audit.plan import AuditPlan, PlanSettings
+from fairask.certify.audit.simulate import CERTIFIED, REFUTED, Truth, play
+from fairask.certify.audit.strata import Strata, split_groups
+from fairask.certify.questions import QUESTIONS
+from fairask.metrics import Float
+
+__all__ = ["BudgetTable", "PlannedBudget", "plan_audit"]
+
+#: Share of label 1 among rows decided 0 and 1, where no score says more.
+ASSUMED = (0.1, 0.75)
+
+
+@dataclass(frozen=True)
+class PlannedBudget:
+    """Chances of a verdict with a budget: if groups are alike, half a tolerance apart, or one and a half."""
+
+    budget: int
+    score: bool
+    certify_alike: float
+    certify_half: float
+    refute_beyond: float
+    labels_alike: float
+
+
+@dataclass(frozen=True)
+class BudgetTable:
+    """What budgets buy, and what was assumed of the labels."""
+
+    rows: tuple[PlannedBudget, ...]
+    assumed: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"assumed": self.assumed, "budgets": [asdict(row) for row in self.rows]}
+
+    def __str__(self) -> str:
+        head = f"{'budget':>7}  {'score':5}  {'certifies if alike':>18}  {'half the tolerance':>18}  "
+        head += f"{'refutes at 1.5':>14}  {'labels if alike':>15}"
+        lines = [
+            f"{r.budget:>7,}  {'yes' if r.score else 'no':5}  {r.certify_alike:>18.0%}  "
+            f"{r.certify_half:>18.0%}  {r.refute_beyond:>14.0%}  {r.labels_alike:>15,.0f}"
+            for r in self.rows
+        ]
+        return "\n".join([head, *lines, f"Assumed: {self.assumed}."])
+
+    def to_svg(self) -> str:
+        """Return a plot: chance to certify groups that are alike, by budget."""
+        top = max(row.budget for row in self.rows)
+        parts = []
+        for score, colour in ((False, "#b35806"), (True, "#2166ac")):
+            mine = [row for row in self.rows if row.score == score]
+            points = " ".join(
+                f"{60 + 500 * r.budget / top:.1f},{220 - 180 * r.certify_alike:.1f}" for r in mine
+            )
+            if mine:
+                name = "with the score" if score else "without a score"
+                y = 20 if score else 36
+                parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+                parts.append(f'<text x="70" y="{y}" fill="{colour}" font-size="13">{name}</text>')
+        axes = '<path d="M60 40V220H560" fill="none" stroke="#555"/>' + "".join(
+            f'<text x="52" y="{224 - 180 * v:.0f}" text-anchor="end" font-size="12">{v:.0%}</text>'
+            for v in (0.0, 0.5, 1.0)
+        )
+        axes += f'<text x="560" y="238" text-anchor="end" font-size="12">{top:,} labels</text>'
+        return (
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 250" font-family="sans-serif" '
+            f'role="img" aria-label="Chance to certify by budget">{axes}{"".join(parts)}</svg>\n'
+        )
+
+
+def plan_audit(
+    pred: ArrayLike,
+    groups: ArrayLike,
+    plan: AuditPlan | None = None,
+    *,
+    score: ArrayLike | None = None,
+    budgets: Sequence[int] = (100, 200, 400, 800, 1600, 3200),
+    n_audits: int = 300,
+    pos_label: object = None,
+    **settings: Unpack[PlanSettings],
+) -> BudgetTable:
+    """Simulate what each budget would buy on a pool whose labels are not known.
+
+    A score from 0 to 1 is taken for the chance of label 1; without one, the shares in ``ASSUMED``.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> pred, groups = rng.integers(0, 2, 4000), rng.integers(0, 2, 4000)
+    >>> found = plan_audit(pred, groups, budgets=[100, 800], n_audits=100)
+    >>> found.rows[0].certify_alike < 0.2 < 0.7 < found.rows[1].certify_alike
+    True
+    """
+    asked = AuditPlan.of(plan, settings)
+    if not QUESTIONS[asked.metric].labels:
+        raise ValueError(f"metric={asked.metric!r} needs no labels, so there is nothing to plan")
+    names, _ = split_groups(groups)
+    values = None if score is None else np.asarray(score, dtype=np.float64)
+    chance = values is not None and bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1)
+    rows = []
+    for budget in sorted({min(int(b), len(np.asarray(groups))) for b in budgets}):
+        for used in (None,) if values is None else (None, values):
+            now = replace(asked, budget=budget, also=())
+            bins = 1 if used is None else bins_for(budget // now.looks, 2 * len(names), now.bins)
+            strata = Strata.of_rows(pred, groups, None, pos_label, now.random_state, None, used, bins)
+            share = np.where(strata.layout.decision[0] == 1, ASSUMED[1], ASSUMED[0])
+            if chance and values is not None:
+                share = np.array([np.nanmean(values[q]) if len(q) else 0.5 for q in strata.queues])
+            found = [_chances(now, strata, share, gap * now.alpha, n_audits) for gap in (0.0, 0.5, 1.5)]
+            rows.append(
+                PlannedBudget(budget, used is not None, found[0][0], found[1][0], found[2][1], found[0][2])
+            )
+    assumed = (
+        "the score is the chance of label 1, and groups have the same base rates as it says"
+        if chance
+        else f"label 1 in {ASSUMED[0]:.0%} of the rows decided 0 and {ASSUMED[1]:.0%} of those decided 1"
+    )
+    return BudgetTable(tuple(rows), assumed)
+
+
+def _chances(
+    plan: AuditPlan, strata: Strata, share: Float, gap: float, n_audits: int
+) -> tuple[float, float, float]:
+    """Share of audits that certify and refute, and labels used, if two groups' rates are ``gap`` apart."""
+    layout, size = strata.layout, strata.sizes.astype(np.float64)
+    question = QUESTIONS[plan.metric]
+    hits = size * (share if question.labels[0] == 1 else 1 - share)
+    decided = layout.decision[0] == 1
+    rate = hits[decided].sum() / max(hits.sum(), 1e-9)
+    whole = np.zeros_like(hits)
+    for g in range(layout.n_groups):
+        step = {0: 0.5, 1: -0.5}.get(g, 0.0) * (gap * rate if question.ratio else gap)
+        mine = layout.group == g
+        total = hits[mine].sum()
+        for b, wanted in ((True, rate + step), (False, 1 - rate - step)):
+            part = mine & (decided == b)
+            held = max(hits[part].sum(), 1e-9)
+            whole[part] = np.minimum(hits[part] * max(wanted, 0.0) * total / held, size[part])
+    ones = np.rint(whole if question.labels[0] == 1 else size - whole)
+    shape, rng = (n_audits, len(size)), np.random.default_rng(plan.random_state)
+    truth = Truth(np.broadcast_to(size, shape), np.broadcast_to(np.clip(ones, 0, size), shape))
+    codes, used = play(truth, plan.schedule(float(size.sum())), layout, rng)
+    return float(np.mean(codes == CERTIFIED)), float(np.mean(codes == REFUTED)), float(used.mean())
