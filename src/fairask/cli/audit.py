@@ -61,7 +61,10 @@ def audit(
     known: Annotated[str | None, _option("A column of labels that exist already, empty elsewhere.")] = None,
     noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None,
     unknown_groups: Annotated[
-        bool, typer.Option("--unknown-groups", help="Rows without a group may be of any group: the bounds allow for it.")
+        bool,
+        typer.Option(
+            "--unknown-groups", help="Rows without a group may be of any group: the bounds allow for it."
+        ),
     ] = False,
     plan_only: Annotated[
         bool, typer.Option("--plan", help="Say what budgets buy, and write nothing (--out: a plot, SVG).")
@@ -148,7 +151,7 @@ def _take_ratio(settings: dict[str, Any], at_least: float | None) -> None:
     if at_least is None:
         return
     if not str(settings.get("metric", "")).endswith("-ratio") or "alpha" in settings:
-        raise WrongUse(
+        raise UserError(
             "--at-least is for a ratio, and instead of --tolerance",
             "Give --metric tpr-ratio, fpr-ratio or selection-ratio with it",
         )

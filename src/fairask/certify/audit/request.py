@@ -23,6 +23,7 @@ __all__ = ["AuditError", "AuditRequest"]
 
 _FIRST = ("predictions", "protected", "positive")
 
+
 class AuditError(UserError):
     """An audit cannot be begun or continued as asked."""
 

@@ -125,9 +125,9 @@ def open_audit_table(
 ) -> AuditTable:
     """Read the columns an audit needs of a CSV file, a Parquet file or a folder of Parquet files.
 
-    Of Parquet, only these columns are held in memory, and later the rows that are asked for. ``more`` names the columns ``score``,
-    ``cost`` and ``known`` (labels that exist already, empty elsewhere), ``noise`` as in :func:`read_noise`,
-    and ``unknown_groups`` is "yes" where the group of a row may be missing.
+    Of Parquet, only these columns are held in memory, and later the rows that are asked for. ``more`` names
+    the columns ``score``, ``cost`` and ``known`` (labels that exist already, empty elsewhere), ``noise`` as in
+    :func:`read_noise`; ``unknown_groups`` is "yes" where rows without a group may be of any.
 
     Examples
     --------
@@ -157,7 +157,9 @@ def open_audit_table(
     groups: NDArray[Any] = group_names(columns, protected)
     notes += group_notes(", ".join(as_specs(protected)), Counter[Hashable](groups.tolist()))
     if named.get("unknown_groups") == "yes":
-        groups = np.where(groups == UNKNOWN, None, groups.astype(object))
+        names_known = groups.astype(object)
+        names_known[groups == UNKNOWN] = None
+        groups = names_known
     known = np.ones(len(groups), dtype=bool)
     labels: NDArray[Any] | None = None
     if label is not None:
@@ -173,7 +175,7 @@ def open_audit_table(
     extras: AuditInputs = {"noise": read_noise(named.get("noise"))}
     for option in ("score", "cost"):
         if column := named.get(option):
-            extras[option] = _numbers(columns.column(column), column, option)[known]  # type: ignore[literal-required]
+            extras[option] = _numbers(columns.column(column), column, option)[known]
     if column := named.get("known"):
         extras["known"] = _known(words_of(columns.column(column))[known], column, classes)
         notes.append(f"{len(extras['known'] or {}):,} rows have a label in {column!r} and are not asked for")
