@@ -126,8 +126,8 @@ def open_audit_table(
     """Read the columns an audit needs of a CSV file, a Parquet file or a folder of Parquet files.
 
     Of Parquet, only these columns are held in memory, and later the rows that are asked for. ``more`` names
-    the columns ``score``, ``cost`` and ``known`` (labels that exist already, empty elsewhere), ``noise`` as in
-    :func:`read_noise`; ``unknown_groups`` is "yes" where rows without a group may be of any.
+    the columns ``score``, ``cost`` and ``known`` (labels that exist already, empty elsewhere), ``noise`` as
+    :func:`read_noise` reads it; ``unknown_groups`` is "yes" where rows without a group may be of any.
 
     Examples
     --------
