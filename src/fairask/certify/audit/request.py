@@ -91,7 +91,7 @@ class AuditRequest:
         local = local_path(self.table)
         return footers_digest(self.table) if streamed or local is None else digest_of(local)
 
-    def opened(self, columns: Mapping[str, Any], encoding: str, streamed: bool) -> AuditTable:
+    def opened(self, columns: Mapping[str, Any], encoding: str | None, streamed: bool) -> AuditTable:
         """Open the table."""
         named = {name: columns[name] for name in _FIRST}
         more = {name: value for name, value in columns.items() if name not in _FIRST and value is not None}
@@ -115,15 +115,13 @@ class AuditRequest:
             )
         named = {name: str(self.columns[name]) for name in _FIRST if self.columns[name] is not None}
         more = {name: value for name, value in self.columns.items() if name not in _FIRST}
-        return open_audit_table(
-            self.table, label=label, encoding=self.encoding or "utf-8", more=more, **named
-        )
+        return open_audit_table(self.table, label=label, encoding=self.encoding, more=more, **named)
 
     def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
         """Say what budgets would buy, from the predictions alone."""
         if self.columns["predictions"] is None or self.columns["protected"] is None:
             raise AuditError("--predictions and --protected are needed", "See fairask audit --help")
-        table = self.opened(self.columns, self.encoding or "utf-8", False)
+        table = self.opened(self.columns, self.encoding, False)
         assert table.scores is not None
         assert table.groups is not None
         budgets = sorted({100, 200, 400, 800, 1600, 3200, plan.budget})
