@@ -1,4 +1,4 @@
-"""Audits that are asked more: ratios, the rest, several claims, scores, costs, noise, unknown groups, digests."""
+"""What audits can be asked: ratios, several claims, scores, costs, noise, unknown groups, digests, plans."""
 
 from __future__ import annotations
 
