@@ -235,3 +235,23 @@ def test_all_wrong_labels_are_named_and_case_is_forgiven() -> None:
         match_labels(["x", "bad", "y", "z"], ["bad", "good"], [0, 1, 2, 3])
     with pytest.raises(TableError, match="1 label is no class"):
         match_labels(["YES"], ["yes", "Yes"], [0])
+
+
+def test_a_sheet_with_labels_in_another_case_is_told_with_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fairask.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    pool = {"sex": ["f", "m"] * 10, "age": [float(20 + i % 13) for i in range(20)]}
+    settings: dict[str, Any] = {"classes": ("bad", "good"), "budget": 8, "batch_size": 4, "random_state": 0}
+    with Study.create("s", pool, protected="sex", **settings) as study:
+        rows = study.ask()
+    sheet = written(tmp_path / "l.csv", "row,label\n" + "".join(f"{row}, Good \n" for row in rows))
+    for words, code in ((sheet, 0), (written(tmp_path / "m.csv", "row,label\n0,x\n1,y\n"), 2)):
+        with pytest.raises(SystemExit) as done:
+            main(["tell", "s", str(words), "--unchecked", "--as", "owner"])
+        assert done.value.code == code
+    said = capsys.readouterr()
+    assert "4 labels were read without regard to case and blanks: 'Good' as 'good'" in said.out
+    assert "2 labels are no class: row 0 'x', row 1 'y'" in said.err
