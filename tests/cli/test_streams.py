@@ -254,3 +254,31 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     assert "10 rows/s" in shown
     with passes(quiet=True) as progress:
         assert progress is None
+
+
+def test_a_table_of_duckdb_is_drawn_from_by_its_address(
+    fairask: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("people.db") as database:
+        database.register("given", scored()).execute("CREATE TABLE people AS SELECT * FROM given")
+    pq.write_table(scored(), "people.parquet")
+    drawn = []
+    for place, name in (("duckdb:///people.db?table=people", "a"), ("people.parquet", "b")):
+        options = [
+            "--protected",
+            "sex",
+            "--classes",
+            "no,yes",
+            "--drop",
+            "paid,said,word,chance,none",
+            "--stream",
+        ]
+        assert fairask("new", place, *options, "--to", name, "--seed", "0").exit_code == 0
+        assert fairask("ask", name, "-o", f"{name}.csv").exit_code == 0
+        drawn.append(pacsv.read_csv(f"{name}.csv")["row"].to_pylist())
+    assert drawn[0] == drawn[1]
+    wrong = fairask("new", "duckdb:///people.db?table=peopel", "--protected", "sex", "--classes", "no,yes")
+    assert wrong.exit_code == 2
+    assert "people" in wrong.output
