@@ -155,3 +155,13 @@ def test_a_fit_that_fails_says_that_labels_are_saved(run: Run, monkeypatch: pyte
         "labels are saved, the fit failed: no convergence" in run("tell", "s", "batch.csv", fails=True).output
     )
     assert json.loads(run("status", "s", "--json").output)["labels"] == 5
+
+
+@pytest.mark.parametrize(
+    "words", [("status", "{}"), ("verify", "{}"), ("new", "loans.csv", "--protected", "sex", "--to", "{}")]
+)
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(run: Run, words: tuple[str, ...]) -> None:
+    url = "postgresql://ada:hunter2@127.0.0.1:1/loans"
+    said = run(*(word.format(url) for word in words), fails=True).output
+    assert "PGPASSWORD" in said
+    assert "hunter2" not in said

@@ -4,18 +4,43 @@ from __future__ import annotations
 
 import getpass
 import json
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from fairask.errors import UserError
 
 if TYPE_CHECKING:
     from fairask.study import Study
     from fairask.study.events import Document
 
-__all__ = ["StudyPlace", "Who", "me", "open_study", "refit_after", "say"]
+__all__ = ["StudyPlace", "Who", "me", "open_study", "refit_after", "say", "without_password"]
+
+
+def without_password(place: str | None) -> str | None:
+    """Return the place of a study; refuse a URL with a password, which every user of the machine can see.
+
+    Examples
+    --------
+    >>> without_password("postgresql://ada@host/loans")
+    'postgresql://ada@host/loans'
+    """
+    if place is not None and re.match(r"[\w+]+://[^/@]*:[^/@]*@", place):
+        raise UserError(
+            "the URL holds a password, and everybody on this machine can read the command line",
+            "Leave it out of the URL: set PGPASSWORD or write it into ~/.pgpass",
+        )
+    return place
+
 
 StudyPlace = Annotated[
-    str, typer.Argument(help="The study: a folder, or a postgresql:// URL.", metavar="STUDY")
+    str,
+    typer.Argument(
+        help="The study: a folder, or a postgresql:// URL without a password.",
+        metavar="STUDY",
+        callback=without_password,
+    ),
 ]
 Who = Annotated[str | None, typer.Option("--as", help="Who labels; default your login name.")]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairask.cli import _options as opt
-from fairask.cli._study import me, say
+from fairask.cli._study import me, say, without_password
 
 if TYPE_CHECKING:
     from fairask.study import Config, PoolReference, Study
@@ -78,7 +78,8 @@ def new(
         ),
     ] = None,
     to: Annotated[
-        str | None, typer.Option(help="Folder or postgresql:// URL; default the pool's name.")
+        str | None,
+        typer.Option(help="Folder or postgresql:// URL; default the pool's name.", callback=without_password),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fairask.cli._options import Json
-from fairask.cli._study import StudyPlace, say
+from fairask.cli._study import StudyPlace, say, without_password
 
 __all__ = ["register", "salvage"]
 
@@ -19,7 +19,9 @@ def register(app: typer.Typer) -> None:
 
 def salvage(
     study: StudyPlace,
-    to: Annotated[str, typer.Option(help="A new folder, or the URL of an empty database.")],
+    to: Annotated[
+        str, typer.Option(help="A new folder, or the URL of an empty database.", callback=without_password)
+    ],
     as_json: Json = False,
 ) -> None:
     """Make a new study of what can be read of a damaged one."""

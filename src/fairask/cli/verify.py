@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fairask.cli._options import Json
-from fairask.cli._study import say
+from fairask.cli._study import say, without_password
 from fairask.errors import UserError
 
 __all__ = ["register", "verify"]
@@ -19,7 +19,12 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    study: Annotated[str, typer.Argument(metavar="STUDY|CERTIFICATE", help="A study, or certificate.json.")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY|CERTIFICATE", help="A study, or certificate.json.", callback=without_password
+        ),
+    ],
     model: Annotated[str | None, typer.Argument(help="With a certificate: model.skops of an export.")] = None,
     pool: Annotated[str | None, typer.Argument(help="With a certificate: the table.")] = None,
     as_json: Json = False,
