@@ -65,9 +65,9 @@ lite: $(SITE)  ## the same, with examples that run in the browser
 # The browser and database tests use Debian's chromium and postgresql: installed when missing and allowed,
 # else those tests skip with a reason (and fail where CI is set).
 system:
-	@for pair in chromium:chromium postgresql:pg_ctlcluster; do \
+	@for pair in chromium:chromium postgresql:pg_ctlcluster nginx-light:nginx; do \
 	  package=$${pair%%:*}; program=$${pair##*:}; \
-	  command -v $$program >/dev/null 2>&1 && continue; \
+	  PATH="$$PATH:/usr/sbin" command -v $$program >/dev/null 2>&1 && continue; \
 	  if command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
 	    echo "installing $$package"; \
 	    { [ -n "$$updated" ] || apt-get update -qq; } && updated=1 && \

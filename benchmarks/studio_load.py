@@ -62,9 +62,14 @@ class Annotator:
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
 
     async def post(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
-        data = json.dumps(body).encode()
+        status, _, found = await self.request("POST", path, body)
+        return status, found
+
+    async def request(self, method: str, path: str, body: Any = None) -> tuple[int, bool, Any]:
+        """Return status, whether Retry-After was sent, and the document."""
+        data = b"" if body is None else json.dumps(body).encode()
         head = (
-            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.token}\r\n"
+            f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.token}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
         )
         self.writer.write(head.encode() + data)
@@ -72,7 +77,8 @@ class Annotator:
         status = int(answer.split(" ", 2)[1])
         length = int(answer.lower().split("content-length:")[1].split("\r\n")[0])
         self.tally.statuses[status] += 1
-        return status, json.loads(await self.reader.readexactly(length))
+        retry = "retry-after:" in answer.lower()
+        return status, retry, json.loads(await self.reader.readexactly(length))
 
     async def work(self, until: float, think: float) -> None:
         await self.connect()
