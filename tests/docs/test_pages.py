@@ -71,6 +71,7 @@ WITH_CODE = [page for page in PAGES if blocks(page) and name(page) not in ELSEWH
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::fairask.errors.FairaskWarning")  # advice to users is no fault of a page
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
