@@ -43,7 +43,11 @@ def test_every_pool_draws_the_same_rows(
         if profile == "paper":
             assert rule.beta.tolist() == same.beta.tolist()
         else:
-            assert rule.probability.beta.tolist() == same.probability.beta.tolist()
+            # Any classifier may be below the probabilities: compare what it says of some rows.
+            some, codes = rows[0][:200], rows[1][:200]
+            np.testing.assert_array_equal(
+                rule.probability.proba(some, codes), same.probability.proba(some, codes)
+            )
             assert rule.intercept.tolist() == same.intercept.tolist()
 
 
