@@ -101,7 +101,7 @@ def test_regenerated_data_changes_with_the_trial():
     assert (trial_data(problem, 0).X != trial_data(problem, 1).X).any()
 
 
-@pytest.mark.parametrize("bad", [{"model": "forest"}, {"pretrain": 2.0}])
+@pytest.mark.parametrize("bad", [{"model": "oracle"}, {"pretrain": 2.0}])
 def test_a_wrong_method_says_what_is_wrong(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         PaperMethod("x", "X", "passive", **bad)
