@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairask.cli._app import app
+from fairask.learner import FairActiveLearner
 from fairask.study import Study, StudyError, export, load_model
 from fairask.study._estimate import model_digest
 from fairask.study.verifying import check_certificate
@@ -127,3 +128,24 @@ def test_verify_is_a_command_with_an_exit_code(make: Make, tmp_path: Path) -> No
     export(study, tmp_path / "a", only="model.skops")
     done = CliRunner().invoke(app, ["verify", *files, pool])
     assert (done.exit_code, "NOT about this model" in done.output) == (1, True), done.output
+
+
+def test_an_audit_that_begins_meanwhile_is_not_begun_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = fitted(make)
+    answer(study, study.ask(20))
+    made = study.learner
+    with Study.open(study.target) as other:
+
+        def later(at: int | None = None) -> FairActiveLearner:
+            if other.state().audit is None:
+                other.start_audit(60)
+            return made(at)
+
+        monkeypatch.setattr(study, "learner", later)
+        with pytest.raises(StudyError, match="under way already"):
+            study.start_audit(60)
+        other.end_audit()
+        assert study.refit() is None
+    assert [event.kind for event in study.store.events()].count("fitted") == 1

@@ -375,7 +375,10 @@ class Study:
                 return None
             if state.audit is not None:
                 raise StudyError("an audit is under way and its labels must not train; end the audit first")
-            learner, seen = self.learner(), self._state.last
+            learner, now = self.learner(), self._state
+            seen = now.last
+            if now.audit is not None or now.kept is not None:
+                return None  # another process began to judge the model while the learner was made
         if not len(learner.labelled_indices_):
             return None
         entry = fit_entry(learner) | {"seen": seen}
@@ -419,7 +422,8 @@ class Study:
                     raise StudyError("there is no model to audit yet; label a batch first")
                 if state.audit is not None:
                     raise StudyError("an audit is under way already")
-                begun, last = begin_audit(state, self.model_learner(), labels), state.last
+                last = state.last  # before the learner reads what others have written since
+                begun = begin_audit(state, self.model_learner(), labels)
             with self.store.write() as turn:
                 news = {event.kind for event in turn.events(last)}
                 if not news & {*_JUDGED, happened.RowsDrawn.kind}:
