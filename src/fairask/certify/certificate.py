@@ -17,7 +17,7 @@ from fairask.data.groups import UNKNOWN
 
 __all__ = ["SCHEMA", "Certificate", "GroupComparison", "labels_needed", "verdict_of"]
 
-#: Name and version of what :meth:`Certificate.to_dict` writes; ``certificate.schema.json`` describes it.
+#: Name and version of what :meth:`Certificate.to_dict` writes.
 SCHEMA, VERSION = "fairask-certificate", 1
 
 _POWER = 0.8

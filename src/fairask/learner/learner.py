@@ -297,8 +297,10 @@ class FairActiveLearner(LearnerRecord):
             Probability of a wrong verdict.
         looks : int
             Batches in which the labels are asked for.
-        target : {"pool", "population"}
-            Whose violation is to be decided.
+        target : {"pool"}
+            Whose violation is to be decided. "population" is refused: the model fits the rows that trained it
+            better than others, so this pool is no random sample of the population for it. Audit the model on
+            fresh rows instead, with :class:`fairask.certify.Audit`.
 
         Examples
         --------
@@ -314,6 +316,7 @@ class FairActiveLearner(LearnerRecord):
         >>> learner.certify().verdict in ("certified", "refuted", "undecided")
         True
         """
+        _refuse_population(target)
         if budget is None:
             if self.audit_budget_ == 0:
                 raise ValueError(
@@ -337,6 +340,7 @@ class FairActiveLearner(LearnerRecord):
         Refused without one: labels that trained a model, or chose among models, say too little about
         its violation on others.
         """
+        _refuse_population(target)
         certificate = self._certificate(target)
         if certificate is None:
             raise ValueError(
@@ -437,3 +441,13 @@ def _as_pool(X: Matrix | Pool, sensitive_features: ArrayLike | None, oracle: Fai
     if len(codes) != row_count(rows):
         raise ValueError(f"lengths disagree: X has {row_count(rows)} rows, sensitive_features {len(codes)}")
     return MemoryPool(rows, codes, len(groups), group_values=groups)
+
+
+def _refuse_population(target: str | None) -> None:
+    """Refuse to certify the population from the pool whose rows trained the model."""
+    if target == "population":
+        raise ValueError(
+            "target='population' cannot be certified over the pool whose rows trained the model: the model fits "
+            "these rows better than others; take target='pool', or audit the model on fresh rows with "
+            "fairask.certify.Audit"
+        )
