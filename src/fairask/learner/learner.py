@@ -447,7 +447,7 @@ def _refuse_population(target: str | None) -> None:
     """Refuse to certify the population from the pool whose rows trained the model."""
     if target == "population":
         raise ValueError(
-            "target='population' cannot be certified over the pool whose rows trained the model: the model fits "
+            "target='population' cannot be certified over the pool whose rows trained the model: it fits "
             "these rows better than others; take target='pool', or audit the model on fresh rows with "
             "fairask.certify.Audit"
         )
