@@ -17,7 +17,10 @@ from fairask.rules import LinearRule
 def campaign(
     pool: Any, strategy: str, y: Any, rounds: int = 4, profile: str = "calibrated"
 ) -> FairActiveLearner:
-    learner = FairActiveLearner(pool, strategy=strategy, profile=profile, batch_size=30, random_state=11)
+    # Pools that are not in memory learn by logistic regression alone; so must the array, to be compared.
+    learner = FairActiveLearner(
+        pool, strategy=strategy, profile=profile, estimator="linear", batch_size=30, random_state=11
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(rounds):
@@ -26,6 +29,7 @@ def campaign(
     return learner
 
 
+@pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
 @pytest.mark.parametrize("strategy", ["passive", "group_balanced", "uncertainty", "fare"])
 @pytest.mark.parametrize("profile", ["calibrated", "paper"])
 def test_every_pool_draws_the_same_rows(
@@ -43,11 +47,7 @@ def test_every_pool_draws_the_same_rows(
         if profile == "paper":
             assert rule.beta.tolist() == same.beta.tolist()
         else:
-            # Any classifier may be below the probabilities: compare what it says of some rows.
-            some, codes = rows[0][:200], rows[1][:200]
-            np.testing.assert_array_equal(
-                rule.probability.proba(some, codes), same.probability.proba(some, codes)
-            )
+            assert rule.probability.beta.tolist() == same.probability.beta.tolist()
             assert rule.intercept.tolist() == same.intercept.tolist()
 
 
@@ -76,7 +76,7 @@ def test_an_audit_s_queues_hold_rows_of_their_stratum(rows: Any) -> None:
 def test_a_learner_of_arrays_and_one_of_a_pool_agree(rows: Any) -> None:
     X, groups, y = rows
     of_pool = campaign(MemoryPool(X, groups, 3), "fare", y)
-    learner = FairActiveLearner(X, groups, batch_size=30, random_state=11)
+    learner = FairActiveLearner(X, groups, estimator="linear", batch_size=30, random_state=11)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(4):

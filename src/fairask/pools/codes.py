@@ -17,6 +17,7 @@ from fairask.rules import GroupLinearRule, LinearRule, Rule, decide, row_count, 
 __all__ = [
     "MOST_RULES",
     "LinearCuts",
+    "by_row",
     "code_dtype",
     "decisions",
     "linear_cuts",
@@ -52,6 +53,19 @@ def linear_scores(beta: Float, X: Matrix) -> Float:
     return total
 
 
+def by_row(X: Matrix) -> Matrix:
+    """Return the features with the values of a row next to each other.
+
+    Many classifiers round differently where features are stored one by one, as columns of a table are.
+
+    Examples
+    --------
+    >>> by_row(np.zeros((2, 3), order="F")).flags.c_contiguous
+    True
+    """
+    return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
+
+
 def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
     """Whether each rule predicts 1 on each row, (rules, rows); does not depend on the block of the row.
 
@@ -68,7 +82,7 @@ def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bo
     linear = LinearRule if groups is None else LinearRule | GroupLinearRule
     if not (isinstance(X, np.ndarray) and all(isinstance(rule, linear) for rule in rules)):
         if len(rules) == 1:
-            return decide(rules, X, groups)
+            return decide(rules, by_row(X), groups)
         return np.concatenate([decisions([rule], X, groups) for rule in rules])
     if not len(X):
         return np.zeros((len(rules), 0), dtype=bool)

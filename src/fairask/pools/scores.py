@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from scipy.special import expit
 
 from fairask.metrics import Float, Int, Matrix
-from fairask.pools.codes import linear_scores
+from fairask.pools.codes import by_row, linear_scores
 from fairask.rules import GroupLinearRule, LinearRule, Rule, row_count
 
 __all__ = ["DistanceToHalf"]
@@ -48,4 +48,4 @@ def _proba(rule: Rule, X: Matrix, groups: Int | None) -> Float:
     if isinstance(rule, LinearRule | GroupLinearRule) and (isinstance(X, np.ndarray) or issparse(X)):
         cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else 0.0
         return np.asarray(expit(linear_scores(rule.beta, X) - cut))
-    return rule.proba(X, groups)
+    return rule.proba(by_row(X), groups)
