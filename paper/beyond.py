@@ -45,7 +45,7 @@ def beyond_section(results: Results, setup: Setup, heldout: Path | None = None) 
         return []
     parts = [
         "\n## Past the paper\n",
-        "The library's default: calibrated probabilities, thresholds chosen on the unlabelled pool, a margin "
+        "The default of version 0.1.0: calibrated probabilities, thresholds chosen on the unlabelled pool, a margin "
         "from evidence, FARE over bootstrapped models with shares that adapt, 25 labels a round. One setting "
         "for all tables. All six were looked at while it was chosen; the last table below holds tables that "
         "were not.\n",
