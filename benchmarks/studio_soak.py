@@ -40,6 +40,7 @@ class Seen:
     acknowledged: dict[int, str] = field(default_factory=dict)
     holders: dict[int, set[str]] = field(default_factory=dict)
     next_rows: list[tuple[float, float]] = field(default_factory=list)  # when asked, seconds
+    rows_came: list[float] = field(default_factory=list)  # when somebody was given a row
     owners: list[float] = field(default_factory=list)
     bad: Counter[int] = field(
         default_factory=Counter
@@ -77,6 +78,8 @@ class Worker(Annotator):
             began = time.monotonic()
             status, found = await self.ask("POST", "/api/next", {"count": 1})
             self.seen.next_rows.append((began, time.monotonic() - began))
+            if status == 200 and found["cards"]:
+                self.seen.rows_came.append(time.monotonic())
             if status != 200 or not found["cards"]:
                 self.tally.waited += 1
                 await asyncio.sleep(0.2)
@@ -183,7 +186,7 @@ def report(seen: Seen, kills: int, freezes: list[tuple[float, float]], study: St
     """Print the figures; return whether all are as they must be."""
     recoveries = []
     for _, end in freezes:
-        after = [at + took for at, took in seen.next_rows if at + took > end]
+        after = [came for came in seen.rows_came if came > end]
         recoveries.append(min(after) - end if after else float("inf"))
     # A request that began before or in a freeze, or within the 5 s allowed for recovery, is not counted.
     outside = [took for at, took in seen.next_rows if not any(s - took - 1 < at < e + 5 for s, e in freezes)]

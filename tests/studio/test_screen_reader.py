@@ -113,6 +113,7 @@ def test_each_action_is_announced_and_focus_follows(make: Make, new_page: Callab
         page.keyboard.press("Tab")  # from the row straight to the answers
         assert page.evaluate("document.activeElement.textContent.includes('bad')")
 
+        shown_row(page)  # a row can be answered when it was shown for a moment
         page.keyboard.press("s")
         heard(page, f"^Saved: row {second}, skipped\\.")
         assert focused(page) == "card"
@@ -129,6 +130,7 @@ def test_each_action_is_announced_and_focus_follows(make: Make, new_page: Callab
         page.keyboard.press("q")
         heard(page, f"^Row {first} again\\. You said good\\.$")
         assert (_row_of(page), focused(page)) == (first, "card")
+        shown_row(page)
         page.keyboard.press("1")
         heard(page, f"^Saved: row {first} is now bad\\.$")
         expect(page.locator("#correcting")).to_be_hidden()

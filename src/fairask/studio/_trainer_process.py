@@ -78,7 +78,8 @@ class TrainerProcess:
         pause = _FIRST_PAUSE
         while self._process is not None:
             began = time.monotonic()
-            end = self._listen(self._process)
+            with self._process:  # closes its pipes
+                end = self._listen(self._process)
             if self._stop.is_set():
                 return
             self.error = f"the training process {end}; it is started again"
