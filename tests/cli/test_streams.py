@@ -63,12 +63,20 @@ def finish(fairask: Run, pool: str, *begin: str) -> dict[str, Any]:
     """Begin an audit and label until it is over; the last result."""
     result = fairask("audit", pool, *begin, "--out", "a", "--json")
     while True:
-        assert result.exit_code == 0, result.output
+        assert result.exit_code in (0, 3), result.output  # 3 while labels are awaited
         found: dict[str, Any] = json.loads(result.output)
         if found["status"] == "done":
             return found
         fill(Path(found["rows_file"]))
         result = fairask("audit", pool, "--labels", found["rows_file"], "--out", "a", "--json")
+
+
+def _undigested(found: dict[str, Any]) -> dict[str, Any]:
+    """Certificates without the digests, which tell one place from another."""
+    return {
+        target: {name: value for name, value in certificate.items() if not name.startswith("digest")}
+        for target, certificate in found["certificates"].items()
+    }
 
 
 BEGIN = ("--predictions", "word", "--positive", "yes", "--protected", "sex", "--budget", "600")
@@ -83,12 +91,12 @@ def test_an_audit_streams_from_a_bucket_and_from_disk_alike(
     pq.write_table(scored(), tmp_path / "scored.parquet")
     (tmp_path / "a").rename(tmp_path / "first")
     local = finish(fairask, "scored.parquet", *BEGIN, "--stream")
-    assert local["certificates"] == remote["certificates"]
+    assert _undigested(local) == _undigested(remote)
     # Begun beyond the limit it streams by itself.
     (tmp_path / "a").rename(tmp_path / "second")
-    monkeypatch.setattr("fairask.certify.audit.request.MOST_HELD", N - 1)
+    monkeypatch.setattr("fairask.certify.audit.request.MOST_ROWS", N - 1)
     again = finish(fairask, "scored.parquet", *BEGIN)
-    assert again["certificates"] == remote["certificates"]
+    assert _undigested(again) == _undigested(remote)
 
 
 def test_numbers_classes_and_certain_probabilities_are_one_model(fairask: Run, bucket: str) -> None:

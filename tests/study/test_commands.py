@@ -78,7 +78,7 @@ def test_people_are_added_listed_and_removed(run: Run) -> None:
 
 def test_a_misspelt_column_is_named(run: Run) -> None:
     result = run("new", "loans.csv", "--protected", "sx", fails=True)
-    assert "did you mean 'sex'?" in result.output
+    assert "Did you mean 'sex'?" in result.output
     assert not Path("loans").exists()
 
 
