@@ -45,10 +45,10 @@ def beyond_section(results: Results, setup: Setup, heldout: Path | None = None) 
         return []
     parts = [
         "\n## Past the paper\n",
-        "The default of version 0.1.0: calibrated probabilities, thresholds chosen on the unlabelled pool, a margin "
-        "from evidence, FARE over bootstrapped models with shares that adapt, 25 labels a round. One setting "
-        "for all tables. All six were looked at while it was chosen; the last table below holds tables that "
-        "were not.\n",
+        "The default of version 0.1.0: calibrated probabilities, thresholds chosen on the unlabelled pool, a "
+        "margin from evidence, FARE over bootstrapped models with shares that adapt, 25 labels a round. One "
+        "setting for all tables. All six were looked at while it was chosen; the last table below holds "
+        "tables that were not.\n",
     ]
     for title, lines in (
         ("With half the labels", _half(results, setup, tables)),
