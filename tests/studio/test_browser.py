@@ -327,6 +327,8 @@ def test_a_hostile_pool_is_shown_as_text(make: Make, new_page: Callable[..., Pag
         assert "<script>alert(1)</script>" in seen
         assert page.locator("#card script, #answers b").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+        # Leaving with an answer still under way asks first, and the handler above would say no.
+        expect(page.locator("#progress")).to_contain_text("8 of 40")
         page.goto(f"{url}/rows")
         expect(page.locator("#rows tbody tr").first).to_contain_text("<b>no</b>")
         assert dialogs == []
