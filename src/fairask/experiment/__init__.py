@@ -5,6 +5,15 @@ from fairask.experiment.loop import evaluate, simulate
 from fairask.experiment.method import METHODS, Method, choose_methods
 from fairask.experiment.runner import Job, missing, run
 from fairask.experiment.split import MemorySplit, Split, pool_size, split
+from fairask.experiment.story import (
+    Beside,
+    Enough,
+    Guess,
+    LabelSaving,
+    Outcome,
+    label_saving,
+    labels_that_suffice,
+)
 from fairask.experiment.table import LabelledTable, MemoryTable
 from fairask.experiment.task import BatchPlan, Task
 from fairask.experiment.trial import Run, Snapshot, Trial
@@ -12,12 +21,17 @@ from fairask.experiment.trial import Run, Snapshot, Trial
 __all__ = [
     "METHODS",
     "BatchPlan",
+    "Beside",
     "Comparison",
+    "Enough",
+    "Guess",
     "Job",
+    "LabelSaving",
     "LabelledTable",
     "MemorySplit",
     "MemoryTable",
     "Method",
+    "Outcome",
     "Run",
     "Snapshot",
     "Split",
@@ -26,6 +40,8 @@ __all__ = [
     "choose_methods",
     "compare",
     "evaluate",
+    "label_saving",
+    "labels_that_suffice",
     "missing",
     "pool_size",
     "run",

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairask.experiment import Beside, Guess, Outcome, label_saving, labels_that_suffice
+from fairask.experiment.story import columns_sentence, stop_sentence
+
+FAIR = Outcome(Guess(0.84), Guess(0.05))
+
+
+def beside(plain: Outcome | None, constant: float = 0.7, model: Outcome = FAIR) -> Beside:
+    return Beside(model, plain, constant, "passed", 0.1, 300)
+
+
+@pytest.mark.parametrize(
+    ("plain", "constant", "case", "words"),
+    [
+        (Outcome(Guess(0.86), Guess(0.40)), 0.7, "unfair", "unfair without us: gap 0.40. "),
+        (Outcome(Guess(0.84), Guess(0.04)), 0.7, "fair already", "already within the tolerance"),
+        (Outcome(Guess(0.84), Guess(0.11, 0.05, 0.17)), 0.7, "unsure", "gap 0.11 (0.05 to 0.17)"),
+        (Outcome(Guess(0.86), Guess(0.40)), 0.838, "no better", "always answering 'passed'"),
+        (Outcome(Guess(0.86), None), 0.7, "unknown", "too few labels"),
+        (None, 0.7, "unknown", "too few labels"),
+    ],
+)
+def test_each_case_has_its_sentence(plain: Outcome | None, constant: float, case: str, words: str) -> None:
+    said = beside(plain, constant)
+    assert said.case == case
+    assert words in said.sentence()
+
+
+def test_the_price_of_fairness_is_said_whichever_way_it_goes() -> None:
+    unfair = Guess(0.4)
+    assert "gives up 2.0 points" in beside(Outcome(Guess(0.86), unfair)).sentence()
+    assert "2.0 points more accurate" in beside(Outcome(Guess(0.82), unfair)).sentence()
+    assert "is as accurate" in beside(Outcome(Guess(0.842), unfair)).sentence()
+
+
+def test_a_fair_model_that_is_above_the_tolerance_is_not_praised() -> None:
+    bad = Outcome(Guess(0.84), Guess(0.2))
+    assert (
+        "gap 0.20, above the tolerance of 0.1,"
+        in beside(Outcome(Guess(0.9), Guess(0.4)), 0.7, bad).sentence()
+    )
+
+
+def test_one_good_round_is_no_plateau() -> None:
+    labels, fair = np.arange(100, 800, 100), np.zeros((1, 7))
+    rising = np.array([[0.70, 0.72, 0.74, 0.76, 0.78, 0.80, 0.82]])
+    assert labels_that_suffice(labels, rising, fair, 0.1).labels is None
+    back = np.array([[0.70, 0.82, 0.74, 0.82, 0.82, 0.82, 0.82]])
+    assert labels_that_suffice(labels, back, fair, 0.1).labels == 400
+    unfair = np.array([[0.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.0]])
+    assert labels_that_suffice(labels, back, unfair, 0.1).labels is None
+
+
+def test_savings_have_limits_that_hold_the_estimate_and_narrow_with_trials() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(50, 450, 50)
+
+    def width(trials: int) -> float:
+        curve = 0.6 + 0.0005 * labels + rng.normal(0, 0.02, (trials, 1))
+        goal = curve[:, 3] + rng.normal(0, 0.02, trials)
+        saved = label_saving(100, goal, labels, curve, np.zeros(curve.shape), 0.1)
+        assert saved.low <= saved.needed <= saved.high
+        return saved.high - saved.low
+
+    assert width(400) < width(10)
+
+
+def test_a_rule_that_never_fires_says_so() -> None:
+    assert "never fired within 700 labels (2 runs)" in stop_sentence("FARE", [None, None], 700)
+    # A run that goes past the budget counts as one in which the rule did not fire.
+    assert "never fired" in stop_sentence("passive", [900], 700)
+
+
+def test_several_leaking_columns_are_all_named() -> None:
+    assert "'a', 'b'" in columns_sentence({"a": 0.99, "b": 1.0})
