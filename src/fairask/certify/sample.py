@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self, TypedDict
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
 
-__all__ = ["Sample", "SampleDraws", "build_sample", "family_bounds"]
+__all__ = ["Sample", "SampleDraws", "build_sample"]
 
 
 class SampleDraws(TypedDict, total=False):
@@ -67,26 +67,6 @@ class Sample:
         """Ordered pairs of groups."""
         k = len(self.groups)
         return ((a, b) for a in range(k) for b in range(k) if a != b)
-
-
-def family_bounds(
-    sample: Sample,
-    conditions: tuple[int | None, ...],
-    delta: float,
-    upper: Callable[[int | None, int, int, float], float],
-) -> tuple[float, float]:
-    """Bounds on the largest of a family of differences from one-sided bounds on each.
-
-    ``upper(label, a, b, level)`` bounds rate_a - rate_b from above. The largest difference of the family is
-    one of its members, and the largest bound falls below it only if that member's own bound does: the
-    upper bounds need no split of delta. A lower bound is wrong as soon as any member's is, so those share
-    delta equally.
-    """
-    family = len(conditions) * len(sample.groups) * (len(sample.groups) - 1)
-    high = {(label, a, b): upper(label, a, b, delta) for label in conditions for a, b in sample.pairs()}
-    # At its smaller share of delta a bound is only wider, so one that is not below zero need not be redone.
-    low = [-upper(*member, delta / family) for member, bound in high.items() if bound < 0]
-    return max([0.0, *low]), min(max([0.0, *high.values()]), 1.0)
 
 
 def build_sample(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairask.certify.sample import Sample
 from fairask.metrics import Float
 
-__all__ = ["betting_upper"]
+__all__ = ["betting_below", "betting_upper"]
 
 _INTERVALS = 24
 _STEPS = 14
@@ -112,29 +112,34 @@ def _own(
 
 def betting_upper(sample: Sample, label: int | None, a: int, b: int, level: float) -> float:
     """Upper limit for rate_a - rate_b, valid at any stopping time; rows must be in the order drawn."""
+    return _invert(_wealth(sample, label, a, b), _gap(sample, label, a, b), -np.log(level))
+
+
+def betting_below(sample: Sample, label: int | None, a: int, b: int, d: float, level: float) -> bool:
+    """Whether :func:`betting_upper` is at most ``d``, at the cost of a few bets."""
+    wealth, goal = _wealth(sample, label, a, b), -np.log(level)
+    return _gap(sample, label, a, b) < d and all(wealth(v) >= goal for v in (d, *_above(d)))
+
+
+def _above(d: float) -> list[float]:
+    """Larger differences to look at: stakes change with d, so rejection need not be monotone by itself."""
+    return [d + step for step in (0.01, 0.03, 0.1) if d + step < 1]
+
+
+def _wealth(sample: Sample, label: int | None, a: int, b: int) -> Callable[[float], float]:
+    """The least log-wealth over the nuisance, as a function of the difference bet against."""
     if sample.propensities is None:
         rows = sample.rows(label) & ((sample.codes == a) | (sample.codes == b))
         h, is_a = sample.score[rows], sample.codes[rows] == a
-
-        def wealth(d: float) -> float:
-            return float(_uniform_wealth(h, is_a, d).min())
-    else:
-        if sample.pool_size is None or sample.propensity_floor is None:
-            raise ValueError(
-                "method='betting' with propensities needs pool_size= and propensity_floor= (the least "
-                "probability that any row of the pool had in any draw): stakes must be safe beforehand"
-            )
-        size, floor, q = sample.pool_size, sample.propensity_floor, sample.propensities
-        flag = sample.rows(label).astype(np.float64)
-
-        def wealth(d: float) -> float:
-            return float(
-                _pool_wealth(
-                    sample.score, flag, sample.codes == a, sample.codes == b, q, size, floor, d
-                ).min()
-            )
-
-    return _invert(wealth, _gap(sample, label, a, b), -np.log(level))
+        return lambda d: float(_uniform_wealth(h, is_a, d).min())
+    if sample.pool_size is None or sample.propensity_floor is None:
+        raise ValueError(
+            "method='betting' with propensities needs pool_size= and propensity_floor= (the least "
+            "probability that any row of the pool had in any draw): stakes must be safe beforehand"
+        )
+    size, floor, q = sample.pool_size, sample.propensity_floor, sample.propensities
+    flag, is_a, is_b = sample.rows(label).astype(np.float64), sample.codes == a, sample.codes == b
+    return lambda d: float(_pool_wealth(sample.score, flag, is_a, is_b, q, size, floor, d).min())
 
 
 def _gap(sample: Sample, label: int | None, a: int, b: int) -> float:
@@ -160,8 +165,7 @@ def _invert(wealth: Callable[[float], float], gap: float, goal: float) -> float:
         d += _TOLERANCE / 2 if low > gap else -_TOLERANCE / 2
         if not low < d < high:
             d = (low + high) / 2
-    # Stakes change with d, so rejection need not be monotone by itself: look above before answering.
-    for step in (0.01, 0.03, 0.1):
-        if high + step < 1 and wealth(high + step) < goal:
-            return _invert(wealth, high + step, goal)
+    for d in _above(high):
+        if wealth(d) < goal:
+            return _invert(wealth, d, goal)
     return float(high)

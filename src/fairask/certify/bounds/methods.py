@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fairask.certify.bounds.betting import betting_upper
+import numpy as np
+
+from fairask.certify.bounds.betting import betting_below, betting_upper
 from fairask.certify.bounds.clopper_pearson import clopper_pearson, clopper_pearson_upper
 from fairask.certify.bounds.exact import exact_p_value, exact_upper
 from fairask.certify.bounds.hajek import hajek_upper
 from fairask.certify.bounds.newcombe import newcombe_upper
 from fairask.certify.bounds.theorem import printed_bounds, split_bounds
-from fairask.certify.sample import Sample, family_bounds
+from fairask.certify.sample import Sample
+from fairask.metrics import Float
 
 __all__ = ["METHODS", "BoundMethod"]
 
@@ -51,43 +54,62 @@ class BoundMethod:
     ratios: Bound | None = None
 
 
-def _from_counts(upper: Callable[[int, int, int, int, float], float]) -> Bound:
+#: Bound on rate_a - rate_b given a label, at a level; and whether it is at most a difference.
+Upper = Callable[[int | None, int, int, float], float]
+Below = Callable[[int | None, int, int, float, float], bool]
+
+
+def _family(
+    sample: Sample, conditions: Conditions, delta: float, upper: Upper, below: Below | None = None
+) -> tuple[float, float]:
+    """Bounds on the largest of a family of differences from one-sided bounds on each.
+
+    The largest difference is one of the family, and the largest bound falls below it only if that one's own
+    bound does: the upper bounds need no split of delta. A lower bound is wrong as soon as any member's is, so
+    those share delta equally. Where ``below`` tests a difference for less than inverting the test costs, only
+    members that could be the largest are inverted.
+    """
+    table = {label: sample.counts(label) for label in conditions}
+    near = {}
+    for label, (hits, size) in table.items():
+        for a, b in sample.pairs():
+            known = size[a] > 0 and size[b] > 0
+            counts = (hits[a], size[a], hits[b], size[b])
+            near[label, a, b] = float(newcombe_upper(*counts, delta)) if known else np.inf
+    high, low, level = 0.0, 0.0, delta / len(near)
+    for member in sorted(near, key=lambda m: -near[m]):
+        if np.isinf(near[member]):
+            high = 1.0
+        elif high < 1 and (below is None or not below(*member, high, delta)):
+            high = max(high, upper(*member, delta))
+    for member in sorted(near, key=lambda m: near[m]):
+        # A member that is passed over can only make the lower bound smaller.
+        if not np.isinf(near[member]) and (below is None or near[member] < 0.002 - low):
+            low = max(low, -upper(*member, level))
+    return low, min(high, 1.0)
+
+
+def _from_counts(
+    upper: Callable[[int, int, int, int, float], Float | float],
+    p_value: Callable[[int, int, int, int, float, float], float] | None = None,
+) -> Bound:
     def bounds(sample: Sample, conditions: Conditions, delta: float) -> tuple[float, float]:
         table = {label: sample.counts(label) for label in conditions}
 
-        def one(label: int | None, a: int, b: int, level: float) -> float:
+        def counts(label: int | None, a: int, b: int) -> tuple[int, int, int, int]:
             hits, size = table[label]
-            if size[a] == 0 or size[b] == 0:
-                return 1.0
-            return float(upper(int(hits[a]), int(size[a]), int(hits[b]), int(size[b]), level))
+            return int(hits[a]), int(size[a]), int(hits[b]), int(size[b])
 
-        return family_bounds(sample, conditions, delta, one)
+        def one(label: int | None, a: int, b: int, level: float) -> float:
+            return float(upper(*counts(label, a, b), level))
+
+        def below(label: int | None, a: int, b: int, d: float, level: float) -> bool:
+            assert p_value is not None
+            return p_value(*counts(label, a, b), d, level) <= level
+
+        return _family(sample, conditions, delta, one, None if p_value is None else below)
 
     return bounds
-
-
-def _exact_bounds(sample: Sample, conditions: Conditions, delta: float) -> tuple[float, float]:
-    """The exact bounds of a family: only pairs that could be the worst are inverted, the others tested."""
-    table = {label: sample.counts(label) for label in conditions}
-    members = [
-        (int(hits[a]), int(size[a]), int(hits[b]), int(size[b]))
-        for hits, size in table.values()
-        for a, b in sample.pairs()
-    ]
-    if any(m[1] == 0 or m[3] == 0 for m in members):
-        high, members = 1.0, [m for m in members if m[1] and m[3]]
-    else:
-        high = 0.0
-    near = {m: float(newcombe_upper(*m, delta)) for m in members}
-    for m in sorted(set(members), key=lambda m: -near[m]):
-        # Newcombe's limit is close: well below the largest bound found, a test at that bound decides.
-        if high < 1 and (near[m] > high - 0.002 or exact_p_value(*m, high, delta) > delta):
-            high = max(high, exact_upper(*m, delta))
-    level, low = delta / (len(conditions) * len(sample.groups) * (len(sample.groups) - 1)), 0.0
-    for m in sorted(set(members), key=lambda m: near[m]):
-        if near[m] < -low + 0.002:
-            low = max(low, -exact_upper(*m, level))
-    return low, min(high, 1.0)
 
 
 def _ratio_bounds(sample: Sample, conditions: Conditions, delta: float) -> tuple[float, float]:
@@ -106,40 +128,28 @@ def _ratio_bounds(sample: Sample, conditions: Conditions, delta: float) -> tuple
     return low, high
 
 
-def _from_sample(upper: Callable[[Sample, int | None, int, int, float], float]) -> Bound:
-    def bounds(sample: Sample, conditions: Conditions, delta: float) -> tuple[float, float]:
-        table = {label: sample.counts(label)[1] for label in conditions}
-
-        def one(label: int | None, a: int, b: int, level: float) -> float:
-            if table[label][a] == 0 or table[label][b] == 0:
-                return 1.0
-            return upper(sample, label, a, b, level)
-
-        return family_bounds(sample, conditions, delta, one)
-
-    return bounds
+def _hajek(sample: Sample, conditions: Conditions, delta: float) -> tuple[float, float]:
+    return _family(sample, conditions, delta, lambda *member: hajek_upper(sample, *member))
 
 
-def _newcombe(ta: int, na: int, tb: int, nb: int, level: float) -> float:
-    return float(newcombe_upper(ta, na, tb, nb, level))
-
-
-def _clopper_pearson(ta: int, na: int, tb: int, nb: int, level: float) -> float:
-    return float(clopper_pearson_upper(ta, na, tb, nb, level))
+def _betting(sample: Sample, conditions: Conditions, delta: float) -> tuple[float, float]:
+    return _family(
+        sample,
+        conditions,
+        delta,
+        lambda *member: betting_upper(sample, *member),
+        lambda *member: betting_below(sample, *member),
+    )
 
 
 METHODS: dict[str, BoundMethod] = {
-    "exact": BoundMethod(_exact_bounds, "finite-sample", (_FRESH, _UNIFORM)),
-    "newcombe": BoundMethod(_from_counts(_newcombe), "asymptotic", (_FRESH, _UNIFORM)),
+    "exact": BoundMethod(_from_counts(exact_upper, exact_p_value), "finite-sample", (_FRESH, _UNIFORM)),
+    "newcombe": BoundMethod(_from_counts(newcombe_upper), "asymptotic", (_FRESH, _UNIFORM)),
     "clopper-pearson": BoundMethod(
-        _from_counts(_clopper_pearson), "finite-sample", (_FRESH, _UNIFORM), ratios=_ratio_bounds
+        _from_counts(clopper_pearson_upper), "finite-sample", (_FRESH, _UNIFORM), ratios=_ratio_bounds
     ),
-    "hajek": BoundMethod(
-        _from_sample(hajek_upper), "asymptotic", (_FRESH, _KNOWN_DRAWS), weighted=True, soft=True
-    ),
-    "betting": BoundMethod(
-        _from_sample(betting_upper), "finite-sample", (_FRESH, _ORDER), weighted=True, soft=True
-    ),
+    "hajek": BoundMethod(_hajek, "asymptotic", (_FRESH, _KNOWN_DRAWS), weighted=True, soft=True),
+    "betting": BoundMethod(_betting, "finite-sample", (_FRESH, _ORDER), weighted=True, soft=True),
     "theorem": BoundMethod(
         printed_bounds,
         "asymptotic",
