@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.study.conftest import people_table, truth
 
-__all__ = ["LABELS", "VIEWS", "browser", "new_page", "shown_row"]
+__all__ = ["LABELS", "VIEWS", "browser", "look", "new_page", "shown_row"]
 
 VIEWS = ["label", "overview", "rows", "model", "certificate", "settings"]
 LABELS = truth(people_table())
@@ -66,5 +66,12 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 def shown_row(page: Page) -> str:
     """What the card shows, as text."""
-    page.wait_for_selector("#card[data-ready] .fields")
+    page.wait_for_selector("#card[data-ready] .body")
     return page.inner_text("#card")
+
+
+def look(page: Page, name: str, *, full: bool = True) -> None:
+    """Keep a picture of the page for whoever wants to look: FAIRASK_LOOK names the folder."""
+    folder = os.environ.get("FAIRASK_LOOK")
+    if folder:
+        page.screenshot(path=f"{folder}/{name}.png", full_page=full)

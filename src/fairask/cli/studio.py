@@ -30,6 +30,10 @@ def studio(
     security_log: Annotated[
         str | None, typer.Option(help="File for sign-ins and refusals; standard error by default.")
     ] = None,
+    images: Annotated[
+        list[str] | None,
+        typer.Option(help="Show images of this host (https://...) or folder; repeat it for more."),
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
 ) -> None:
     """Serve a study: annotators label, owners watch."""
@@ -63,5 +67,6 @@ def studio(
             processes=processes,
             proxy=proxy,
             security_log=security_log,
+            images=images or (),
             announce=announce,
         )

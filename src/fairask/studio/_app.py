@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,11 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from fairask.studio import _certificates, _health, _labelling, _owning, _pages
+from fairask.studio import _certificates, _health, _labelling, _media, _owning, _pages
 from fairask.studio._access import Access, Me, access_of, refuse_token
 from fairask.studio._desk import Desk
 from fairask.studio._limits import RETRY_SECONDS, Limits
+from fairask.studio._media import Images
 from fairask.studio._models import Pause, Refusal, SignIn
 from fairask.studio._security import Guard, path_of
 from fairask.studio._trainer import Trainer
@@ -112,6 +113,7 @@ def create_app(
     trainer: Trainer | TrainerProcess | None = None,
     robot: Robot | None = None,
     apart: bool = False,
+    images: Sequence[str] = (),
 ) -> FastAPI:
     """Make the studio of a study.
 
@@ -132,6 +134,9 @@ def create_app(
         A scripted annotator, for the demo.
     apart : bool
         Answer owners' questions in a process of its own, so that annotators do not wait for them.
+    images : sequence of str
+        Hosts (``https://images.example.org``) and folders from which images are shown, besides the folder
+        ``images`` of the study.
 
     Examples
     --------
@@ -166,9 +171,10 @@ def create_app(
     )
     app.state.desk = Desk(study, apart=apart)
     app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
+    app.state.images = Images.of(list(images), study.target)
     app.state.access = Access(study, getpass.getuser() if local else None, https=https)
     api = APIRouter(prefix="/api", responses=_REFUSALS)
-    for part in (session, _labelling.router, _owning.router, _certificates.router, demo):
+    for part in (session, _labelling.router, _media.router, _owning.router, _certificates.router, demo):
         api.include_router(part)
     app.include_router(api)
     app.mount("/static", StaticFiles(directory=_pages.HERE / "static"), name="static")

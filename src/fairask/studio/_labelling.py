@@ -27,8 +27,9 @@ __all__ = ["RowNumber", "card", "router"]
 router = APIRouter(tags=["labelling"])
 RowNumber = Annotated[int, Path(ge=0, le=2**31 - 1)]
 
-#: Characters of a cell that are sent; a cell can have megabytes.
+#: Characters of a cell that are sent, by how it is shown; a cell can have megabytes, and the rest is a link.
 LONGEST_CELL = 2000
+LONGEST_TEXT = 100_000
 
 
 _LATE = (
@@ -49,8 +50,15 @@ def _shown(column: ColumnInfo, value: object) -> CardField:
         text = str(int(value))
     words = column.values.get(text, text)
     title = column.title or column.name.replace("_", " ")
+    display = column.display or ("number" if column.kind == "number" else "text")
+    longest = LONGEST_TEXT if display in ("long", "markdown") else LONGEST_CELL
     return CardField(
-        name=column.name, title=title, unit=column.unit, value=words[:LONGEST_CELL], length=len(words)
+        name=column.name,
+        title=title,
+        unit=column.unit,
+        value=words[:longest],
+        length=len(words),
+        display="text" if text in column.values and display == "number" else display,
     )
 
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from fairask.study.display import DISPLAYS
+
 __all__ = [
     "AuditSize",
     "Card",
@@ -67,6 +69,7 @@ class CardField(BaseModel):
     unit: str
     value: str
     length: int  #: characters of the whole cell; more than ``value`` has when it was cut
+    display: str  #: number, date, text, long, link, image or markdown
 
 
 class LabelProgress(BaseModel):
@@ -117,6 +120,7 @@ class ColumnWords(_Strict):
     title: Annotated[Text, Field(max_length=120)] = ""
     unit: Annotated[Text, Field(max_length=40)] = ""
     values: dict[Annotated[Text, Field(max_length=200)], Annotated[Text, Field(max_length=200)]] = {}
+    display: Annotated[str, Field(pattern=f"^({'|'.join(DISPLAYS)})?$")] = ""
 
 
 class Settings(_Strict):

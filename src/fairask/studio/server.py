@@ -7,7 +7,7 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from fairask.study import Study, StudyError
 __all__ = ["Proxy", "app_from_environment", "check_host", "is_local", "serve", "serve_demo"]
 
 _STUDY, _LOCAL, _HTTPS = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL", "FAIRASK_STUDIO_HTTPS"
+_IMAGES = "FAIRASK_STUDIO_IMAGES"
 _SECURITY_LOG = "FAIRASK_STUDIO_SECURITY_LOG"
 #: Connections per process, and seconds for requests under way when the studio stops.
 _CONNECTIONS, _GRACE = 1000, 8
@@ -90,6 +91,7 @@ def serve(
     processes: int = 1,
     proxy: Proxy = _NO_PROXY,
     security_log: str | None = None,
+    images: Sequence[str] = (),
     announce: Callable[[str], object] = lambda code: None,
 ) -> None:
     """Serve a study until interrupted.
@@ -105,6 +107,8 @@ def serve(
         What stands in front.
     security_log : path, optional
         File for the security log; standard error by default.
+    images : sequence of str
+        Hosts and folders from which images are shown; see :func:`create_app`.
     announce : callable
         Called when everything is checked, just before serving begins, with the code that begins the owner's
         session; the code is empty where people sign in with tokens.
@@ -114,7 +118,9 @@ def serve(
         check_host(study, host if not proxy.used else "a proxy")
         if not study.state().batches:
             study.draw()  # uniform, so fast: the first person does not wait for the trainer to start
-        app = create_app(study, local=local, https=proxy.https, trainer=TrainerProcess(target), apart=True)
+        app = create_app(
+            study, local=local, https=proxy.https, trainer=TrainerProcess(target), apart=True, images=images
+        )
         announce(app.state.access.invite() or "")
         if processes == 1:
             _log.write_to(security_log)
@@ -122,6 +128,7 @@ def serve(
             return
     os.environ[_STUDY], os.environ[_LOCAL] = target, "1" if local else ""
     os.environ[_HTTPS], os.environ[_SECURITY_LOG] = "1" if proxy.https else "", security_log or ""
+    os.environ[_IMAGES] = "\n".join(images)
     trainer = TrainerProcess(target)
     trainer.start()  # one for all processes
     _run("fairask.studio.server:app_from_environment", host, port, proxy, processes)
@@ -177,4 +184,5 @@ def app_from_environment() -> FastAPI:
     """Make the app of one of several processes."""
     _log.write_to(os.environ[_SECURITY_LOG] or None)
     study, local, https = Study.open(os.environ[_STUDY]), os.environ[_LOCAL], os.environ[_HTTPS]
-    return create_app(study, local=bool(local), https=bool(https), train=False, apart=True)
+    images = [place for place in os.environ.get(_IMAGES, "").split("\n") if place]
+    return create_app(study, local=bool(local), https=bool(https), train=False, apart=True, images=images)

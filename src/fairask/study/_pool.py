@@ -39,10 +39,12 @@ def column_infos(
     hide: Iterable[str],
     words: Mapping[str, Document],
     idle: Collection[str] = (),
+    displays: Mapping[str, str] | None = None,
 ) -> tuple[ColumnInfo, ...]:
     """Decide what each column is for; the columns named in ``words`` come first, in its order.
 
-    ``idle`` columns cannot train a model, and are only shown.
+    ``idle`` columns cannot train a model, and are only shown. ``displays`` says how columns are shown where
+    ``words`` does not.
 
     Examples
     --------
@@ -58,7 +60,10 @@ def column_infos(
         unseen = name in hidden or kind_of(schema.field(name).type) == "vector"
         role = "protected" if name in protected else "hidden" if unseen else "feature"
         role = "shown" if role == "feature" and name in idle else role
-        infos.append(ColumnInfo(name, kind, role, **words.get(name, {})))
+        display = (displays or {}).get(name, "")
+        # A number without meaning as a number is an identifier: no separators, no unit.
+        display = "text" if display == "number" and role == "shown" else display
+        infos.append(ColumnInfo(name, kind, role, **{"display": display, **words.get(name, {})}))
     return tuple(infos)
 
 

@@ -13,6 +13,7 @@ from fairask.study._pool import check_columns, column_infos
 from fairask.study._reference import PoolReference
 from fairask.study._rows import StudyTable
 from fairask.study.config import Config, new_seed
+from fairask.study.display import guess_displays
 from fairask.study.events import Document
 
 __all__ = ["make_config"]
@@ -58,7 +59,14 @@ def make_config(
         kept = encoder.to_dict()
     config = Config.make(
         protected=specs[0] if len(specs) == 1 else specs,
-        columns=column_infos(table.schema, grouped, hide=hide, words=words, idle=encoder.left_out),
+        columns=column_infos(
+            table.schema,
+            grouped,
+            hide=hide,
+            words=words,
+            idle=encoder.left_out,
+            displays=guess_displays(table),
+        ),
         encoder=kept,
         rows=rows,
         random_state=new_seed() if random_state is None else random_state,

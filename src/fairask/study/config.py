@@ -14,11 +14,14 @@ from fairask.learner import LearnerConfig
 from fairask.learner.config import DEFAULT_BUDGET
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
+from fairask.study.display import DISPLAYS
 from fairask.study.events import SKIP, Document
 
 __all__ = ["ColumnInfo", "Config", "check_person", "check_stop", "new_seed"]
 
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
+#: What can be said of a column.
+_WORDS = ("title", "unit", "values", "display")
 _MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
 #: Settings that follow from others or from the pool, and the learner's that a study has another way for.
 _NOT_CHOSEN = {"audit_share", "blind", "columns", "encoder", "learner", "pool_sha256", "protected", "rows"}
@@ -32,7 +35,7 @@ _DEFAULTS: Document = {
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """A column of the pool and how it is shown: plain name, unit, words for its codes."""
+    """A column of the pool and how it is shown: plain name, unit, words for its codes, kind of display."""
 
     name: str
     kind: str  #: "number" or "text"
@@ -40,6 +43,7 @@ class ColumnInfo:
     title: str = ""
     unit: str = ""
     values: dict[str, str] = field(default_factory=dict)
+    display: str = ""  #: one of ``DISPLAYS``; studies of older versions have none, and show numbers and texts
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,11 @@ class Config:
         for column in self.columns:
             _check_length(column.title, "title", f"title of {column.name!r}")
             _check_length(column.unit, "unit", f"unit of {column.name!r}")
+            if column.display and column.display not in DISPLAYS:
+                raise StudyError(
+                    f"display {column.display!r} of column {column.name!r} is unknown; "
+                    f"known: {', '.join(DISPLAYS)}"
+                )
         if check_count(self.overlap, "overlap") > _MOST_PEOPLE:
             raise StudyError(f"overlap={self.overlap} is more than {_MOST_PEOPLE} people per row")
         if not 1 <= self.lease_seconds <= _MOST_SECONDS:
@@ -165,8 +174,8 @@ class Config:
 
 def _reworded(column: ColumnInfo, words: Document) -> ColumnInfo:
     for key in words:
-        if key not in ("title", "unit", "values"):
-            raise StudyError(f"{key!r} of column {column.name!r} is unknown; known: title, unit, values")
+        if key not in _WORDS:
+            raise StudyError(f"{key!r} of column {column.name!r} is unknown; known: {', '.join(_WORDS)}")
     return replace(column, **words)
 
 

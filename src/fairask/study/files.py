@@ -49,7 +49,7 @@ class Told:
 def shown_columns(config: Config) -> list[str]:
     """Return the columns that annotators see; the protected one only if the study shows it."""
     roles = ["feature", "shown"] + (["protected"] if config.show_protected else [])
-    return [column.name for column in config.columns if column.role in roles]
+    return [c.name for c in config.columns if c.role in roles and c.display != "none"]
 
 
 def write_rows(path: Path, rows: list[tuple[int, dict[str, Cell]]], config: Config) -> None:

@@ -44,25 +44,3 @@ export function table(heads, rows, caption) {
   return el("table", {}, caption ? el("caption", { class: "unseen" }, caption) : null,
     el("thead", {}, el("tr", {}, heads.map(cell("th")))), el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell("td"))))));
 }
-
-const SHORT = 300;
-const MANY = 60;
-
-// The fields of a row as a two-column list; long cells and long rows open on demand.
-export function fieldList(fields) {
-  const entry = (field) => {
-    const cell = el("dd", { dir: "auto" });
-    const rest = field.length - field.value.length;
-    const show = (whole) => fill(cell,
-      field.value === "" ? el("span", { class: "missing" }, "not given") : field.value.slice(0, whole ? undefined : SHORT),
-      field.unit && field.value !== "" ? el("span", { class: "unit" }, ` ${field.unit}`) : "",
-      !whole && field.value.length > SHORT ? el("button", { type: "button", class: "more", onclick: () => show(true) }, "… show more") : "",
-      whole && rest > 0 ? el("span", { class: "missing" }, ` (${number(rest)} more characters)`) : "");
-    show(false);
-    return el("div", {}, el("dt", { dir: "auto" }, field.title), cell);
-  };
-  const list = el("dl", { class: "fields" }, fields.slice(0, MANY).map(entry));
-  if (fields.length <= MANY) return list;
-  const more = el("button", { type: "button", class: "more all", onclick: () => { list.append(...fields.slice(MANY).map(entry)); more.remove(); } }, `Show all ${number(fields.length)} fields`);
-  return el("div", {}, list, more);
-}

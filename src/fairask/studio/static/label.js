@@ -1,7 +1,8 @@
 // One row at a time. The next card is already here when an answer is given; saving happens behind it.
 import { get, post, put, remove } from "./api.js";
 import { away, flush, send } from "./outbox.js";
-import { $, alertUser, el, fieldList, fill, number, say } from "./dom.js";
+import { cardBody } from "./card.js";
+import { $, alertUser, el, fill, number, say } from "./dom.js";
 
 const LOOK_AGAIN = ["q", "w", "e", "r", "t"];
 const buttons = [...document.querySelectorAll("#answers .answer")];
@@ -37,7 +38,7 @@ function show() {
   fitNote(again ? null : (card?.row ?? null));
   $("correcting").hidden = !again;
   if (again) fill($("correcting"), `Row ${again.row} again. You said: `, el("strong", { dir: "auto" }, again.label ?? "skipped"), ". ", el("button", { type: "button", class: "more", onclick: leave }, "Back"));
-  if (card) fill($("card"), title(`Row ${card.row}`), fieldList(card.fields));
+  if (card) fill($("card"), title(`Row ${card.row}`), cardBody(card));
   $("undo").disabled = recent.length === 0;
   fill($("strip"), recent.length ? recent.map(stripItem) : el("li", { class: "none" }, "None yet."));
 }

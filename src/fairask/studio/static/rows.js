@@ -1,7 +1,8 @@
 // What was drawn, by whom it was answered and why it was drawn; a label can be decided here.
 import { get, put } from "./api.js";
 import { follow } from "./live.js";
-import { $, ago, alertUser, el, fieldList, fill, number, say } from "./dom.js";
+import { cardBody } from "./card.js";
+import { $, ago, alertUser, el, fill, number, say } from "./dom.js";
 
 const PAGE = 50;
 const classes = JSON.parse($("classes").textContent);
@@ -39,7 +40,7 @@ async function open(row) {
   try {
     const card = await get(`/rows/${row.row}`);
     $("row-title").textContent = `Row ${row.row}`;
-    fill($("row-fields"), fieldList(card.fields));
+    fill($("row-fields"), cardBody(card));
     const buttons = row.state === "labelled" ? classes.map((label) => el("button", { type: "button", class: "answer", "aria-pressed": String(label === row.label), onclick: () => decide(row, label) }, el("span", { dir: "auto" }, label))) : [el("p", { class: "hint" }, "Not labelled yet, so there is nothing to correct.")];
     fill($("row-answers"), ...buttons);
     $("row-box").showModal();
