@@ -60,8 +60,11 @@ def _check_letter(page: Page) -> None:
     for width in (1200, 390, 600):  # 600: 200 % zoom of a laptop
         page.set_viewport_size({"width": width, "height": 860})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        # Nothing is set one letter per line: every cell is wider than high, or has a line of 12 letters.
-        narrow = "[...document.querySelectorAll('#card dt, #card dd, #card p')].filter((e) => e.innerText.length > 12 && e.clientWidth < 90).length"
+        # Nothing is set one letter per line: a cell of more than 12 letters has some width.
+        narrow = (
+            "[...document.querySelectorAll('#card dt, #card dd, #card p')]"
+            ".filter((e) => e.innerText.length > 12 && e.clientWidth < 90).length"
+        )
         assert page.evaluate(narrow) == 0
         look(page, f"card-letter-{width}")
     assert text.bounding_box()["width"] <= 700  # type: ignore[index]

@@ -7,7 +7,6 @@ the study's pool.
 
 from __future__ import annotations
 
-
 import threading
 import urllib.error
 import urllib.request
