@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "app"]
 COMMANDS = (
     "demo", "simulate", "new", "ask", "tell", "correct", "skip", "stop", "status", "fit", "export",
     "verify", "backup", "salvage", "repair", "people", "studio", "audit", "datasets", "bench",
+    "doctor", "explain",
 )  # fmt: skip
 
 
@@ -42,11 +43,11 @@ class _Guarded(TyperGroup):
 app = typer.Typer(
     cls=_Guarded,
     name="fairask",
-    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    # Help is as wide as the terminal, up to what is easy to read.
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 
 

@@ -18,7 +18,7 @@ __all__ = ["ask", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("ask")(ask)
+    app.command("ask", epilog="Example: fairask ask loans -o batch.csv")(ask)
 
 
 def ask(

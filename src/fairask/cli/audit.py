@@ -23,7 +23,10 @@ EXIT_CODES = {"certified": 0, "refuted": 1, "undecided": 3}
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("audit")(audit)
+    app.command(
+        "audit",
+        epilog="Example: fairask audit scored.csv --predictions score --protected sex",
+    )(audit)
 
 
 def _option(text: str, *names: str) -> Any:

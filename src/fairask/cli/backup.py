@@ -14,7 +14,7 @@ __all__ = ["backup", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("backup")(backup)
+    app.command("backup", epilog="Example: fairask backup loans --to loans-monday")(backup)
 
 
 def backup(

@@ -21,7 +21,9 @@ __all__ = ["bench", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("bench")(bench)
+    app.command(
+        "bench", epilog="Example: fairask bench adult german --strategy fare --strategy passive --trials 20"
+    )(bench)
 
 
 def bench(

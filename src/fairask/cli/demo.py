@@ -18,7 +18,7 @@ AUDIT = 1000
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("demo")(demo)
+    app.command("demo", epilog="Example: fairask demo --trials 3")(demo)
 
 
 def demo(

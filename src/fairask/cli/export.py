@@ -15,7 +15,7 @@ __all__ = ["export", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("export")(export)
+    app.command("export", epilog="Example: fairask export loans -o out")(export)
 
 
 def export(

@@ -12,7 +12,7 @@ __all__ = ["fit", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("fit")(fit)
+    app.command("fit", epilog="Example: fairask fit loans")(fit)
 
 
 def fit(study: StudyPlace, who: Who = None, as_json: Json = False) -> None:

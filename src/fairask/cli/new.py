@@ -27,7 +27,10 @@ Pool = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("new")(new)
+    app.command(
+        "new",
+        epilog="Example: fairask new loans.csv --classes bad,good --protected sex --to loans",
+    )(new)
 
 
 def new(

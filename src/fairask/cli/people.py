@@ -13,7 +13,7 @@ __all__ = ["people", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("people")(people)
+    app.command("people", epilog="Example: fairask people loans --add ada")(people)
 
 
 def people(

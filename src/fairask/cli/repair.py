@@ -14,7 +14,7 @@ __all__ = ["register", "repair"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("repair")(repair)
+    app.command("repair", epilog="Example: fairask repair loans")(repair)
 
 
 def repair(

@@ -14,7 +14,7 @@ __all__ = ["register", "salvage"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("salvage")(salvage)
+    app.command("salvage", epilog="Example: fairask salvage loans --to rescued")(salvage)
 
 
 def salvage(

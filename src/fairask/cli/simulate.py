@@ -21,7 +21,9 @@ __all__ = ["register", "simulate"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("simulate")(simulate)
+    app.command(
+        "simulate", epilog="Example: fairask simulate loans.csv --label repaid --protected sex --budget 300"
+    )(simulate)
 
 
 def simulate(

@@ -6,22 +6,24 @@ from typing import Annotated
 
 import typer
 
-from fairask.cli._study import StudyPlace, Who, me, open_study
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, Who, me, open_study, say
 
 __all__ = ["register", "skip"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("skip")(skip)
+    app.command("skip", epilog="Example: fairask skip loans 17 18")(skip)
 
 
 def skip(
     study: StudyPlace,
     rows: Annotated[list[int], typer.Argument(help="Row numbers.")],
     who: Who = None,
+    as_json: Json = False,
 ) -> None:
     """Set aside rows that cannot be labelled."""
     with open_study(study) as opened:
         opened.skip(rows, me(who))
-    typer.echo(f"{len(rows)} rows skipped")
+    say(as_json, {"skipped": rows}, f"{len(rows)} rows skipped")

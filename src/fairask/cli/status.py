@@ -17,7 +17,7 @@ __all__ = ["register", "status"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("status")(status)
+    app.command("status", epilog="Example: fairask status loans")(status)
 
 
 def status(study: StudyPlace, as_json: Json = False) -> None:

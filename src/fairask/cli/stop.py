@@ -6,23 +6,25 @@ from typing import Annotated
 
 import typer
 
-from fairask.cli._study import StudyPlace, Who, me, open_study
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, Who, me, open_study, say
 
 __all__ = ["register", "stop"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("stop")(stop)
+    app.command("stop", epilog="Example: fairask stop loans plateau")(stop)
 
 
 def stop(
     study: StudyPlace,
     rule: Annotated[str, typer.Argument(help="plateau, plateau:ROUNDS, plateau:ROUNDS:BY, or none.")],
     who: Who = None,
+    as_json: Json = False,
 ) -> None:
     """Change the rule that ends a study before its budget is spent."""
     with open_study(study) as opened:
         opened.change(stop="" if rule == "none" else rule, who=me(who))
         reason = opened.state().stop_reason
-    typer.echo(f"The study stops now: {reason}" if reason else "The study goes on")
+    say(as_json, {"reason": reason}, f"The study stops now: {reason}" if reason else "The study goes on")

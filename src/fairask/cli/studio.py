@@ -13,7 +13,7 @@ __all__ = ["register", "studio"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("studio")(studio)
+    app.command("studio", epilog="Example: fairask studio loans")(studio)
 
 
 def studio(

@@ -15,7 +15,7 @@ __all__ = ["register", "tell"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("tell")(tell)
+    app.command("tell", epilog="Example: fairask tell loans batch.csv")(tell)
 
 
 def tell(

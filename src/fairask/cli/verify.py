@@ -15,7 +15,7 @@ __all__ = ["register", "verify"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("verify")(verify)
+    app.command("verify", epilog="Example: fairask verify loans")(verify)
 
 
 def verify(

@@ -1,0 +1,136 @@
+"""``fairask doctor``: what is installed, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+import sys
+import webbrowser
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, distribution, version
+from typing import Annotated, Literal
+
+import typer
+from packaging.requirements import Requirement
+
+from fairask.cli._options import Json
+from fairask.cli._study import open_study, say, without_password
+
+__all__ = ["Finding", "doctor", "examine", "missing", "register"]
+
+#: Extras that only developers of fairask need.
+_OURS = {"dev", "docs", "lite"}
+#: From this version on, SQLite is free of the fault that several writers in WAL mode can meet.
+_SQLITE = (3, 51, 3)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the examination: ``warn`` and ``missing`` carry a remedy."""
+
+    what: str
+    state: Literal["ok", "warn", "missing"]
+    found: str
+    remedy: str = ""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor", epilog="Example: fairask doctor")(doctor)
+
+
+def doctor(
+    study: Annotated[
+        str | None,
+        typer.Argument(metavar="[STUDY]", help="Also open this study.", callback=without_password),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show versions, extras, database and browser, and how to get what is missing."""
+    from fairask import __version__
+
+    findings = examine()
+    if study is not None:
+        opened = open_study(study)
+        findings.append(Finding("study", "ok", f"{opened.status()['labels']:,} labels in {study}"))
+    width = max(len(finding.what) for finding in findings)
+    lines = [f"fairask {__version__}"]
+    for finding in findings:
+        lines.append(f"{finding.what:<{width}}  {finding.state:<7}  {finding.found}")
+        if finding.remedy:
+            lines.append(f"{'':<{width}}  {'':<7}  -> {finding.remedy}")
+    say(as_json, {"version": __version__, "findings": [asdict(f) for f in findings]}, "\n".join(lines))
+
+
+def examine() -> list[Finding]:
+    """Look at this installation.
+
+    Examples
+    --------
+    >>> [finding.state for finding in examine() if finding.what == "python"]
+    ['ok']
+    """
+    core = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    findings = [
+        Finding("python", "ok", f"{platform.python_version()} ({platform.platform()})"),
+        Finding("core", "ok", core),
+    ]
+    for extra in _extras():
+        if lacks := missing(extra):
+            remedy = f"pip install 'fairask[{extra}]'"
+            findings.append(Finding(f"[{extra}]", "missing", "needs " + ", ".join(lacks), remedy))
+        else:
+            findings.append(Finding(f"[{extra}]", "ok", ""))
+    return [*findings, _sqlite(), _browser()]
+
+
+def _extras() -> list[str]:
+    named = distribution("fairask").metadata.get_all("Provides-Extra") or []
+    return sorted(set(named) - _OURS)
+
+
+def missing(extra: str) -> list[str]:
+    """Requirements of an extra that are not installed, or too old.
+
+    Examples
+    --------
+    >>> missing("cli")
+    []
+    """
+    lacks = []
+    for line in distribution("fairask").requires or []:
+        needed = Requirement(line)
+        if needed.marker is None or not needed.marker.evaluate({"extra": extra}):
+            continue
+        if needed.marker.evaluate({"extra": ""}):
+            continue  # the core needs it, whatever the extra
+        if needed.name == "fairask":
+            lacks += [lack for part in sorted(needed.extras) for lack in missing(part)]
+            continue
+        try:
+            if not needed.specifier.contains(version(needed.name), prereleases=True):
+                lacks.append(f"{needed.name}{needed.specifier} (found {version(needed.name)})")
+        except PackageNotFoundError:
+            lacks.append(needed.name)
+    return list(dict.fromkeys(lacks))
+
+
+def _sqlite() -> Finding:
+    found = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info >= _SQLITE:
+        return Finding("sqlite", "ok", found)
+    wanted = ".".join(map(str, _SQLITE))
+    return Finding(
+        "sqlite",
+        "warn",
+        f"{found}; several writers at once need {wanted}",
+        "use PostgreSQL for a team's study",
+    )
+
+
+def _browser() -> Finding:
+    try:
+        return Finding("browser", "ok", webbrowser.get().__class__.__name__)
+    except webbrowser.Error:
+        remedy = "open the address that fairask studio prints on a computer with a browser"
+        return Finding("browser", "missing", f"none that Python knows ({sys.platform})", remedy)

@@ -1,0 +1,135 @@
+"""What the words mean: for ``fairask explain``, and for whoever shows a term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairask.errors import UserError, suggest
+
+__all__ = ["TERMS", "Term", "explain"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word, what it means in a sentence or two, and an example with numbers."""
+
+    name: str
+    meaning: str
+    example: str = ""
+    also: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        also = f" (also: {', '.join(self.also)})" if self.also else ""
+        return "\n".join(part for part in (f"{self.name}{also}", self.meaning, self.example) if part)
+
+
+TERMS = (
+    Term(
+        "gap",
+        "The largest difference of a rate between two groups. The metric says which rate.",
+        "If 80 of 100 suitable women and 90 of 100 suitable men are invited, the gap is 0.10.",
+        ("violation",),
+    ),
+    Term(
+        "tolerance",
+        "The largest gap that you accept. The paper calls it alpha.",
+        "With --tolerance 0.1 rates of 0.80 and 0.89 are accepted; 0.80 and 0.95 are not.",
+        ("alpha",),
+    ),
+    Term(
+        "level",
+        "The probability with which a model's gap must be within the tolerance, given the labels so far.",
+        "At level 0.95 about 1 model in 20 may be above the tolerance. A certificate says more.",
+    ),
+    Term(
+        "tprp",
+        "True positive rate parity: each group has the same share of its positive rows accepted.",
+        "Of those who would repay, the same share gets the loan in each group.",
+        ("equal opportunity",),
+    ),
+    Term(
+        "fprp",
+        "False positive rate parity: each group has the same share of its negative rows accepted.",
+        "Of those who would not repay, the same share gets the loan in each group.",
+    ),
+    Term(
+        "eo",
+        "Equalized odds: tprp and fprp together. The gap is the larger of the two.",
+        also=("equalized odds",),
+    ),
+    Term(
+        "dp",
+        "Demographic parity: the same share of all rows is accepted per group, whatever their labels.",
+        "It needs no labels to check, and it is the wrong aim where the groups' labels truly differ.",
+        ("demographic parity",),
+    ),
+    Term(
+        "protected column",
+        "The column whose values are the groups that must be treated alike, such as sex or age band.",
+        "fairask never shows it to annotators, and by default the model does not use it.",
+        ("protected attribute", "sensitive features"),
+    ),
+    Term("pool", "The unlabelled rows from which fairask chooses the ones to label."),
+    Term(
+        "propensity",
+        "The probability with which a row was drawn, stored when it was drawn. Labels are weighted by it, so "
+        "that rows chosen on purpose still speak for the whole pool.",
+        "A row drawn with four times the usual probability counts a quarter.",
+    ),
+    Term(
+        "fare",
+        "The method of the paper: draw rows on which several fair models disagree, and rows of each group "
+        "equally, and weight the labels by their propensities.",
+    ),
+    Term(
+        "passive", "Every row of the pool is drawn with the same probability; a fair model is fitted on them."
+    ),
+    Term(
+        "certificate",
+        "A statement about a finished model from labels that were drawn for the audit: certified (the gap is "
+        "at most the tolerance), refuted (it is above), or undecided. It is wrong with probability at most "
+        "delta.",
+        "fairask audit exits with 0, 1 or 3.",
+    ),
+    Term(
+        "audit",
+        "Draws rows by group and decision and asks for labels until the gap is known well enough.",
+    ),
+    Term(
+        "delta",
+        "The probability with which a certificate may be wrong; 0.05 unless you say otherwise.",
+    ),
+    Term("stratum", "Rows of an audited pool with the same group and the same decision of the model."),
+    Term(
+        "margin",
+        "What is subtracted from the tolerance when a model is fitted on few labels, because the gap in the "
+        "sample differs from the gap in the population.",
+    ),
+    Term(
+        "profile",
+        "What a learner is made of where you say nothing else: 'calibrated' (the default), or 'paper' (the "
+        "method as published).",
+    ),
+    Term(
+        "infeasible",
+        "No rule was found that is within the tolerance with the level asked for, given these labels. The "
+        "least unfair rule is returned, with a warning. More labels of the smallest group help most.",
+    ),
+)
+
+
+def explain(word: str) -> Term:
+    """Return the meaning of a word.
+
+    Examples
+    --------
+    >>> print(explain("violation"))
+    gap (also: violation)
+    The largest difference of a rate between two groups. The metric says which rate.
+    If 80 of 100 suitable women and 90 of 100 suitable men are invited, the gap is 0.10.
+    """
+    by_name = {name: term for term in TERMS for name in (term.name, *term.also)}
+    wanted = word.strip().lower().replace("_", " ").replace("-", " ")
+    if wanted not in by_name:
+        raise UserError(f"no explanation of {word!r}", suggest(wanted, by_name))
+    return by_name[wanted]
