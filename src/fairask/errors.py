@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "ColumnWarning",
     "DisagreementWarning",
     "EmptyCellWarning",
     "FairaskWarning",
@@ -50,6 +51,10 @@ class UserError(ValueError):
 
 class FairaskWarning(UserWarning):
     """Base of all warnings that fairask emits."""
+
+
+class ColumnWarning(FairaskWarning):
+    """A column of a data frame was left out, because a model cannot learn from it."""
 
 
 class EmptyCellWarning(FairaskWarning):

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairask import FairActiveLearner
+from fairask import CalibratedFairOracle, FairActiveLearner
 from fairask.data import TableFormat, TextColumns, fit_encoder, group_names, prepare, read_table
 from tests.data.comments import comments
 
@@ -87,8 +87,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def taught() -> FairActiveLearner:
+    """A learner with a model."""
+    learner = FairActiveLearner(people(), "sex", estimator="linear", batch_size=60, random_state=0)
+    query = learner.ask()
+    learner.tell(query.indices, np.asarray(people()["paid"])[query.indices])
+    return learner
+
+
+@pytest.mark.filterwarnings("ignore::fairask.errors.FairaskWarning")
 @pytest.mark.parametrize("line", lines())
-def test_a_line_of_the_page_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_of_the_page_runs(
+    line: str, folder: Path, taught: FairActiveLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     if line.startswith("fairask "):
         from fairask.cli import main
@@ -100,7 +112,7 @@ def test_a_line_of_the_page_runs(line: str, folder: Path, monkeypatch: pytest.Mo
     names: dict[str, Any] = {
         "FairActiveLearner": FairActiveLearner, "TableFormat": TableFormat, "TextColumns": TextColumns,
         "fit_encoder": fit_encoder, "group_names": group_names, "prepare": prepare, "read_table": read_table,
-        "polars": polars, "people": people(),
+        "polars": polars, "people": people(), "CalibratedFairOracle": CalibratedFairOracle, "taught": taught,
     }  # fmt: skip
     found = eval(line, names)
     assert found is not None

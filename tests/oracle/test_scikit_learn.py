@@ -172,14 +172,16 @@ def test_random_state_may_be_a_generator(oracle, make):
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_what_cannot_be_used_is_named_with_a_remedy(oracle):
     X, y, sex = frame()
-    with pytest.raises(ValueError, match=r"the column 'sex' of X holds texts.*OneHotEncoder"):
-        clone(oracle).fit(X, y, sensitive_features=sex)
+    with pytest.raises(ValueError, match=r"the column 1 of X holds texts.*give X as a data frame.*OneHotEnc"):
+        clone(oracle).fit(X.to_numpy(), y, sensitive_features=sex)
     with pytest.raises(ValueError, match=r"X is a list of texts.*TfidfVectorizer"):
         clone(oracle).fit(["one", "two"] * 120, y, sensitive_features=sex)
     rest = X.drop(columns="sex")
     with pytest.raises(ValueError, match=r"one-dimensional"):
         clone(oracle).fit(rest, y, sensitive_features=X[["a", "sex"]])
-    with pytest.raises(ValueError, match=r"continuous"):
+    with pytest.raises(
+        ValueError, match=r"continuous: y holds 240 different numbers.*make one of it, such as y >"
+    ):
         clone(oracle).fit(rest, X["a"], sensitive_features=sex)
     with pytest.raises(TypeError, match=r"name or the position of a column"):
         clone(oracle).set_params(sensitive_features=list(sex)).fit(rest, y)

@@ -61,10 +61,11 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Study]]:
     made: list[Study] = []
 
     def build(target: str | None = None, **settings: Any) -> Study:
-        given = {"classes": ("bad", "good"), "budget": 60, "batch_size": 10, "random_state": 3, **settings}
+        given = {"protected": "sex", "classes": ("bad", "good"), "budget": 60, "batch_size": 10,
+                 "random_state": 3, **settings}  # fmt: skip
         table = given.pop("table", people_table())
         where = str(tmp_path / "study") if target is None else target
-        made.append(Study.create(where, table, protected="sex", **given))
+        made.append(Study.create(where, table, **given))
         return made[-1]
 
     yield build

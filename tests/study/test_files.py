@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -161,6 +162,32 @@ def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Pat
     np.testing.assert_array_equal([row["propensity"] for row in labels], learner.propensities_)
     events = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
     assert [event["kind"] for event in events[:2]] == ["created", "proposed"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"use_protected": True}, {"protected": ["sex", "income:0"]}])
+def test_the_exported_model_takes_the_original_frame_in_any_order(
+    make: Make, tmp_path: Path, settings: dict[str, object]
+) -> None:
+    study = make(**settings)
+    rows = study.ask(60)
+    study.tell(rows, [LABELS[row] for row in rows])
+    export(study, tmp_path / "out", only="model.skops")
+    model = load_model(tmp_path / "out" / "model.skops")
+    learner, frame = study.learner(), study.table.to_pandas()
+    groups = np.array(learner.groups_, dtype=object)[learner.pool.groups_of(np.arange(len(frame)))]
+    expected = learner.current_model().predict_proba(learner.X, sensitive_features=groups)
+    assert model.oracle.needs_groups == bool(settings.get("use_protected"))
+    for one in (frame, frame[frame.columns[::-1]].assign(more=1), pl.from_pandas(frame), study.table):
+        np.testing.assert_array_equal(model.predict_proba(one), expected)
+        assert set(model.predict(one)) <= {"bad", "good"}
+        assert model.label_proba(one).shape == (len(frame), 2)
+    assert 0 <= model.score(frame, LABELS) <= 1
+    assert list(model.feature_names_in_) == model.columns_
+    with pytest.raises(UserError, match="X has no column 'debt'"):
+        model.predict(frame.drop(columns="debt"))
+    if model.oracle.needs_groups:
+        with pytest.raises(UserError, match="no column 'sex'"):
+            model.predict(frame.drop(columns="sex"))
 
 
 def test_a_model_file_with_other_classes_is_refused(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fairask.certify.certificate import Certificate
 
-__all__ = ["render"]
+__all__ = ["VERDICT_COLOURS", "draw_bounds", "render"]
 
-_COLOURS = {"certified": "#1a7f4b", "refuted": "#b3261e", "undecided": "#8a6100"}
+VERDICT_COLOURS = {"certified": "#1a7f4b", "refuted": "#b3261e", "undecided": "#8a6100"}
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#1d1d1f}
 h1{font-size:1.35rem;border-left:.4rem solid var(--c);padding-left:.8rem}
@@ -23,7 +23,7 @@ svg{width:100%;height:auto}h2{font-size:1.1rem}td{overflow-wrap:anywhere}th{vert
 """
 
 
-def _scale(certificate: Certificate) -> str:
+def draw_bounds(certificate: Certificate) -> str:
     """Draw the bounds on a line, with the tolerance marked."""
     top = min(1.0, max(2 * certificate.alpha, 1.15 * certificate.upper))
 
@@ -53,7 +53,7 @@ def render(
     certificate: Certificate, also: Sequence[Certificate] = (), facts: Mapping[str, str] | None = None
 ) -> str:
     """Return the page of a certificate; ``also`` are shown in short, ``facts`` say how it was made."""
-    colour = _COLOURS[certificate.verdict]
+    colour = VERDICT_COLOURS[certificate.verdict]
     others = "".join(_short(c, certificate) for c in also)
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
@@ -65,7 +65,7 @@ def render(
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Fairness certificate</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<style>:root{{--c:{colour}}}{_STYLE}</style></head><body><h1>{escape(certificate.headline())}</h1>"
-        f"{_scale(certificate)}<p>{escape(certificate.advice())}</p>{_groups(certificate)}"
+        f"{draw_bounds(certificate)}<p>{escape(certificate.advice())}</p>{_groups(certificate)}"
         f"<p>About: {escape(certificate.target)}. Labels used: {certificate.n_labels:,}.</p>"
         f"{others}<h2>What it rests on</h2><ul>{rests}</ul>{made}"
         f"<p><small>metric {escape(certificate.metric)}, method {escape(certificate.method)} "
@@ -77,9 +77,10 @@ def _short(certificate: Certificate, first: Certificate) -> str:
     """A certificate from the same labels, and what it rests on besides."""
     more = " ".join(text for text in certificate.assumptions if text not in first.assumptions)
     besides = f" It also rests on this: {escape(more)}" if more else ""
+    colour = VERDICT_COLOURS[certificate.verdict]
     return (
-        f'<section style="--c:{_COLOURS[certificate.verdict]}"><h2>About {escape(certificate.target)}</h2>'
-        f"<p>{escape(certificate.headline())}</p>{_scale(certificate)}"
+        f'<section style="--c:{colour}"><h2>About {escape(certificate.target)}</h2>'
+        f"<p>{escape(certificate.headline())}</p>{draw_bounds(certificate)}"
         f"<p>{escape(certificate.advice())}{besides}</p></section>"
     )
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from scipy.special import ndtri
 
+from fairask.certify._card import certificate_card
 from fairask.certify._page import render
 from fairask.certify.questions import QUESTIONS
 from fairask.data.groups import UNKNOWN
@@ -337,3 +338,6 @@ class Certificate:
         True
         """
         return render(self, also, facts)
+
+    def _repr_html_(self) -> str:
+        return certificate_card(self)

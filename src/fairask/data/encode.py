@@ -142,10 +142,15 @@ class Encoder:
             part.write(batch[part.name], out[at : at + width])
             at += width
 
+    @property
+    def unusable(self) -> dict[str, str]:
+        """Columns left out because a model cannot learn from them, and why."""
+        return {name: why for name, why in self.left_out.items() if why != CONSTANT}
+
     def notes(self) -> list[str]:
         """Say what was done to columns that their owner should know."""
         constant = [name for name, why in self.left_out.items() if why == CONSTANT]
-        unusable = [f"{name!r} ({why})" for name, why in self.left_out.items() if why != CONSTANT]
+        unusable = [f"{name!r} ({why})" for name, why in self.unusable.items()]
         texts = [part.name for part in self.parts if isinstance(part, Text | ModelText)]
         marked = [part.name for part in self.parts if f"{part.name} is missing" in part.features]
         return [

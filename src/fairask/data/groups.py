@@ -98,6 +98,22 @@ class GroupColumns:
                 )
         return np.asarray(table[codes])
 
+    def named(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
+        """Return the groups with these codes: values of :attr:`values`."""
+        values = np.empty(len(self.values), dtype=object)
+        values[:] = self.values  # one by one: tuples stay whole
+        return np.asarray(values[codes])
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values for JSON."""
+        return {"columns": list(self.columns), "values": list(self.values)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> GroupColumns:
+        """Rebuild from :meth:`to_dict`; JSON has lists for tuples."""
+        values = [tuple(value) if isinstance(value, list) else value for value in data["values"]]
+        return cls(tuple(data["columns"]), tuple(values))
+
 
 def _ordered(values: Iterable[Any]) -> tuple[Hashable, ...]:
     return tuple(encode_groups(list(values), "protected")[0])

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Literal, TypedDict, get_args
 
+import numpy as np
 from sklearn.base import clone
 
-from fairask.checks import check_choice, check_count, check_number
+from fairask.checks import Seed, check_choice, check_count, check_number, drawn_seed
 from fairask.errors import suggest
 from fairask.metrics import Metric, check_metric
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle, FairOracle
@@ -60,7 +61,7 @@ class LearnerSettings(TypedDict, total=False):
     budget: int | None
     audit_share: float
     stopping: StoppingRule | str | None
-    random_state: int | None
+    random_state: Seed
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ class LearnerConfig:
         Share of the budget kept to audit the final model.
     stopping : StoppingRule or str, optional
         A rule of :mod:`fairask.stopping`, or its name (``"plateau:5"``); ``stop_reason_`` reports it.
-    random_state : int, optional
-        The same seed gives the same answers.
+    random_state : int, Generator or RandomState, optional
+        The same seed gives the same answers. A generator is drawn from once; the field then holds the seed.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class LearnerConfig:
     budget: int | None = None
     audit_share: float = 0.0
     stopping: StoppingRule | str | None = None
-    random_state: int | None = None
+    random_state: Seed = None
 
     def __post_init__(self) -> None:
         check_metric(self.metric)
@@ -165,7 +166,9 @@ class LearnerConfig:
             make_rule(self.stopping)
         if self.budget is not None:
             check_count(self.budget, "budget")
-        if self.random_state is not None:
+        if isinstance(self.random_state, np.random.Generator | np.random.RandomState):
+            object.__setattr__(self, "random_state", drawn_seed(self.random_state))
+        elif self.random_state is not None:
             check_count(self.random_state, "random_state", least=0)
         check_count(self.batch_size, "batch_size")
         check_margin(self.margin)
@@ -178,6 +181,12 @@ class LearnerConfig:
             if name not in known:
                 raise TypeError(f"{name!r} is no setting of a learner; {suggest(name, known)}")
         return replace(self, **settings)
+
+    def seed(self) -> int:
+        """The seed; a new one from the system where none was given."""
+        if self.random_state is None:
+            return int(np.random.SeedSequence().generate_state(1)[0])
+        return check_count(self.random_state, "random_state", least=0)
 
     def stopping_rule(self) -> StoppingRule | None:
         """The stopping rule as an object."""

@@ -17,7 +17,9 @@ from sklearn.utils import check_array
 
 from fairask.certify import Audit, AuditPlan, Certificate
 from fairask.checks import check_count
-from fairask.errors import FairaskWarning
+from fairask.data.columns import FrameColumns, column_names, refuse_texts, series_name
+from fairask.errors import FairaskWarning, UserError
+from fairask.learner.card import learner_card, query_card
 from fairask.learner.config import Estimator, LearnerConfig, LearnerSettings
 from fairask.learner.state import DrawLog, HistoryRow, LearnerRecord, LearnerState
 from fairask.metrics import Float, Int, Matrix, encode_groups
@@ -47,6 +49,9 @@ class Query:
     def __len__(self) -> int:
         return len(self.indices)
 
+    def _repr_html_(self) -> str:
+        return query_card(self)
+
 
 class FairActiveLearner(LearnerRecord):
     """Fair active learning by ask and tell.
@@ -55,8 +60,11 @@ class FairActiveLearner(LearnerRecord):
     ----------
     X : array-like or sparse CSR matrix of shape (rows, features), a data frame, or a pool
         The pool of unlabelled rows; :func:`fairask.pools.open_pool` makes one that need not fit in memory.
-    sensitive_features : array-like of shape (rows,)
-        Protected attribute of each row, two or more groups. A pool knows its own.
+        A data frame of pandas, polars or pyarrow may hold texts, categories, dates and gaps: without an
+        ``estimator`` they are encoded by :class:`fairask.data.Encoder`.
+    sensitive_features : array-like of shape (rows,), str or list of str
+        Protected attribute of each row, two or more groups; or columns of the frame ``X``, which are then
+        no features: ``"sex"``, ``["sex", "age:30,50"]``. A pool knows its own.
     config : LearnerConfig, optional
         All settings in one object.
     estimator : classifier or "linear", optional
@@ -76,6 +84,8 @@ class FairActiveLearner(LearnerRecord):
     pool : Pool
     template : FairOracle
         The oracle with its settings, not fitted.
+    columns_ : FrameColumns or None
+        How the data frame became features; ``model_`` takes such frames, with columns in any order.
 
     Examples
     --------
@@ -94,7 +104,7 @@ class FairActiveLearner(LearnerRecord):
     def __init__(
         self,
         X: Matrix | Pool,
-        sensitive_features: ArrayLike | None = None,
+        sensitive_features: ArrayLike | str | None = None,
         config: LearnerConfig | None = None,
         *,
         estimator: Estimator = None,
@@ -111,9 +121,9 @@ class FairActiveLearner(LearnerRecord):
         self.budget, self.audit_share = config.budget, float(config.audit_share)
         self.stopping = config.stopping_rule()
         self.classes = (config.classes[0], config.classes[1])
-        given = config.random_state
-        self.random_state = int(np.random.SeedSequence().generate_state(1)[0]) if given is None else given
-        self.pool, self.pool_given = _as_pool(X, sensitive_features, self.template), isinstance(X, Pool)
+        self.random_state = config.seed()
+        self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template)
+        self.pool_given = isinstance(X, Pool)
         if not isinstance(self.pool, MemoryPool):
             self.template = self.template.for_streamed_pool()
         if isinstance(self.strategy, InMemoryStrategy):
@@ -251,7 +261,8 @@ class FairActiveLearner(LearnerRecord):
         seed = int(np.random.default_rng([self.random_state, ORACLE_STREAM]).integers(2**31))
         oracle: FairOracle = clone(self.template)
         oracle.set_params(tolerance=self.effective_tolerance_, random_state=seed)
-        return oracle.fit_labelled(rows, self.background())
+        oracle = oracle.fit_labelled(rows, self.background())
+        return oracle if self.columns_ is None else oracle.fitted_on(self.columns_)
 
     def fair_fit(self) -> FairFit:
         """What a strategy may fit on the labels so far."""
@@ -399,6 +410,9 @@ class FairActiveLearner(LearnerRecord):
             f"{len(self.state.log.labelled())} labels of {len(self.pool)} rows>"
         )
 
+    def _repr_html_(self) -> str:
+        return learner_card(self)
+
     # -- keeping --------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -426,21 +440,58 @@ def _row_numbers(indices: ArrayLike) -> list[int]:
     return rows
 
 
-def _as_pool(X: Matrix | Pool, sensitive_features: ArrayLike | None, oracle: FairOracle) -> Pool:
-    """The pool as the learner reads it: a pool as it is, a table with its groups as one in memory."""
+def _as_pool(
+    X: Matrix | Pool, sensitive_features: ArrayLike | str | None, oracle: FairOracle
+) -> tuple[Pool, FrameColumns | None]:
+    """The pool as the learner reads it, and how it was made of a data frame's columns, if it was.
+
+    A pool stays as it is; a table with its groups becomes a pool in memory.
+    """
     if isinstance(X, Pool):
         if sensitive_features is not None:
             raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
-        return X
+        return X, None
     if sensitive_features is None:
         raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
-    rows = X
+    rows, groups, columns = X, sensitive_features, None
+    if (names := column_names(X)) is not None:
+        named = _named_columns(sensitive_features, names, row_count(X))
+        own = [] if named is not None else _own_name(sensitive_features, names)
+        columns = FrameColumns.of(
+            X, protected=named or own or None, keep_protected=bool(own), encode=oracle.needs_numbers
+        )
+        rows = columns.features(X)
+        groups = columns.groups_of(X) if named is not None else sensitive_features
+    elif isinstance(sensitive_features, str):
+        raise UserError(
+            f"sensitive_features={sensitive_features!r} names a column, but X has no column names",
+            "give X as a data frame, or the group of each row",
+        )
     if oracle.needs_numbers:
-        rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
-    groups, codes = encode_groups(sensitive_features, "sensitive_features")
+        refuse_texts(rows)
+        rows = check_array(rows, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    values, codes = encode_groups(groups, "sensitive_features")
     if len(codes) != row_count(rows):
         raise ValueError(f"lengths disagree: X has {row_count(rows)} rows, sensitive_features {len(codes)}")
-    return MemoryPool(rows, codes, len(groups), group_values=groups)
+    return MemoryPool(rows, codes, len(values), group_values=values), columns
+
+
+def _named_columns(sensitive_features: object, names: list[str], n: int) -> list[str] | None:
+    """The protected columns of a frame, where they were named; None where the groups themselves are given."""
+    if isinstance(sensitive_features, str):
+        return [sensitive_features]
+    if isinstance(sensitive_features, list | tuple) and 0 < len(sensitive_features) < n:
+        named = [spec for spec in sensitive_features if isinstance(spec, str)]
+        known = [spec for spec in named if spec in names or spec.rpartition(":")[0] in names]
+        if known and len(named) == len(sensitive_features):
+            return named
+    return None
+
+
+def _own_name(sensitive_features: object, names: list[str]) -> list[str]:
+    """The column that a series was taken from, so that predictions find it in a frame."""
+    given = series_name(sensitive_features)
+    return [] if given is None or given not in names else [given]
 
 
 def _refuse_population(target: str | None) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, load_npz, save_npz
 
+from fairask.data.columns import FrameColumns, column_names
 from fairask.learner.state import DrawLog, LearnerState
 from fairask.metrics import Matrix
 from fairask.pools import Pool
@@ -64,6 +65,7 @@ def save(learner: FairActiveLearner, path: str | PathLike[str]) -> None:
         "log": learner.state.log.to_list(),
         "history": [{k: _plain(v) for k, v in row.items()} for row in learner.state.history],
         "X": "stored" if has_array or is_sparse else "given",
+        "columns": None if learner.columns_ is None else learner.columns_.to_dict(),
         "digest": learner.pool.fingerprint() if learner.pool_given else _digest(learner.X),
     }
     target = Path(path)
@@ -127,6 +129,9 @@ def load(
         raise ValueError(f"{Path(path).name} is not a saved learner, or is damaged: {error}") from error
     if state["format"] > FORMAT:
         raise ValueError(f"{Path(path).name} has format {state['format']}; this version reads up to {FORMAT}")
+    columns = FrameColumns.from_dict(state["columns"]) if state.get("columns") else None
+    if columns is not None and column_names(X) is not None:
+        X = columns.features(X)
     if X is None:
         raise ValueError("X is not in the file (it was no numeric array): pass it again, load(path, X=...)")
     if codes is None and not isinstance(X, Pool):
@@ -156,6 +161,7 @@ def load(
         **{"profile": "paper", **state["settings"]},
         **given,
     )
+    learner.columns_ = columns
     log = DrawLog.from_list(len(learner.pool), state["log"])
     return learner.with_state(LearnerState(log, state["batches"], state["history"]))
 

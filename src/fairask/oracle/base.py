@@ -17,14 +17,14 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import (
     check_array,
     check_is_fitted,
-    check_random_state,
     check_X_y,
     validate_data,
 )
 
-from fairask.checks import check_number
+from fairask.checks import Seed, check_number, drawn_seed
+from fairask.data.columns import FrameColumns, arranged, column_names, refuse_texts, split_column
+from fairask.errors import UserError
 from fairask.metrics import CONDITION_NAMES, METRICS, Bool, Float, Int, Matrix, Metric, check_metric
-from fairask.oracle.columns import arranged, refuse_texts, split_column
 from fairask.oracle.logistic import fast_ridge
 from fairask.rules import Rule, RuleMixture, decide, row_count, row_uniforms, take_rows
 
@@ -37,9 +37,6 @@ __all__ = [
     "check_weight",
     "decision_probability",
 ]
-
-#: What ``random_state`` may be.
-Seed = int | np.random.RandomState | np.random.Generator | None
 
 
 @dataclass(frozen=True)
@@ -174,6 +171,11 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         Whether the model reproduces its sample, so that ``error_`` says nothing.
     n_fits_ : int
     groups_, classes_ : ndarray
+    feature_names_in_ : ndarray
+        Columns of the data frame it was fitted on, if it was one.
+    columns_ : FrameColumns or None
+        How such a frame becomes features. Texts, categories, dates and gaps are encoded by
+        :class:`fairask.data.Encoder` unless an ``estimator`` takes the frame. An array has the features.
     """
 
     pool_rows: int = 0
@@ -197,6 +199,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     n_fits_: int
     groups_: NDArray[np.object_]
     classes_: NDArray[Any]
+    columns_: FrameColumns | None = None
 
     @abstractmethod
     def fit(
@@ -275,11 +278,11 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
 
         ``sensitive_features`` are only read by an oracle that ``needs_groups``.
         """
-        check_is_fitted(self)
-        rows, groups = self._checked_rows(X, sensitive_features)
-        codes = self._group_codes(groups, row_count(rows)) if self.needs_groups else None
-        positive = np.clip(self.weights_ @ decide(self.members_, rows, codes).astype(np.float64), 0.0, 1.0)
+        positive = self._positive(*self._rows_and_codes(X, sensitive_features))
         return np.stack([1.0 - positive, positive], axis=1)
+
+    def _positive(self, rows: Matrix, codes: Int | None) -> Float:
+        return np.clip(self.weights_ @ decide(self.members_, rows, codes).astype(np.float64), 0.0, 1.0)
 
     def predict(
         self, X: Matrix, sensitive_features: ArrayLike | None = None, random_state: Seed = None
@@ -289,11 +292,13 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         The draw depends on the row's values and the seed alone, not on its neighbours or order: the
         same row gets the same answer in every call with the same ``random_state``.
         """
-        positive = self.predict_proba(X, sensitive_features)[:, 1]
+        rows, codes = self._rows_and_codes(X, sensitive_features)
+        positive = self._positive(rows, codes)
         if len(self.members_) == 1:
             return np.asarray(self.classes_[(positive > 0.5).astype(int)])
         seed = self.random_state if random_state is None else random_state
-        draws = row_uniforms(arranged(X, self._feature_names()), _drawn_seed(seed))
+        drawn_on = arranged(X, self._feature_names()) if self.columns_ is None else rows
+        draws = row_uniforms(drawn_on, drawn_seed(seed))
         return np.asarray(self.classes_[(draws < positive).astype(int)])
 
     def label_proba(self, X: Matrix, sensitive_features: ArrayLike | None = None) -> Float:
@@ -302,10 +307,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         Unlike :meth:`predict_proba`, which says how the fair classifier decides, this says what the label
         probably is. It is the mean over the members of the mixture.
         """
-        check_is_fitted(self)
-        rows, groups = self._checked_rows(X, sensitive_features)
-        codes = self._group_codes(groups, row_count(rows)) if self.needs_groups else None
-        positive = np.clip(self._label_scores(rows, codes), 0.0, 1.0)
+        positive = np.clip(self._label_scores(*self._rows_and_codes(X, sensitive_features)), 0.0, 1.0)
         return np.stack([1.0 - positive, positive], axis=1)
 
     def _label_scores(self, rows: Matrix, codes: Int | None) -> Float:
@@ -330,15 +332,25 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
             )
         return split_column(X, self.sensitive_features)[1]
 
+    def fitted_on(self, columns: FrameColumns) -> Self:
+        """Note which columns of a data frame the features were made of; return the oracle."""
+        self.columns_, self.n_features_in_ = columns, len(columns.names)
+        self.feature_names_in_ = np.array(columns.names, dtype=object)
+        return self
+
     def _feature_names(self) -> list[str] | None:
         names = vars(self).get("feature_names_in_")
         return None if names is None else [str(name) for name in names]
 
     def _training_rows(
-        self, X: Matrix, y: ArrayLike, sensitive_features: ArrayLike | None
+        self, X: Matrix, y: ArrayLike, sensitive_features: ArrayLike | None, pool: Matrix = None
     ) -> tuple[Matrix, Float, NDArray[Any], ArrayLike | None]:
-        """Check what ``fit`` was given; return features, labels 0 and 1, the classes, and the groups."""
-        if self.needs_numbers and self.sensitive_features is None:
+        """Check what ``fit`` was given; return features, labels 0 and 1, the classes, and the groups.
+
+        The columns of a data frame are encoded as those of the ``pool`` are, where there is one.
+        """
+        vars(self).pop("columns_", None)
+        if self.needs_numbers and self.sensitive_features is None and column_names(X) is None:
             refuse_texts(X)
             X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         else:
@@ -347,12 +359,21 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
             if self.sensitive_features is not None:
                 X, column = split_column(X, self.sensitive_features)
                 sensitive_features = column if sensitive_features is None else sensitive_features
-                if self.needs_numbers:
-                    refuse_texts(X)
-                    X, y = check_X_y(X, y, dtype=np.float64, accept_sparse="csr", estimator=self)
+            if self.needs_numbers:
+                if (names := column_names(X)) is not None:
+                    known = None if pool is None else column_names(pool)
+                    self.columns_ = FrameColumns.of(X if known is None else arranged(pool, names))
+                    X = self.columns_.features(X)
+                refuse_texts(X)
+                X, y = check_X_y(X, y, dtype=np.float64, accept_sparse="csr", estimator=self)
             y = np.asarray(y)
-        check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind == "continuous":
+            raise UserError(
+                f"Unknown label type: continuous: y holds {len(np.unique(y))} different numbers",
+                f"a label says yes or no: make one of it, such as y > {np.median(y):.3g}",
+            )
+        check_classification_targets(y)
         if kind != "binary":
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         classes, codes = np.unique(y, return_inverse=True)
@@ -360,12 +381,33 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
             raise ValueError(f"y has one class only ({classes[0]!r}); Classifier can't train with one class")
         return X, codes.astype(np.float64), classes, sensitive_features
 
+    def _rows_and_codes(self, X: Matrix, sensitive_features: ArrayLike | None) -> tuple[Matrix, Int | None]:
+        """Check rows to predict; return their features, and their group codes if these are read."""
+        check_is_fitted(self)
+        rows, groups = self._checked_rows(X, sensitive_features)
+        if not self.needs_groups:
+            return rows, None
+        if groups is None and self.columns_ is not None and column_names(X) is not None:
+            groups = self.columns_.groups_of(X)
+        return rows, self._group_codes(groups, row_count(rows))
+
     def _checked_rows(
         self, X: Matrix, sensitive_features: ArrayLike | None
     ) -> tuple[Matrix, ArrayLike | None]:
         """Check rows to predict; return their features as they were in the fit, and their groups."""
+        if column_names(X) is None and self.columns_ is not None and self.needs_numbers:
+            # An array has the features themselves.
+            rows = check_array(X, dtype=np.float64, accept_sparse="csr", estimator=self)
+            encoder = self.columns_.encoder
+            wanted = self.n_features_in_ if encoder is None else len(encoder.feature_names_out)
+            if rows.shape[1] != wanted:
+                raise ValueError(
+                    f"X has {rows.shape[1]} features, the model has {wanted}; give a data frame with the "
+                    "columns it was fitted on"
+                )
+            return rows, sensitive_features
         X = arranged(X, self._feature_names())
-        if self.needs_numbers and self.sensitive_features is None:
+        if self.needs_numbers and self.sensitive_features is None and self.columns_ is None:
             return validate_data(
                 self, X, reset=False, dtype=np.float64, accept_sparse="csr"
             ), sensitive_features
@@ -373,8 +415,10 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         if self.sensitive_features is not None:
             X, column = split_column(X, self.sensitive_features)
             sensitive_features = column if sensitive_features is None else sensitive_features
-            if self.needs_numbers:
-                X = check_array(X, dtype=np.float64, accept_sparse="csr", estimator=self)
+        if self.columns_ is not None:
+            X = self.columns_.features(X)
+        if self.needs_numbers:
+            X = check_array(X, dtype=np.float64, accept_sparse="csr", estimator=self)
         return X, sensitive_features
 
     def _group_codes(self, sensitive_features: ArrayLike | None, n: int) -> Int:
@@ -401,14 +445,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         return dict(zip(names, np.asarray(rates, dtype=np.float64).tolist(), strict=True))
 
     def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(_drawn_seed(self.random_state))
-
-
-def _drawn_seed(random_state: Seed) -> int:
-    """One seed from a seed, a RandomState or a Generator, which are advanced by it."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    return int(check_random_state(random_state).randint(2**31))
+        return np.random.default_rng(drawn_seed(self.random_state))
 
 
 def check_weight(weight: ArrayLike | None, n: int, name: str) -> Float:

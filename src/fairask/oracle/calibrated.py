@@ -14,11 +14,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
+from fairask.checks import Seed
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.metrics import Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import search
-from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed, check_weight
+from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, check_weight
 from fairask.oracle.curves import fit_curves
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import fast_ridge
@@ -186,7 +187,9 @@ class CalibratedFairOracle(FairOracle):
             Unlabelled rows of the population; without it the labelled rows stand for it.
         """
         self.check_settings()
-        X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features)
+        X, labels, classes, sensitive_features = self._training_rows(
+            X, y, sensitive_features, None if pool is None else pool[0]
+        )
         n = len(labels)
         weight = check_weight(sample_weight, n, "sample_weight")
         fairness = weight if fairness_weight is None else check_weight(fairness_weight, n, "fairness_weight")

@@ -7,6 +7,7 @@ try:
     from fairask.study._source import choose_pool
     from fairask.study.config import ColumnInfo, Config
     from fairask.study.exporting import export, load_model
+    from fairask.study.model import TableModel
     from fairask.study.state import State
     from fairask.study.store import People, Repair, Store
     from fairask.study.study import Receipt, Study
@@ -26,6 +27,7 @@ __all__ = [
     "Store",
     "Study",
     "StudyError",
+    "TableModel",
     "choose_pool",
     "export",
     "load_model",

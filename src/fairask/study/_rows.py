@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.data import Encoder, GroupColumns, group_names
+from fairask.data import Encoder, GroupColumns
 from fairask.data.protected import as_specs, protected_columns
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Int, Matrix, encode_groups
@@ -40,6 +40,8 @@ class StudyRows(Protocol):
     given: _Given
     #: From columns to features.
     encoder: Encoder | FirstEncoder
+    #: The protected columns and their groups; None in studies made by version 0.1.0.
+    groups: GroupColumns | None
     #: Group code of a row, by its number.
     codes: Int | _Codes
     #: Rows of each group, in the order of the codes.
@@ -95,10 +97,13 @@ class CopiedRows:
         )
         X = self.encoder.transform(table)
         groups: ArrayLike
+        self.groups: GroupColumns | None = None
         if config.encoder is None and isinstance(config.protected, str):
             groups = first_group_names(table, config.protected)
         else:
-            groups = group_names(table, config.protected)
+            specs, whole = as_specs(config.protected), table.combine_chunks()
+            self.groups = GroupColumns.of(specs, GroupColumns.counted(whole, specs))
+            groups = np.array(self.groups.names)[self.groups.codes(whole)]
         self.given: _Given = (X, groups)
         names, codes = encode_groups(groups)
         self.codes: Int | _Codes = codes
@@ -137,6 +142,7 @@ class ReferencedRows:
             n_rows=reference.num_rows,
         )
         self.given: _Given = (self.pool, None)
+        self.groups: GroupColumns | None = protected
         self.encoder: Encoder | FirstEncoder = reference.facts.encoder
         self.codes: Int | _Codes = _Codes(self.pool)
         self._seen = 0

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sklearn.pipeline import Pipeline
 
 from fairask.data.checking import check_code
 from fairask.data.files import csv_text
@@ -22,6 +21,7 @@ from fairask.study._errors import StudyError
 from fairask.study._report import report_html
 from fairask.study.encoder_0_1_0 import FirstEncoder
 from fairask.study.events import Document
+from fairask.study.model import TableModel
 
 if TYPE_CHECKING:
     from fairask.study.study import Study
@@ -43,6 +43,7 @@ TRUSTED = (
     "fairask.rules.LinearRule",
     "fairask.rules.PlugInRule",
     "fairask.rules.Scaling",
+    "fairask.study.model.TableModel",
     "numpy.dtype",
 )
 #: Names of classes in model files of version 0.1.0, and their present names.
@@ -204,17 +205,16 @@ def model_bytes(study: Study) -> bytes:
     model.__dict__["rates_"] = named
     encoder = study.rows.encoder
     kept = encoder.pipeline if isinstance(encoder, FirstEncoder) else encoder
-    pipeline = Pipeline([("encode", kept), ("model", model)])
-    pipeline.columns_ = list(encoder.columns)
-    pipeline.fairask_ = study.status()["model"]
-    return bytes(_skops().dumps(pipeline))
+    whole = TableModel([("encode", kept), ("model", model)])
+    whole.columns_, whole.fairask_ = list(encoder.columns), study.status()["model"]
+    whole.protected_ = None if study.rows.groups is None else study.rows.groups.to_dict()
+    return bytes(_skops().dumps(whole))
 
 
-def load_model(path: str | Path) -> Pipeline:
+def load_model(path: str | Path) -> TableModel:
     """Read an exported model; only classes of scikit-learn, numpy and the fair oracle are allowed in it.
 
-    The pipeline's ``columns_`` are the pool's columns it takes, in order; numbers as numbers, text as
-    text. Its ``fairask_`` names the model: round, labels, digest, and whether a certificate is about it.
+    See :class:`fairask.study.TableModel` for what it takes.
 
     Examples
     --------
@@ -229,9 +229,16 @@ def load_model(path: str | Path) -> Pipeline:
     >>> model = load_model(f"{folder}/out/model.skops")
     >>> model.columns_
     ['age']
+    >>> import pandas
+    >>> model.predict(pandas.DataFrame(pool)).shape
+    (4,)
     """
-    model: Pipeline = _skops().loads(_with_present_names(Path(path)), trusted=list(TRUSTED))
-    return model
+    model = _skops().loads(_with_present_names(Path(path)), trusted=list(TRUSTED))
+    if isinstance(model, TableModel):
+        return model
+    whole = TableModel(model.steps)  # version 0.1.0 wrote a plain pipeline
+    vars(whole).update({name: value for name, value in vars(model).items() if name.endswith("_")})
+    return whole
 
 
 def _with_present_names(path: Path) -> bytes:

@@ -8,17 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from sklearn.pipeline import Pipeline
 
 from fairask.certify.audit.predictions import scores_of
 from fairask.certify.audit.table import digest_of
 from fairask.data import group_names, read_table
 from fairask.metrics import Float
-from fairask.oracle import decision_probability
 from fairask.study._errors import StudyError
 from fairask.study._estimate import decisions_digest
 from fairask.study.events import Document
 from fairask.study.exporting import load_model
+from fairask.study.model import TableModel
 
 __all__ = ["CertificateCheck", "check_certificate"]
 
@@ -70,22 +69,21 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     raise StudyError(f"{file.name} does not name the model that it is about; export it with this version")
 
 
-def _loaded(model: str | Path) -> Pipeline:
+def _loaded(model: str | Path) -> TableModel:
     try:
         return load_model(model)
     except Exception as error:  # a damaged zip, schema or array: skops raises what it meets
         raise StudyError(f"{Path(model).name} cannot be read as a model: {error}") from error
 
 
-def _positive(model: Pipeline, table: pa.Table, protected: str) -> Float:
+def _positive(model: TableModel, table: pa.Table, protected: str) -> Float:
     for name in (*model.columns_, protected):
         if name not in table.column_names:
             raise StudyError(f"the pool has no column {name!r}; give the table that the study was made with")
-    X = model.named_steps["encode"].transform(table.select(model.columns_))
-    return decision_probability(model.named_steps["model"], X, group_names(table, protected))
+    return model.oracle.decision_probability(model.encoded(table), group_names(table, protected))
 
 
-def _of_study(found: Document, model: Pipeline, table: pa.Table) -> CertificateCheck:
+def _of_study(found: Document, model: TableModel, table: pa.Table) -> CertificateCheck:
     about = found["model"]
     rows = about["digest_of_rows"]
     if rows is not None and max(rows, default=0) < table.num_rows:
@@ -101,7 +99,7 @@ def _of_study(found: Document, model: Pipeline, table: pa.Table) -> CertificateC
     return CertificateCheck(found["verdict"], words, tuple(problems))
 
 
-def _of_audit(found: Document, model: Pipeline, pool: Path) -> CertificateCheck:
+def _of_audit(found: Document, model: TableModel, pool: Path) -> CertificateCheck:
     made, problems = found["made_from"], []
     known = {value for name, value in made.items() if name.startswith("sha256")}
     if digest_of(pool) not in known:

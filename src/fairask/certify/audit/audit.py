@@ -9,6 +9,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairask.certify._card import audit_card
 from fairask.certify.audit.binning import bins_for
 from fairask.certify.audit.calibrate import worst_error
 from fairask.certify.audit.draws import SKIPPED, AuditDraws, AuditQuery
@@ -365,6 +366,9 @@ class Audit:
         between 0 and 1).
         """
         return "\n\n".join(str(self.certificate(target)) for target in TARGETS)
+
+    def _repr_html_(self) -> str:
+        return audit_card(self)
 
     def calibration(self, n_audits: int = 1000, random_state: int = 0) -> float:
         """Return the error of this very audit, simulated at the worst pools it cannot rule out.
