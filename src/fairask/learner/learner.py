@@ -453,7 +453,8 @@ def _as_pool(
         return X, None
     if sensitive_features is None:
         raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
-    rows, groups, columns = X, sensitive_features, None
+    rows, columns = X, None
+    groups: ArrayLike | None = sensitive_features
     if (names := column_names(X)) is not None:
         named = _named_columns(sensitive_features, names, row_count(X))
         own = [] if named is not None else _own_name(sensitive_features, names)
@@ -470,6 +471,7 @@ def _as_pool(
     if oracle.needs_numbers:
         refuse_texts(rows)
         rows = check_array(rows, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    assert groups is not None
     values, codes = encode_groups(groups, "sensitive_features")
     if len(codes) != row_count(rows):
         raise ValueError(f"lengths disagree: X has {row_count(rows)} rows, sensitive_features {len(codes)}")

@@ -349,7 +349,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
 
         The columns of a data frame are encoded as those of the ``pool`` are, where there is one.
         """
-        vars(self).pop("columns_", None)
+        self.__dict__.pop("columns_", None)
         if self.needs_numbers and self.sensitive_features is None and column_names(X) is None:
             refuse_texts(X)
             X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
@@ -371,7 +371,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         if kind == "continuous":
             raise UserError(
                 f"Unknown label type: continuous: y holds {len(np.unique(y))} different numbers",
-                f"a label says yes or no: make one of it, such as y > {np.median(y):.3g}",
+                f"a label says yes or no: make one of it, such as y > {np.median(np.asarray(y, dtype=np.float64)):.3g}",
             )
         check_classification_targets(y)
         if kind != "binary":

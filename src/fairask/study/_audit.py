@@ -91,7 +91,7 @@ def begin_audit(state: State, trained: FairActiveLearner, labels: int) -> AuditC
         budget=labels,
         looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
         # Another seed for each audit of a study: its last event.
-        random_state=((config.random_state or 0) + state.last) % 2**32,
+        random_state=(trained.random_state + state.last) % 2**32,
     )
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}

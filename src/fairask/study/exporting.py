@@ -237,7 +237,7 @@ def load_model(path: str | Path) -> TableModel:
     if isinstance(model, TableModel):
         return model
     whole = TableModel(model.steps)  # version 0.1.0 wrote a plain pipeline
-    vars(whole).update({name: value for name, value in vars(model).items() if name.endswith("_")})
+    whole.__dict__.update({name: value for name, value in vars(model).items() if name.endswith("_")})
     return whole
 
 
