@@ -369,9 +369,10 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
             y = np.asarray(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind == "continuous":
+            numbers = np.asarray(y, dtype=np.float64)
             raise UserError(
-                f"Unknown label type: continuous: y holds {len(np.unique(y))} different numbers",
-                f"a label says yes or no: make one of it, such as y > {np.median(np.asarray(y, dtype=np.float64)):.3g}",
+                f"Unknown label type: continuous: y holds {len(np.unique(numbers))} different numbers",
+                f"a label says yes or no: make one of it, such as y > {np.median(numbers):.3g}",
             )
         check_classification_targets(y)
         if kind != "binary":
