@@ -200,7 +200,7 @@ def test_a_label_does_not_change_once_it_is_told(fairask: Run, pool: Path) -> No
     for answer in ("yes", "no"):
         Path("one.csv").write_text(f"row,label\n{asked},{answer}\n")
         result = fairask("audit", pool, "--labels", "one.csv", "--unchecked")
-    refused(result, f"row {asked} has another label", "--out")
+    refused(result, f"row {asked} has another label", "--correct")
 
 
 def test_a_changed_pool_or_goal_is_refused(fairask: Run, pool: Path) -> None:

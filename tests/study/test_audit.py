@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +133,36 @@ def test_audits_begin_with_a_model_and_one_at_a_time(make: Make) -> None:
     study.start_audit(5)
     with pytest.raises(StudyError, match="under way already"):
         study.start_audit(5)
+
+
+def test_labels_changed_after_a_look_are_counted_and_named(make: Make, tmp_path: Path) -> None:
+    study = make(str(tmp_path / "study"), budget=20)
+    label(study, 20)
+    study.refit()
+    study.start_audit(80)
+    rows = label(study, 40)
+    before = study.status()["audit"]
+    assert (before["look"], before["looks"], before["found"]["corrected"]) == (1, 2, 0)
+    study.correct(rows[0], "good" if LABELS[rows[0]] == "bad" else "bad")
+    study.correct(rows[1], LABELS[rows[1]])  # the same label again is no change
+    changed = study.status()["audit"]["found"]
+    assert changed["corrected"] == 1
+    assert (changed["lower"], changed["upper"]) != (before["found"]["lower"], before["found"]["upper"])
+    if not study.status()["audit"]["done"]:
+        label(study, 40)
+    with Study.open(str(tmp_path / "study")) as again:
+        document = again.certify()
+    assert document["corrected"] == 1
+    assert any("changed after a look" in text for text in document["assumptions"])
+
+
+def test_a_plan_says_what_an_audit_of_the_last_model_would_buy(make: Make) -> None:
+    study = make(budget=20)
+    with pytest.raises(StudyError, match="no model to audit"):
+        study.plan_audit()
+    label(study, 20)
+    study.refit()
+    few, many = study.plan_audit([20, 150]).rows
+    assert (few.budget, many.budget) == (20, 150)
+    assert few.certify_alike <= many.certify_alike
+    assert study.status()["audit"] is None

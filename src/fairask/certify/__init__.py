@@ -6,7 +6,7 @@ from fairask.certify.audit.planner import BudgetTable, plan_audit
 from fairask.certify.bounds import METHODS
 from fairask.certify.certificate import Certificate, GroupComparison
 from fairask.certify.labelled import certify
-from fairask.certify.signature import check_certificate, sign
+from fairask.certify.signature import check_certificate, json_schema, sign
 
 __all__ = [
     "METHODS",
@@ -20,6 +20,7 @@ __all__ = [
     "certify",
     "check_certificate",
     "intersect",
+    "json_schema",
     "noise_from_overlap",
     "plan_audit",
     "sign",

@@ -119,6 +119,8 @@ class Certificate:
         Groups with too few labels for any statement.
     skipped, unknown_groups : int
         Rows without a label that were asked for, and rows whose group is unknown; the bounds allow for both.
+    corrected : int
+        Labels that were changed after a look had used them.
     model : int
         Which model, where several were audited at once.
     digests : dict
@@ -153,6 +155,7 @@ class Certificate:
     unclear: tuple[str, ...] = ()
     skipped: int = 0
     unknown_groups: int = 0
+    corrected: int = 0
     model: int = 0
     digests: dict[str, str] = field(default_factory=dict)
 

@@ -6,11 +6,32 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 
 from fairask.certify.certificate import SCHEMA, Certificate
+from fairask.checks import check_choice
 
-__all__ = ["check_certificate", "digest_of_settings", "sign"]
+__all__ = ["JSON_SCHEMAS", "check_certificate", "digest_of_settings", "json_schema", "sign"]
+
+#: Schemas by document: a certificate, ``certificate.json`` and ``audit.json`` of an audit's folder.
+JSON_SCHEMAS = {"certificate": "certificate-1", "audit": "audit-1", "audit-state": "audit-state-2"}
+
+
+def json_schema(document: str) -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of a document: "certificate", "audit" or "audit-state".
+
+    The schema of "audit" refers to that of a certificate by its ``$id``.
+
+    Examples
+    --------
+    >>> json_schema("certificate")["properties"]["version"]
+    {'const': 1}
+    """
+    name = JSON_SCHEMAS[check_choice(document, "document", JSON_SCHEMAS)]
+    text = files("fairask.certify").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def digest_of_settings(settings: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from fairask.experiment import Comparison, LabelledTable, Method, Task, compare
 from fairask.report import (
     audit_line,
     curves_display,
+    plan_line,
     savings,
     settings_of,
     stops,
@@ -99,7 +100,7 @@ def show(comparison: Comparison, output: Output, screen: Console) -> None:
     screen.print(verdict(comparison), style="bold", markup=False)
     if not output.talks:
         return
-    lines = [audit_line(comparison) or ""]
+    lines = [plan_line(comparison) or "", audit_line(comparison) or ""]
     lines += stops(comparison) if any(run.stopped is not None for run in comparison.runs) else []
     lines += savings(comparison) if output.savings else []
     lines += [f"{k}: {v}" for k, v in (("figure", output.figure), ("report", output.report)) if v is not None]

@@ -44,6 +44,9 @@ def audit(
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Take labels by row number alone, without comparing rows.")
     ] = False,
+    correct: Annotated[
+        bool, typer.Option("--correct", help="Labels that differ from those told before replace them.")
+    ] = False,
     show: Annotated[
         list[str] | None,
         _option("Show this column to who labels: prediction, score, protected (or repeat it)."),
@@ -133,12 +136,13 @@ def audit(
     with passes(quiet=quiet or as_json) as progress:
         request = AuditRequest(pool, columns, settings, out, encoding, stream, progress, tuple(show or ()))
         work = AuditFolder.open(request, begin=labels is None)
-        new = 0 if labels is None else work.tell(labels, unchecked=unchecked)
+        told = (0, 0) if labels is None else work.tell(labels, unchecked=unchecked, correct=correct)
         screen.say(work.about(), style="bold")
         for note in work.table.notes:
             screen.say(f"note: {note}")
         if labels is not None:
-            screen.say(f"{new:,} new labels; {work.audit.n_labels:,} in all.")
+            changed = f" {told[1]:,} changed;" if told[1] else ""
+            screen.say(f"{told[0]:,} new labels;{changed} {work.audit.n_labels:,} in all.")
         found = work.advance()
     screen.say(found.headline(), always=True, style="bold")
     screen.say(found.details())

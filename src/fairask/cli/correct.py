@@ -27,5 +27,10 @@ def correct(
     """Replace the label of a row."""
     with open_study(study) as opened:
         opened.correct(row, label, me(who))
-        refit_after(opened, force=True)
-    say(as_json, {"row": row, "label": label}, f"Row {row} is {label}")
+        audit = opened.status()["audit"]
+        if audit is None:
+            refit_after(opened, force=True)
+    # Labels of an audit must not train; its last look is computed again.
+    found = None if audit is None else audit["found"]
+    words = [f"Row {row} is {label}", *([] if found is None else [found["headline"]])]
+    say(as_json, {"row": row, "label": label, "audit": audit}, "\n".join(words))

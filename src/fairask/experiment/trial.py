@@ -11,7 +11,8 @@ from typing import ClassVar, TextIO
 
 import numpy as np
 
-from fairask.certify import Certificate
+from fairask.certify import BudgetTable, Certificate
+from fairask.certify.questions import QUESTIONS
 from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
 from fairask.experiment.loop import audit_model, evaluate, play
 from fairask.experiment.method import Method
@@ -77,6 +78,8 @@ class Run:
     snapshot : Snapshot or None
     certificate : Certificate or None
         Of the model at the budget, from labels drawn after it was fitted.
+    audit_plan : BudgetTable or None
+        What half, the whole and twice the budget of that audit were expected to buy.
     stopped : int or None
         Labels at which a stopping rule would have ended the run.
     group_labels : dict
@@ -95,6 +98,7 @@ class Run:
     warnings: dict[str, int] = field(default_factory=dict)
     snapshot: Snapshot | None = None
     certificate: Certificate | None = None
+    audit_plan: BudgetTable | None = None
     stopped: int | None = None
     group_labels: dict[str, list[int]] = field(default_factory=dict)
     converged: bool = True
@@ -184,8 +188,10 @@ class Trial:
         go_on_to(batches.budget)
         spend, rates = _spend(learner, split), _rates(learner, split.test)
         snapshot = None if recorder is None else _snapshot(learner, recorder)
-        certificate = None
+        certificate, audit_plan = None, None
         if task.audit and self.number == 0 and self.method.name == task.audited:
+            if QUESTIONS[task.metric].labels:
+                audit_plan = learner.plan_audit([task.audit // 2, task.audit, 2 * task.audit], n_audits=100)
             certificate = audit_model(learner, task.audit, split.labels_of)
         go_on_to(batches.reach)
         labels, accuracy, violation = zip(*curve, strict=True)
@@ -200,6 +206,7 @@ class Trial:
             warnings=_troubled_rounds(learner),
             snapshot=snapshot,
             certificate=certificate,
+            audit_plan=audit_plan,
             stopped=stopped,
             group_labels=by_group,
         )

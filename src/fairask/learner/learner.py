@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Unpack
@@ -15,7 +16,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from fairask.certify import Audit, AuditPlan, Certificate
+from fairask.certify import Audit, AuditPlan, BudgetTable, Certificate
+from fairask.certify.audit import Strata
+from fairask.certify.audit.planner import BUDGETS, plan_strata
 from fairask.checks import check_count
 from fairask.data.columns import FrameColumns, column_names, refuse_texts, series_name
 from fairask.errors import FairaskWarning, UserError
@@ -344,6 +347,28 @@ class FairActiveLearner(LearnerRecord):
         audit = Audit.of_pool(self.pool, self.current_model(), plan, known=known, classes=self.classes)
         self._audit = (self.state.log.version, audit)
         return audit
+
+    def plan_audit(
+        self, budgets: Sequence[int] = BUDGETS, *, delta: float = 0.05, looks: int = 5, n_audits: int = 300
+    ) -> BudgetTable:
+        """Simulate what each budget would buy in an audit of the current model, before any label is paid for.
+
+        Examples
+        --------
+        >>> from fairask.datasets import load
+        >>> data = load("german")
+        >>> learner = FairActiveLearner(data.X, data.groups, batch_size=100, random_state=0)
+        >>> query = learner.ask()
+        >>> learner.tell(query.indices, data.y[query.indices])
+        >>> few, many = learner.plan_audit([50, 400], n_audits=50).rows
+        >>> few.certify_alike < many.certify_alike
+        True
+        """
+        plan = AuditPlan(self.metric, self.tolerance, delta, looks=looks, random_state=self.random_state)
+        known = {entry.index: entry.label for entry in self.state.log.entries}
+        left_out = np.setdiff1d(self.pool.excluded, list(known))
+        strata = Strata.of_pool(self.pool, self.current_model(), left_out, 1, plan.random_state, known)
+        return plan_strata(strata, plan, budgets, n_audits)
 
     def certify(self, target: str | None = None) -> Certificate:
         """Certificate of the current model from its audit.

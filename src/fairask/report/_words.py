@@ -12,7 +12,7 @@ from fairask.experiment import Comparison, LabelledTable, Task
 from fairask.experiment.method import BASELINE
 from fairask.metrics import Float
 
-__all__ = ["audit_line", "savings", "settings_of", "stops", "to_dict", "verdict", "versions"]
+__all__ = ["audit_line", "plan_line", "savings", "settings_of", "stops", "to_dict", "verdict", "versions"]
 
 
 def verdict(c: Comparison) -> str:
@@ -100,6 +100,33 @@ def audit_line(c: Comparison) -> str | None:
     return f"Audit of {name}'s first model with {proof.n_labels:,} more labels: {proof.headline()}"
 
 
+def plan_line(c: Comparison) -> str | None:
+    """What audits of the first model would buy, in one line; None if none was planned.
+
+    Examples
+    --------
+    >>> from fairask.certify import plan_audit
+    >>> from fairask.experiment import METHODS, Run
+    >>> plan = plan_audit([0, 1] * 2000, [0] * 2000 + [1] * 2000, budgets=[50, 1000], n_audits=20)
+    >>> runs = [Run("fare", 0, np.array([50]), np.array([0.8]), np.array([0.05]), audit_plan=plan)]
+    >>> print(plan_line(Comparison("t", "y", "sex", [METHODS["fare"]], runs, Task(budget=50), 1, {})))
+    Audits of such a model with 50 and 1,000 labels certify it in 0% and 100% of cases if groups are
+    alike.
+    """
+    plan = next((run.audit_plan for run in c.runs if run.audit_plan is not None), None)
+    if plan is None:
+        return None
+    budgets = _listed([f"{row.budget:,}" for row in plan.rows])
+    chances = _listed([f"{row.certify_alike:.0%}" for row in plan.rows])
+    return (
+        f"Audits of such a model with {budgets} labels certify it in {chances} of cases if groups are alike."
+    )
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
 def settings_of(table: LabelledTable, task: Task, trials: int) -> dict[str, str]:
     """Everything that made the results, for the reader of a report."""
     audit = f"at most {task.audit:,} labels besides, first run of {task.audited}" if task.audit else "none"
@@ -158,7 +185,12 @@ def to_dict(c: Comparison) -> dict[str, object]:
         "methods": methods,
         "audit": None
         if c.audited is None
-        else {"method": c.audited[0], "trial": 0, "certificate": c.audited[1].to_dict()},
+        else {
+            "method": c.audited[0],
+            "trial": 0,
+            "certificate": c.audited[1].to_dict(),
+            "plan": next((run.audit_plan.to_dict() for run in c.runs if run.audit_plan is not None), None),
+        },
         "settings": dict(c.settings),
         "notes": list(c.notes),
         "command": c.command,

@@ -69,12 +69,24 @@ class OpenAudit:
     def to_dict(self) -> Document:
         """Return where the audit stands, in plain values."""
         audit = self.audit
+        look = 0 if audit is None else audit.look
+        found = audit.certificate() if audit is not None and look else None
         return {
             "size": self.size,
             "seen": self.seen,
             "drawn": self.drawn,
             "labels": self.drawn if audit is None else audit.n_labels,
             "looks": 1 if audit is None else len(audit.schedule.totals),
+            "look": look,
+            "found": None
+            if found is None
+            else {
+                "headline": found.headline(),
+                "verdict": found.verdict,
+                "lower": found.lower,
+                "upper": found.upper,
+                "corrected": found.corrected,
+            },
             "done": self.done,
         }
 

@@ -190,6 +190,11 @@ class Audit:
         return len(self._draws.answers) - self._draws.asked_skipped
 
     @property
+    def look(self) -> int:
+        """Looks that are complete: what :meth:`certificate` is from."""
+        return self._found.number
+
+    @property
     def answered(self) -> Collection[int]:
         """Rows that were told or skipped."""
         return self._draws.answers.keys()
@@ -277,7 +282,8 @@ class Audit:
     def revise(self, index: int, label: object = None) -> None:
         """Change the label of a row that was told or skipped; without a label the row is awaited again.
 
-        Rows that were drawn stay drawn. The bounds of the last look are computed again.
+        Rows that were drawn stay drawn. The bounds of the last look are computed again, and the certificate
+        says how many labels were changed after a look had used them.
 
         Examples
         --------
@@ -468,5 +474,5 @@ class Audit:
                 "the pool differs from the one this audit was started on (predictions, groups or order), "
                 "or the settings do"
             )
-        replay(self, state)
+        replay(self, self._draws, state)
         return self

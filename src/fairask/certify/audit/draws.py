@@ -49,6 +49,8 @@ class AuditDraws:
         Label (0 or 1) of each row told; ``SKIPPED`` for a row that cannot be labelled.
     waiting : dict
         Rows without an answer, with their propensities.
+    looked_at : dict
+        What was told at first of rows that were changed after a look had used them.
     looks : int
         Looks opened so far.
     """
@@ -58,6 +60,7 @@ class AuditDraws:
         self.asked: list[tuple[int, list[int]]] = []
         self.answers: dict[int, int] = {}
         self.waiting: dict[int, float] = {}
+        self.looked_at: dict[int, int] = {}
         self.looks = 0
         self._left = np.array([len(queue) for queue in strata.queues], dtype=np.int64)
         self._taken, self._skipped, self._goal = (np.zeros_like(self._left) for _ in range(3))
@@ -72,6 +75,11 @@ class AuditDraws:
     def asked_skipped(self) -> int:
         """Rows that the audit asked for and that could not be labelled."""
         return int(self._skipped.sum())
+
+    @property
+    def corrected(self) -> list[int]:
+        """Rows whose label is not the one that a look had used."""
+        return [row for row, code in self.looked_at.items() if self.answers.get(row, code) != code]
 
     @property
     def pool_size(self) -> int:
@@ -157,6 +165,8 @@ class AuditDraws:
         """Forget what was told of a row; it waits for a label again."""
         if row not in self.answers:
             raise ValueError(f"row {row} was not told, so there is nothing to revise")
+        if any(look <= self.complete_looks() for look, rows in self.asked if row in rows):
+            self.looked_at.setdefault(row, self.answers[row])
         stratum = self.strata.of([row])[0]
         if self.answers.pop(row) == SKIPPED:
             self._skipped[stratum] -= 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -25,6 +26,7 @@ from fairask.certify.audit.table import AuditTable, open_audit_table, shown_name
 from fairask.data.checking import check_returned
 from fairask.data.files import write_whole
 from fairask.data.labels import check_columns
+from fairask.data.protected import as_specs, protected_columns
 from fairask.metrics import Int
 from fairask.pools.places import local_path
 
@@ -74,6 +76,7 @@ class AuditFolder:
         audit = table.begin(AuditPlan(**request.settings))
         columns = {n: v for n, v in request.columns.items() if v is not None or n == "positive"}
         state = {"format": _FORMAT, "pool": known, "columns": columns, "shown": list(request.show)}
+        state["corrections"] = []
         begun = cls(request, folder, state, table, audit)
         folder.mkdir(exist_ok=True)
         begun._write()
@@ -88,26 +91,30 @@ class AuditFolder:
         """The number of the first row in sheets."""
         return _BASE[self.state["format"]]
 
-    def tell(self, file: Path, *, unchecked: bool = False) -> int:
-        """Tell what is new in a file of labels, all of it or none; return the number of new labels.
+    def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
+        """Tell what is new in a file of labels, all of it or none; return how many are new and changed.
 
-        Rows are compared with the table by their check codes and cells, unless ``unchecked``.
+        Rows are compared with the table by their check codes and cells, unless ``unchecked``. With
+        ``correct``, labels that differ from those told before replace them, and the state keeps a record.
         """
         sheet = read_labels(file, self.table.classes, self.request.encoding or "utf-8", self._base)
         told = sheet.labels
         before = dict(zip(self.state["audit"]["rows"], self.state["audit"]["labels"], strict=True))
         awaited = set() if self.audit.done else set(self.audit.ask().indices.tolist())
         new: dict[int, int] = {}
+        changed: dict[int, int] = {}
         for number, value in told.items():
             shown = number + self._base
             row = self.table.index_of(number)
             if row is not None and row in before:
-                if before[row] != value:
+                if before[row] != value and not correct:
                     raise AuditError(
                         f"{file.name}: row {shown} has another label than the one it was told with before",
-                        "To correct it, begin again with another --out and this seed: "
-                        "the same rows come first",
+                        "If that one was wrong, give --correct: the change is recorded and named in the "
+                        "certificate",
                     )
+                if before[row] != value:
+                    changed[row] = value
             elif row is not None and row in awaited:
                 new[row] = value
             else:
@@ -121,10 +128,17 @@ class AuditFolder:
             rows = np.array(sorted(told), dtype=np.int64)
             cells = dict(zip(rows.tolist(), self.table.take(rows).to_pylist(), strict=True))
             check_returned(file.name, sheet.rows, cells)
+        for row, value in changed.items():
+            self.state["corrections"].append({
+                "row": int(self.table.number_of(np.array([row]))[0]), "from": before[row], "to": value,
+                "after_labels": self.audit.n_labels, "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            })  # fmt: skip
+            self.audit.revise(row, value)
         if new:
             self.audit.tell(list(new), list(new.values()))
+        if new or changed:
             self._write()
-        return len(new)
+        return len(new), len(changed)
 
     def advance(self) -> RowsAwaited | Decided:
         """Write the next rows to label, or the certificate if the audit is over."""
@@ -155,7 +169,8 @@ class AuditFolder:
         """Return the columns that could sway whoever labels: prediction, score, protected attribute."""
         columns, shown = self.state["columns"], {*self.state.get("shown", ()), *self.request.show}
         telling = telling_columns(self.table.take(rows), columns["predictions"])
-        return {columns["predictions"], columns["protected"], *telling} - shown
+        groups = protected_columns(columns["protected"], self.table.names)
+        return {columns["predictions"], *groups, *telling} - shown
 
     def _finish(self) -> Decided:
         first = self.audit.plan.target
@@ -181,7 +196,7 @@ class AuditFolder:
         columns = self.state["columns"]
         return (
             f"{shown_name(self.request.table)}: {self.table.rows:,} rows, predictions "
-            f"{columns['predictions']}, groups by {columns['protected']} ({sizes})"
+            f"{columns['predictions']}, groups by {', '.join(as_specs(columns['protected']))} ({sizes})"
         )
 
     def _facts(self) -> dict[str, str]:
@@ -193,7 +208,7 @@ class AuditFolder:
             "table": f"{known['name']}, {known['rows']:,} rows",
             f"sha256 of the {what}": known["sha256"],
             "predictions": f"{columns['predictions']}{positive}",
-            "groups": columns["protected"],
+            "groups": ", ".join(as_specs(columns["protected"])),
             "budget": f"{plan.budget:,} labels in at most {plan.looks} batches",
             "seed": str(plan.random_state),
             "version": f"fairask {version('fairask')}",
@@ -201,6 +216,8 @@ class AuditFolder:
         for name in ("score", "cost", "known", "noise"):
             if columns.get(name):
                 facts[name] = str(columns[name])
+        if n := len(self.state["corrections"]):
+            facts["corrections"] = f"{n:,}, listed in {STATE}"
         if self.audit.schedule.claims:
             worst = self.audit.calibration(random_state=plan.random_state)
             facts["error replayed"] = (
@@ -248,7 +265,9 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         raise AuditError(
             f"{file} is damaged", "Restore it from a copy, or begin another audit with --out"
         ) from error
-    return {part: state[part] for part in ("format", *_PARTS)} | {"shown": state.get("shown", [])}
+    # Versions before 0.2.0 wrote neither columns to show nor corrections.
+    more = {"shown": state.get("shown", []), "corrections": state.get("corrections", [])}
+    return {part: state[part] for part in ("format", *_PARTS)} | more
 
 
 def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple[AuditTable, Audit]:

@@ -107,6 +107,7 @@ class LookFound:
             comparisons=_comparisons(found, asked, names, layout) if self.number else (),
             unclear=tuple(unclear),
             skipped=draws.skipped,
+            corrected=len(draws.corrected),
             unknown_groups=int(counts.size[0, layout.group == layout.n_groups].sum()),
             model=asked.model,
         )
@@ -156,6 +157,11 @@ def _assumptions(target: str, draws: AuditDraws, layout: Layout, schedule: Sched
         found.append(f"{left_out:,} rows that trained the model were left out.")
     if lost:
         found.append(f"{lost:,} rows could not be labelled: the bounds hold whatever their labels are.")
+    if n := len(draws.corrected):
+        found.append(
+            f"{n:,} labels were changed after a look had used them, because they were wrong, whatever the "
+            "verdict."
+        )
     if n := int(strata.sizes[layout.group == layout.n_groups].sum()):
         share = n / max(draws.pool_size, 1)
         found.append(

@@ -16,7 +16,9 @@ from fairask.certify.audit.strata import Strata, split_groups
 from fairask.certify.questions import QUESTIONS
 from fairask.metrics import Float
 
-__all__ = ["BudgetTable", "PlannedBudget", "plan_audit"]
+__all__ = ["BUDGETS", "BudgetTable", "PlannedBudget", "plan_audit", "plan_strata"]
+
+BUDGETS = (100, 200, 400, 800, 1600, 3200)
 
 #: Share of label 1 among rows decided 0 and 1, where no score says more.
 ASSUMED = (0.1, 0.75)
@@ -86,7 +88,7 @@ def plan_audit(
     plan: AuditPlan | None = None,
     *,
     score: ArrayLike | None = None,
-    budgets: Sequence[int] = (100, 200, 400, 800, 1600, 3200),
+    budgets: Sequence[int] = BUDGETS,
     n_audits: int = 300,
     pos_label: object = None,
     **settings: Unpack[PlanSettings],
@@ -103,9 +105,7 @@ def plan_audit(
     >>> found.rows[0].certify_alike < 0.2 < 0.7 < found.rows[1].certify_alike
     True
     """
-    asked = AuditPlan.of(plan, settings)
-    if not QUESTIONS[asked.metric].labels:
-        raise ValueError(f"metric={asked.metric!r} needs no labels, so there is nothing to plan")
+    asked = _needs_labels(AuditPlan.of(plan, settings))
     names, _ = split_groups(groups)
     values = None if score is None else np.asarray(score, dtype=np.float64)
     chance = values is not None and bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1)
@@ -118,16 +118,61 @@ def plan_audit(
             share = np.where(strata.layout.decision[0] == 1, ASSUMED[1], ASSUMED[0])
             if chance and values is not None:
                 share = np.array([np.nanmean(values[q]) if len(q) else 0.5 for q in strata.queues])
-            found = [_chances(now, strata, share, gap * now.alpha, n_audits) for gap in (0.0, 0.5, 1.5)]
-            rows.append(
-                PlannedBudget(budget, used is not None, found[0][0], found[1][0], found[2][1], found[0][2])
-            )
+            rows.append(_planned(now, strata, share, n_audits, score=used is not None))
     assumed = (
         "the score is the chance of label 1, and groups have the same base rates as it says"
         if chance
-        else f"label 1 in {ASSUMED[0]:.0%} of the rows decided 0 and {ASSUMED[1]:.0%} of those decided 1"
+        else _shares_in_words(ASSUMED)
     )
     return BudgetTable(tuple(rows), assumed)
+
+
+def plan_strata(
+    strata: Strata, plan: AuditPlan, budgets: Sequence[int] = BUDGETS, n_audits: int = 300
+) -> BudgetTable:
+    """Say what each budget would buy on strata some of whose labels are known, as in :func:`plan_audit`.
+
+    The shares of label 1 are those among the known labels, ``ASSUMED`` counting as ten labels more.
+
+    Examples
+    --------
+    >>> known = {row: row % 2 for row in range(40)}
+    >>> strata = Strata.of_rows([0, 1] * 1000, [0] * 1000 + [1] * 1000, known=known)
+    >>> print(plan_strata(strata, AuditPlan(), [200], n_audits=50).assumed)
+    label 1 in 3% of the rows decided 0 and 92% of those decided 1
+    """
+    _needs_labels(plan)
+    zeros, ones = strata.known[0], strata.known[1]
+    shares = []
+    for b, assumed in enumerate(ASSUMED):
+        mine = strata.layout.decision[0] == b
+        shares.append(float((ones[mine].sum() + 10 * assumed) / ((zeros + ones)[mine].sum() + 10)))
+    share = np.where(strata.layout.decision[0] == 1, shares[1], shares[0])
+    left = int(strata.sizes[~strata.layout.known].sum())
+    rows = [
+        _planned(replace(plan, budget=budget, also=()), strata, share, n_audits)
+        for budget in sorted({max(1, min(int(b), left)) for b in budgets})
+    ]
+    return BudgetTable(tuple(rows), _shares_in_words(shares))
+
+
+def _needs_labels(plan: AuditPlan) -> AuditPlan:
+    if not QUESTIONS[plan.metric].labels:
+        raise ValueError(f"metric={plan.metric!r} needs no labels, so there is nothing to plan")
+    return plan
+
+
+def _shares_in_words(shares: Sequence[float]) -> str:
+    return f"label 1 in {shares[0]:.0%} of the rows decided 0 and {shares[1]:.0%} of those decided 1"
+
+
+def _planned(
+    plan: AuditPlan, strata: Strata, share: Float, n_audits: int, *, score: bool = False
+) -> PlannedBudget:
+    alike, half, beyond = (
+        _chances(plan, strata, share, gap * plan.alpha, n_audits) for gap in (0.0, 0.5, 1.5)
+    )
+    return PlannedBudget(plan.budget, score, alike[0], half[0], beyond[1], alike[2])
 
 
 def _chances(
@@ -151,5 +196,5 @@ def _chances(
     ones = np.rint(whole if question.labels[0] == 1 else size - whole)
     shape, rng = (n_audits, len(size)), np.random.default_rng(plan.random_state)
     truth = Truth(np.broadcast_to(size, shape), np.broadcast_to(np.clip(ones, 0, size), shape))
-    codes, used = play(truth, plan.schedule(float(size.sum())), layout, rng)
+    codes, used = play(truth, plan.schedule(float(size[~layout.known].sum())), layout, rng)
     return float(np.mean(codes == CERTIFIED)), float(np.mean(codes == REFUTED)), float(used.mean())

@@ -26,6 +26,7 @@ class AuditState(TypedDict, total=False):
     rows: list[int]
     labels: list[int]
     skipped: list[int]  #: rows that could not be labelled
+    corrected: list[list[int]]  #: rows changed after a look, and what the look had used; may be missing
     asked: list[list[Any]]  #: the look each draw was made for, and its rows; 0.1.0 did not write it
     strata: dict[str, Any]  #: only in a whole state
     classes: list[Any] | None  #: only in a whole state
@@ -43,6 +44,7 @@ def state_of(plan: AuditPlan, draws: AuditDraws, classes: Sequence[object] | Non
         "labels": list(told.values()),
         "skipped": [row for row in draws.answers if row not in told],
         "asked": [[look, sorted(rows)] for look, rows in draws.asked],
+        "corrected": [[row, draws.looked_at[row]] for row in draws.corrected],
     }
     if whole:
         state["strata"] = draws.strata.to_dict(plan.budget)
@@ -56,8 +58,9 @@ def check_format(state: AuditState) -> None:
         raise ValueError(f"state has format {state.get('format')!r}; this version reads format {_FORMAT}")
 
 
-def replay(audit: Audit, state: AuditState) -> None:
+def replay(audit: Audit, draws: AuditDraws, state: AuditState) -> None:
     """Tell a fresh audit what the state holds."""
+    draws.looked_at.update((row, code) for row, code in state.get("corrected", ()))
     names: list[Any] = list(audit.classes or [0, 1])
     labels = {row: names[code] for row, code in zip(state["rows"], state["labels"], strict=True)}
     skipped = set(state.get("skipped", ()))

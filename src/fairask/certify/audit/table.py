@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.certify.audit.audit import Audit
-from fairask.certify.audit.inputs import AuditInputs, Noise
+from fairask.certify.audit.inputs import AuditInputs, Noise, noise_table
 from fairask.certify.audit.plan import AuditPlan
 from fairask.certify.audit.predictions import key, scores_of, words_of
 from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
 from fairask.certify.questions import QUESTIONS
 from fairask.data import TableError, group_names, read_table
+from fairask.data.encode import listed
 from fairask.data.formats import recognised
 from fairask.data.groups import UNKNOWN, group_notes
 from fairask.data.labels import check_columns, find_positive
@@ -173,6 +174,10 @@ def open_audit_table(
     scores, names = scores[known], groups[known]
     found, counts = np.unique(names.astype(str), return_counts=True)
     extras: AuditInputs = {"noise": read_noise(named.get("noise"))}
+    try:
+        noise_table(extras["noise"], found.tolist())
+    except ValueError as error:
+        raise TableError(f"--noise {named['noise']}: {error}", f"Groups: {listed(found.tolist())}") from error
     for option in ("score", "cost"):
         if column := named.get(option):
             extras[option] = _numbers(columns.column(column), column, option)[known]

@@ -1,0 +1,208 @@
+"""``fairask audit`` asked for more, ``fairask certify`` of a study, and the schemas of what both write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from referencing import Registry, Resource
+from typer.testing import Result
+
+from fairask.certify import Audit, json_schema
+from tests.cli.test_audit_command import label, read, refused, to_the_end
+
+Run = Callable[..., Result]
+Rows = list[dict[str, Any]]
+START = ("--predictions", "said", "--protected", "sex", "--positive", "yes", "--budget", 240, "--looks", 2)
+
+
+def applications(n: int = 2400) -> Rows:
+    """Applicants of two groups, a few of unknown group, with a score, a cost and some known labels."""
+    rng = np.random.default_rng(3)
+    out = []
+    for i in range(n):
+        truth = bool(rng.random() < 0.5)
+        out.append(
+            {
+                "id": i,
+                "sex": "" if i % 80 == 7 else "m" if i % 3 else "f",
+                "old": "yes" if i % 5 < 2 else "no",
+                "said": "yes" if truth == (rng.random() < 0.93) else "no",
+                "score": round(float(np.clip(0.5 + (0.3 if truth else -0.3) + rng.normal(0, 0.2), 0, 1)), 3),
+                "cost": 1 + 3 * (i % 2),
+                "seen": ("yes" if truth else "no") if i % 10 == 0 else "",
+                "truth": "yes" if truth else "no",
+            }
+        )
+    return out
+
+
+TRUTH = applications()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The replay of an audit at its end is tested elsewhere and takes seconds."""
+    monkeypatch.setattr(Audit, "calibration", lambda *_, **__: 0.05)
+
+
+@pytest.fixture
+def pool(write: Callable[..., Path]) -> Path:
+    return write([{k: v for k, v in row.items() if k != "truth"} for row in TRUTH], "pool.csv")
+
+
+def check(document: dict[str, Any], name: str) -> None:
+    schemas = [json_schema(n) for n in ("certificate", "audit", "audit-state")]
+    registry = Registry().with_resources((s["$id"], Resource.from_contents(s)) for s in schemas)
+    validator = jsonschema.Draft202012Validator(json_schema(name), registry=registry)
+    problems = [error.message for error in validator.iter_errors(document)]
+    assert not problems, problems
+
+
+def finished(fairask: Run, pool: Path, *options: Any) -> dict[str, Any]:
+    """Audit to the end with true labels, check both files against their schemas, return the certificates."""
+    begun = fairask("audit", pool, *START, *options)
+    assert begun.exit_code == 0, begun.output
+    to_the_end(fairask, pool, TRUTH)
+    check(json.loads(Path("pool.audit/audit.json").read_text()), "audit-state")
+    found = json.loads(Path("pool.audit/certificate.json").read_text())
+    check(found, "audit")
+    certificates: dict[str, Any] = found["certificates"]
+    return certificates
+
+
+def test_a_score_costs_known_labels_and_noise_are_used_and_named(fairask: Run, pool: Path) -> None:
+    options = ("--score", "score", "--cost", "cost", "--known", "seen", "--noise", "f=0.02,m=0.01-0.03")
+    found = finished(fairask, pool, *options)["pool"]
+    asked = json.loads(Path("pool.audit/audit.json").read_text())["audit"]["rows"]
+    assert not [row for row in asked if row % 10 == 0]  # their labels were known
+    assert sum(TRUTH[row]["cost"] for row in asked) <= 240 + 4
+    assumed = " ".join(found["assumptions"])
+    for words in ("bin of the score", "240 rows had labels before the audit", "m 1.0% to 3.0%"):
+        assert words in assumed
+    page = Path("pool.audit/certificate.html").read_text()
+    assert "f=0.02,m=0.01-0.03" in page
+
+
+def test_several_metrics_and_ratios_are_decided_together(fairask: Run, pool: Path) -> None:
+    options = ("--metric", "tpr-ratio", "--at-least", "0.7", "--also", "fprp:0.3", "--compare", "rest")
+    found = finished(fairask, pool, *options)
+    assert [name for name in found if name.startswith("pool")] == ["pool", "pool: fprp"]
+    assert found["pool"]["alpha"] == 0.3
+    assert (
+        "least ratio of true positive rates is at least 0.7" in Path("pool.audit/certificate.txt").read_text()
+    )
+    assert {c["second"] for c in found["pool"]["comparisons"]} >= {"all but f", "all but m"}
+    assert "2 claims share the error" in " ".join(found["pool"]["assumptions"])
+
+
+def test_intersections_and_unknown_groups(fairask: Run, pool: Path) -> None:
+    begun = fairask("audit", pool, *START, "--protected", "old", "--unknown-groups", "--json")
+    assert begun.exit_code == 0, begun.output
+    to_the_end(fairask, pool, TRUTH)
+    found = json.loads(Path("pool.audit/certificate.json").read_text())
+    check(found, "audit")
+    one = found["certificates"]["pool"]
+    assert len(one["groups"]) == 4
+    assert one["unknown_groups"] == sum(row["sex"] == "" for row in TRUTH)
+
+
+def test_a_plan_writes_a_table_and_a_plot_only(fairask: Run, pool: Path) -> None:
+    planned = fairask("audit", pool, *START, "--score", "score", "--plan", "--out", "plan.svg", "--runs", 20)
+    assert planned.exit_code == 0, planned.output
+    assert "certifies if alike" in planned.stdout
+    assert Path("plan.svg").read_text().startswith("<svg")
+    assert not Path("pool.audit").exists()
+    found = json.loads(fairask("audit", pool, *START, "--plan", "--runs", 20, "--json").stdout)
+    assert {row["budget"] for row in found["budgets"]} >= {100, 240, 800}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--at-least", "0.8"), ("--at-least is for a ratio",)),
+        (("--noise", "lots"), ("--noise lots cannot be read",)),
+        (("--noise", "x=0.1"), ("noise names 'x'",)),
+        (("--cost", "old"), ("its values are no numbers",)),
+        (("--known", "id"), ("--known id", "unknown label")),
+        (("--score", "scores"), ("no column 'scores'",)),
+        (("--also", "tpr"), ("metric='tpr' is unknown",)),
+        (("--compare", "all"), ("compare='all' is unknown",)),
+    ],
+)
+def test_a_wrong_new_option_is_refused_and_nothing_is_written(
+    fairask: Run, pool: Path, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    refused(fairask("audit", pool, *START, *options), *words)
+    assert not Path("pool.audit").exists()
+
+
+def test_a_correction_after_a_look_is_recorded_and_named(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *START, "--tolerance", 0.02)
+    file = label("pool.audit/rows-1.csv", TRUTH, "told.csv")
+    assert fairask("audit", pool, "--labels", file).exit_code == 3
+    row = int(read(file)[0]["row"])
+    wrong = "no" if TRUTH[row]["truth"] == "yes" else "yes"
+    Path("one.csv").write_text(f"row,label\n{row},{wrong}\n")
+    changed = fairask("audit", pool, "--labels", "one.csv", "--unchecked", "--correct")
+    assert changed.exit_code == 3, changed.output
+    assert "0 new labels; 1 changed; 120 in all." in changed.stdout
+    state = json.loads(Path("pool.audit/audit.json").read_text())
+    check(state, "audit-state")
+    (entry,) = state["corrections"]
+    assert (entry["row"], entry["to"], entry["after_labels"]) == (row, int(wrong == "yes"), 120)
+    told = label("pool.audit/rows-2.csv", TRUTH, "told.csv")
+    assert fairask("audit", pool, "--labels", told).exit_code == 3
+    found = json.loads(Path("pool.audit/certificate.json").read_text())
+    assert found["certificates"]["pool"]["corrected"] == 1
+    assert found["made_from"]["corrections"] == "1, listed in audit.json"
+
+
+def test_a_study_is_certified_look_by_look(fairask: Run, rows: Rows, write: Callable[..., Path]) -> None:
+    table = write([{k: v for k, v in row.items() if k != "paid"} for row in rows])
+    truth = {i: row["paid"] for i, row in enumerate(rows)}
+
+    def labelled() -> list[int]:
+        asked = fairask("ask", "study", "-n", 40, "-o", "batch.csv")
+        assert asked.exit_code == 0, asked.output
+        lines = read("batch.csv")
+        text = Path("batch.csv").read_text().splitlines()
+        at = text[0].split(",").index("label")
+        filled = [line.split(",") for line in text[1:]]
+        for cells, row in zip(filled, lines, strict=True):
+            cells[at] = truth[int(row["row"])]
+        Path("batch.csv").write_text("\n".join([text[0], *map(",".join, filled)]) + "\n")
+        assert fairask("tell", "study", "batch.csv").exit_code == 0
+        Path("batch.csv").unlink()
+        return [int(row["row"]) for row in lines]
+
+    words = ("--classes", "no,yes", "--protected", "sex", "--budget", 40, "--batch", 40)
+    made = fairask("new", table, "--to", "study", *words)
+    assert made.exit_code == 0, made.output
+    refused(fairask("certify", "study", "--labels", 80), "no model to audit")
+    labelled()
+    planned = fairask("certify", "study", "--plan")
+    assert "certifies if alike" in planned.stdout
+    assert fairask("certify", "study").exit_code == 3
+    begun = fairask("certify", "study", "--labels", 80)
+    assert (begun.exit_code, "Look 0 of at most 2" in begun.stdout) == (0, True)
+    drawn = labelled()
+    looked = fairask("certify", "study")
+    if looked.exit_code == 3:
+        assert "Look 1 of at most 2: 40 of 80 labels" in looked.stdout
+        row = drawn[0]
+        fixed = fairask("correct", "study", row, "no" if truth[row] == "yes" else "yes")
+        assert fixed.exit_code == 0, fixed.output  # labels of an audit train nothing, so nothing is fitted
+        assert "confidence" in fixed.stdout
+        labelled()
+        looked = fairask("certify", "study", "--json")
+        document = json.loads(looked.stdout)["certificate"]
+        assert document["corrected"] == 1
+        check(document, "certificate")
+    assert "No audit is under way. The last one ended" in fairask("certify", "study").stdout
+    refused(fairask("certify", "study", "--end"), "no audit is under way")
