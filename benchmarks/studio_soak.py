@@ -116,7 +116,7 @@ def prepare(target: str, labels: int, people: int) -> tuple[str, list[str]]:
     with study.store.write() as turn:
         turn.book_batch(drawn, 0, 1)
         for row in order:
-            turn.answer(row, "before", row % 2, time.time())
+            turn.answer(row, "before", row % 2)
         turn.append("before", *(RowLabelled(row, row % 2) for row in order))
     owner = study.people.add("owner", "owner")
     tokens = [study.people.add(f"p{i}") for i in range(people)]

@@ -23,6 +23,8 @@ CLASS_NAMES_LEFT = {"TableError"}
 #: Calls of hasattr and getattr, and how many of them still lack a comment that says why.
 MOST_PROBES, WITHOUT_REASON_LEFT = 15, 0
 MOST_PARAMETERS = 12
+#: Public methods of `Study`, which is what people use; more belongs beside it.
+MOST_METHODS_OF_A_STUDY = 20
 
 
 @dataclass(frozen=True)
@@ -180,3 +182,21 @@ def test_capabilities_are_declared_and_not_probed() -> None:
 def test_only_commands_have_many_parameters() -> None:
     wrong = [text for name, text in long_functions() if name not in commands()]
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_study_has_few_public_methods() -> None:
+    (found,) = (
+        node
+        for source in sources()
+        if source.name == "study/study.py"
+        for node in source.nodes
+        if isinstance(node, ast.ClassDef) and node.name == "Study"
+    )
+    methods = [
+        node.name
+        for node in found.body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and not any(isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list)
+    ]
+    assert len(methods) <= MOST_METHODS_OF_A_STUDY, methods

@@ -57,8 +57,8 @@ def test_the_certified_model_stays_until_another_fit_is_asked_for(make: Make, tm
     model = load_model(tmp_path / "out" / "model.skops")
     assert model.fairask_ == study.status()["model"]
     assert (model.fairask_["digest"], model.fairask_["certified"]) == (about["digest"], True)
-    assert model_digest(study.model_learner()) == about["digest"]
-    again = study.fit_again("ada")
+    assert model_digest(study.learner(at=study.state().trained_to)) == about["digest"]
+    again = study.refit(asked_by="ada")
     assert again is not None
     assert study.status()["model"]["digest"] == again["digest"] != about["digest"]
     assert [event.who for event in study.store.events() if event.kind == "fit asked"] == ["ada"]
@@ -70,7 +70,7 @@ def test_verify_tells_the_certified_model_from_another(
 ) -> None:
     study = certified(make, use_protected=use_protected)
     export(study, tmp_path / "a")
-    study.fit_again()
+    study.refit(asked_by="owner")
     export(study, tmp_path / "b")
     certificate, pool = tmp_path / "a" / "certificate.json", tmp_path / "study" / "pool.parquet"
     assert check_certificate(certificate, tmp_path / "a" / "model.skops", pool).sound
@@ -124,7 +124,7 @@ def test_verify_is_a_command_with_an_exit_code(make: Make, tmp_path: Path) -> No
     pool = str(tmp_path / "study" / "pool.parquet")
     done = CliRunner().invoke(app, ["verify", *files, pool])
     assert (done.exit_code, "is about this model: round 0" in done.output) == (0, True), done.output
-    study.fit_again()
+    study.refit(asked_by="owner")
     export(study, tmp_path / "a", only="model.skops")
     done = CliRunner().invoke(app, ["verify", *files, pool])
     assert (done.exit_code, "NOT about this model" in done.output) == (1, True), done.output

@@ -165,3 +165,23 @@ def test_a_password_on_the_command_line_is_refused_and_not_repeated(run: Run, wo
     said = run(*(word.format(url) for word in words), fails=True).output
     assert "PGPASSWORD" in said
     assert "hunter2" not in said
+
+
+def test_an_owner_reopens_skipped_rows_and_gives_answers_back(run: Run) -> None:
+    run("new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--to", "s")
+    rows = json.loads(run("ask", "s", "-n", "3", "-o", "a.csv", "--as", "bob", "--json").output)["rows"]
+    run("skip", "s", *map(str, rows), "--as", "bob")
+    assert (
+        "3 answers, 0 of them labels, would be reopened" in run("reopen", "s", "--skipped", "--look").output
+    )
+    done = json.loads(run("reopen", "s", "--by", "bob", "--json").output)
+    assert json.loads(run("status", "s", "--json").output)["open"] == 3
+    assert "3 answers given back" in run("reopen", "s", "--undo", str(done["event"])).output
+    assert json.loads(run("status", "s", "--json").output)["skipped"] == 3
+    run("reopen", "s", fails=True)
+    run("reopen", "s", "--undo", "1", "--by", "bob", fails=True)
+    assert (
+        "5 skipped rows, any number of answers"
+        in run("limits", "s", "--skips", "5", "--per-minute", "0").output
+    )
+    assert json.loads(run("limits", "s", "--json").output) == {"most_skips": 5, "most_per_minute": 0}

@@ -47,7 +47,7 @@ def ask(
         Study.open(study, pool=pool, moved_by=name, progress=progress) as opened,
     ):
         # Whatever could keep the rows from being written is found before any is drawn.
-        check_sheet_place(out or Path("batch-.csv"), opened.was_told)
+        check_sheet_place(out or Path("batch-.csv"), opened.state().was_told)
         held = opened.store.pending(name)
         rows = held if pending else opened.ask(n, name)
         try:
@@ -55,7 +55,7 @@ def ask(
             if rows:
                 write_rows(path, [(row, opened.row(row)) for row in rows], opened.config)
         except BaseException:
-            opened.give_back(name, set(rows) - set(held))
+            opened.store.release(name, set(rows) - set(held))
             raise
         if rows:
             classes = " or ".join(opened.config.classes)
@@ -78,7 +78,7 @@ def _free_name(study: Study) -> Path:
     while True:
         path = Path(f"{stem}.csv" if tries == 1 else f"{stem}-{tries}.csv")
         try:
-            check_sheet_place(path, study.was_told)
+            check_sheet_place(path, study.state().was_told)
         except StudyError:
             tries += 1
         else:

@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 def fit(study: StudyPlace, who: Who = None, as_json: Json = False) -> None:
     """Fit a model on all labels now; a certified model is no longer kept."""
     with open_study(study) as opened:
-        fitted = opened.fit_again(me(who))
+        fitted = opened.refit(asked_by=me(who))
     words = "No labels to fit on yet, or another process has just fitted"
     if fitted is not None:
         words = f"Model of round {fitted['round']} fitted on {fitted['labels']} labels"

@@ -39,7 +39,7 @@ def tell(
     with open_study(study) as opened:
         told = read_labels(file)
         if not unchecked:
-            check_told(file.name, told, opened.drawn_rows(told.rows))
+            check_told(file.name, told, opened)
         labels, forgiven = match_labels(told.labels, opened.config.classes, told.rows)
         receipt = opened.tell(told.rows, labels, me(who), notes=told.notes, correct=correct)
         fitted = refit_after(opened, force=receipt.corrected > 0)

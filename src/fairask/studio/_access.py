@@ -83,10 +83,11 @@ def access_of(request: Request) -> Access:
 def refuse_token(request: Request, token: str) -> HTTPException:
     """Count a wrong token, and return the refusal."""
     access = access_of(request)
-    wait = access.study.store.attempts.fail(request.client.host if request.client else "?")
+    expired = access.study.people.expired(token)
+    address = request.client.host if request.client else "?"
+    wait = access.study.store.attempts.fail(address, None if expired is None else expired.name)
     if wait > 0:
         return HTTPException(429, "too many attempts; wait a minute", {"Retry-After": str(int(wait) + 1)})
-    expired = access.study.people.expired(token)
     access.log.note("unknown", "was refused", "wrong token" if expired is None else expired.name, request)
     words = (
         "this token is unknown" if expired is None else "this token has expired; ask an owner for a new one"

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from fairask.studio import _certificates, _health, _labelling, _media, _owning, _pages
+from fairask.studio import _certificates, _health, _labelling, _media, _owning, _pages, _reopening
 from fairask.studio._access import Access, Me, access_of, refuse_token
 from fairask.studio._desk import Desk
 from fairask.studio._limits import RETRY_SECONDS, Limits
@@ -174,7 +174,8 @@ def create_app(
     app.state.images = Images.of(list(images), study.target)
     app.state.access = Access(study, getpass.getuser() if local else None, https=https)
     api = APIRouter(prefix="/api", responses=_REFUSALS)
-    for part in (session, _labelling.router, _media.router, _owning.router, _certificates.router, demo):
+    owners = (_owning.router, _reopening.router, _certificates.router)
+    for part in (session, _labelling.router, _media.router, *owners, demo):
         api.include_router(part)
     app.include_router(api)
     app.mount("/static", StaticFiles(directory=_pages.HERE / "static"), name="static")

@@ -21,6 +21,7 @@ from fairask.study import NotYoursError, Study
 from fairask.study.config import ColumnInfo
 from fairask.study.events import SKIP
 from fairask.study.files import shown_columns
+from fairask.study.limits import check_skips, is_too_fast
 
 __all__ = ["RowNumber", "card", "router"]
 
@@ -35,6 +36,10 @@ LONGEST_TEXT = 100_000
 _LATE = (
     "The program that chooses rows has stopped and is being started again. Your answers are saved. "
     "This page looks again by itself."
+)
+_FAST = (
+    "You have answered more rows in a minute than this study allows. Your answers are saved. "
+    "The next row comes in a moment."
 )
 
 
@@ -90,6 +95,8 @@ def _progress(study: Study, who: str) -> LabelProgress:
 def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     """Hold the next rows for me, and renew those I hold; the same rows come back until answered."""
     study = study_of(request)
+    if is_too_fast(study, me.name):
+        return Next(cards=[], progress=_progress(study, me.name), training=False, notice=_FAST)
     rows = study.lease(me.name, wanted.count)
     progress = _progress(study, me.name)
     with study.lock:
@@ -122,6 +129,7 @@ def answer(request: Request, given: NewAnswer, me: Me) -> LabelProgress:
                 f"row {given.row} was not given to you, or is with somebody else; load the page again"
             )
     if given.label is None:
+        check_skips(study, me.name)
         study.skip([given.row], me.name, notes=[given.note])
     else:
         study.tell([given.row], [given.label], me.name, notes=[given.note])

@@ -29,6 +29,7 @@ _OWNERS = (
     "/api/status",
     "/api/events",
     "/api/rows",
+    "/api/reopened",
     "/api/model",
     "/api/certificate",
     "/api/audit",

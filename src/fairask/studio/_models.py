@@ -124,10 +124,12 @@ class ColumnWords(_Strict):
 
 
 class Settings(_Strict):
-    """Words of the study that may change."""
+    """Words of the study, and limits on each person, that may change."""
 
     question: Annotated[Text, Field(min_length=1, max_length=500)] | None = None
     columns: dict[Annotated[Text, Field(max_length=500)], ColumnWords] = {}
+    most_skips: Row | None = None
+    most_per_minute: Row | None = None
 
 
 class NewPerson(_Strict):

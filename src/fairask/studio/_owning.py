@@ -116,10 +116,16 @@ def fit(request: Request, me: Owner) -> Document:
 
 @router.put("/settings")
 def settings(request: Request, words: Settings, me: Owner) -> Document:
-    """Change the question or the column dictionary."""
+    """Change the question, the column dictionary or the limits on each person."""
     study = study_of(request)
     columns = {name: word.model_dump() for name, word in words.columns.items()}
-    study.change(question=words.question, columns=columns, who=me.name)
+    study.change(
+        question=words.question,
+        columns=columns,
+        most_skips=words.most_skips,
+        most_per_minute=words.most_per_minute,
+        who=me.name,
+    )
     return {"question": study.config.question}
 
 

@@ -111,7 +111,7 @@ def start_audit(study: Study, labels: int, who: str) -> None:
 
 def fit_again(study: Study, who: str) -> Document:
     """Fit on all labels, and give up a certified model that was kept."""
-    return {"fitted": study.fit_again(who)}
+    return {"fitted": study.refit(asked_by=who)}
 
 
 def certify(study: Study, who: str) -> Document:
@@ -126,7 +126,7 @@ def model_members(study: Study) -> Document:
         history, model, kept = list(state.history), state.model, state.kept is not None
     if model is None:
         return {"history": [], "members": [], "features": [], "model": None}
-    fitted = study.model_learner().current_model()
+    fitted = study.learner(at=study.state().trained_to).current_model()
     names = _feature_names(study)
     members = [
         {"probability": float(weight), "weights": _weights(rule, names)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,7 +45,7 @@ def record(
         before = turn.answers_of(who, rows)
         for row, code, note in zip(rows, codes, texts, strict=True):
             if row not in before:
-                turn.answer(row, who, code, time.time())
+                turn.answer(row, who, code)
                 happened.append(RowSkipped(row, note) if code == SKIP else RowLabelled(row, code, note))
             elif before[row] == code:
                 known += 1
@@ -82,7 +81,7 @@ def withdraw(store: Store, row: int, who: str, seconds: float) -> None:
     with store.write() as turn:
         if not turn.answers_of(who, [row]):
             raise StudyError(f"{who!r} has not answered row {row}")
-        turn.reopen(row, who, time.time() + seconds)
+        turn.hold_again(row, who, seconds)
         turn.append(who, AnswerWithdrawn(row))
 
 

@@ -60,6 +60,7 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
         "model": None if state.model is None else model_name(state.model, certified=state.kept is not None),
         "audit": None if state.audit is None else state.audit.to_dict(),
         "certificate": state.certificates[-1] if state.certificates else None,
+        "warnings": [{"at": at, **limit.to_data()} for at, limit in state.warned],
         "created": state.created,
         "last_event": state.last,
     }

@@ -63,6 +63,8 @@ class Config:
     question: str = "Which class is this?"
     overlap: int = 1  #: people who answer each row
     lease_seconds: float = 300.0  #: after which a row handed out and not answered goes to another person
+    most_skips: int = 100  #: rows that one person may skip in the studio; 0 is no limit
+    most_per_minute: int = 100  #: answers of one person after which no row is handed out; 0 is no limit
     show_protected: bool = False
     use_protected: bool = False  #: whether the model may decide by the protected attribute
     columns: tuple[ColumnInfo, ...] = ()
@@ -164,6 +166,11 @@ class Config:
                 )
         if check_count(self.overlap, "overlap") > _MOST_PEOPLE:
             raise StudyError(f"overlap={self.overlap} is more than {_MOST_PEOPLE} people per row")
+        for name, most in (("most_skips", self.most_skips), ("most_per_minute", self.most_per_minute)):
+            try:
+                check_count(most, name, least=0)
+            except ValueError as error:
+                raise StudyError(f"{error}; 0 is no limit") from error
         if not 1 <= self.lease_seconds <= _MOST_SECONDS:
             raise StudyError(
                 f"lease_seconds={self.lease_seconds!r} must be from 1 to 30 days ({_MOST_SECONDS})"

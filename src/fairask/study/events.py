@@ -16,6 +16,8 @@ __all__ = [
     "SKIP",
     "AccessNoted",
     "AnswerWithdrawn",
+    "AnswersReopened",
+    "AnswersRestored",
     "AuditChanged",
     "CertificateIssued",
     "Document",
@@ -23,6 +25,8 @@ __all__ = [
     "EventLost",
     "FitAsked",
     "Happening",
+    "LimitReached",
+    "LimitsChanged",
     "ModelFitted",
     "PoolMoved",
     "RowCorrected",
@@ -32,7 +36,9 @@ __all__ = [
     "StopRuleChanged",
     "StudyCreated",
     "StudyReworded",
+    "at_second",
     "now",
+    "utc",
 ]
 
 #: Code of the answer "cannot be labelled"; other codes are positions of classes.
@@ -118,6 +124,46 @@ class AnswerWithdrawn(Happening):
 
     kind = "withdrawn"
     row: int
+
+
+@dataclass(frozen=True)
+class AnswersReopened(Happening):
+    """An owner took answers away, and their rows are asked for again; what was selected, and what it was."""
+
+    kind = "reopened"
+    answers: list[tuple[int, str]]  #: row and person
+    name: str | None = None
+    since: str | None = None
+    until: str | None = None
+    skips: bool | None = None
+
+
+@dataclass(frozen=True)
+class AnswersRestored(Happening):
+    """Answers that event ``event`` took away are given back."""
+
+    kind = "restored"
+    event: int
+    answers: list[tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class LimitsChanged(Happening):
+    """Limits per person changed; None keeps one as it was, 0 is no limit."""
+
+    kind = "limits"
+    most_skips: int | None = None
+    most_per_minute: int | None = None
+
+
+@dataclass(frozen=True)
+class LimitReached(Happening):
+    """A warning to the owners: a person skips more, or answers faster, than the study allows."""
+
+    kind = "warned"
+    what: str  #: "skips" or "pace"
+    name: str
+    count: int
 
 
 @dataclass(frozen=True)
@@ -208,8 +254,8 @@ _KINDS: dict[str, type[Happening]] = {
     happening.kind: happening
     for happening in (
         StudyCreated, StudyReworded, RowsDrawn, RowLabelled, RowSkipped, AnswerWithdrawn, RowCorrected,
-        StopRuleChanged, PoolMoved, AuditChanged, ModelFitted, CertificateIssued, AccessNoted, FitAsked,
-        EventLost,
+        AnswersReopened, AnswersRestored, LimitsChanged, LimitReached, StopRuleChanged, PoolMoved,
+        AuditChanged, ModelFitted, CertificateIssued, AccessNoted, FitAsked, EventLost,
     )
 }  # fmt: skip
 
@@ -244,5 +290,34 @@ def now(shift: float = 0.0) -> str:
     >>> now().endswith("Z")
     True
     """
-    moment = datetime.now(UTC) + timedelta(seconds=shift)
+    return _written(datetime.now(UTC) + timedelta(seconds=shift))
+
+
+def at_second(seconds: float) -> str:
+    """Return a time given in seconds since 1970 as the log writes it.
+
+    Examples
+    --------
+    >>> at_second(0.25)
+    '1970-01-01T00:00:00.250Z'
+    """
+    return _written(datetime.fromtimestamp(seconds, UTC))
+
+
+def utc(text: str) -> str:
+    """Return a time that a person wrote as the log writes it; UTC, unless the text has an offset.
+
+    Examples
+    --------
+    >>> utc("2026-11-15 14:00"), utc("2026-11-15T14:00+01:00")
+    ('2026-11-15T14:00:00.000Z', '2026-11-15T13:00:00.000Z')
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise StudyError(f"{text!r} is no time", "Write it as 2026-11-15 or 2026-11-15 14:30") from error
+    return _written(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
+
+
+def _written(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

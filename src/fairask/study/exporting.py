@@ -176,7 +176,8 @@ def _label_studio(study: Study, rows: list[Document]) -> list[Document]:
         }
         return {"completed_by": who, "was_cancelled": label == "skipped", "result": [choice]}
 
-    cells = study.drawn_rows([row["row"] for row in rows])
+    drawn = [int(row["row"]) for row in rows]
+    cells = dict(zip(drawn, study.rows.rows(drawn, study.state()), strict=True))
     return [
         {
             "data": {
@@ -196,7 +197,7 @@ def model_bytes(study: Study) -> bytes:
 
     It is the certified model while that is kept, else the one fitted last; its ``fairask_`` says which.
     """
-    learner = study.model_learner()
+    learner = study.learner(at=study.state().trained_to)
     if not len(learner.labelled_indices_):
         raise StudyError("no labels yet, so there is no model to export")
     model = learner.current_model().bare()

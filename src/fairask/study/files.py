@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +20,9 @@ from fairask.errors import suggest
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
 from fairask.study.events import Cell
+
+if TYPE_CHECKING:
+    from fairask.study.study import Study
 
 __all__ = [
     "SUFFIXES",
@@ -112,8 +116,12 @@ def check_sheet_place(path: Path, told: Callable[[int, str], bool]) -> None:
         )
 
 
-def check_told(file: str, told: Told, cells: dict[int, dict[str, Cell]]) -> None:
-    """Raise UserError unless check codes and cells of a file are those of the study's rows."""
+def check_told(file: str, told: Told, study: Study) -> None:
+    """Raise UserError unless check codes and cells of a file are those of the study's drawn rows."""
+    with study.lock:
+        state = study.state()
+        drawn = [row for row in told.rows if row in state.log.position]
+        cells = dict(zip(drawn, study.rows.rows(drawn, state), strict=True))
     check_returned(file, told.returned, cells)
 
 

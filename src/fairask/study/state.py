@@ -26,7 +26,7 @@ from fairask.study.events import SKIP, Cell, Document, Event
 __all__ = ["AUDIT", "Answer", "State", "verdict"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What one person said about one row."""
 
@@ -71,6 +71,10 @@ class State:
     by: Counter[str] = field(default_factory=Counter)  #: number of answers of each person
     seen: dict[str, str] = field(default_factory=dict)  #: when each person answered last
     recent: dict[str, dict[int, None]] = field(default_factory=dict)  #: rows of each person, latest last
+    skips: Counter[str] = field(default_factory=Counter)  #: number of rows that each person skipped
+    reopened: dict[int, dict[tuple[int, str], Answer]] = field(default_factory=dict)  #: by event
+    stale: bool = False  #: labels that the last model was trained on were taken away or given back
+    warned: list[tuple[str, happened.LimitReached]] = field(default_factory=list)  #: when, and of what
     decided: dict[int, int] = field(default_factory=dict)
     decided_by: dict[int, str] = field(default_factory=dict)
     history: list[Document] = field(default_factory=list)
@@ -106,18 +110,36 @@ class State:
             case happened.RowsDrawn() as drawn:
                 self._draw(drawn)
             case happened.AnswerWithdrawn(row=row):
-                self.answers[row].pop(who)
-                self.recent[who].pop(row)
-                self.by[who] -= 1
+                self._take(row, who)
                 self._settle(row)
+            case happened.AnswersReopened(answers=taken):
+                self.reopened[event.id] = {(row, name): self._take(row, name) for row, name in taken}
+                self._settle_all(self.reopened[event.id], -1)
+            case happened.AnswersRestored(event=number, answers=given):
+                back = {(row, name): self.reopened[number].pop((row, name)) for row, name in given}
+                for (row, name), answer in back.items():
+                    self._give(row, name, answer)
+                    self.answers[row] = dict(sorted(self.answers[row].items(), key=lambda kept: kept[1].at))
+                self._settle_all(back, 1)
+            case happened.LimitReached() as limit:
+                self.warned.append((event.at, limit))
+            case happened.LimitsChanged(most_skips=skips, most_per_minute=pace):
+                config = self.config
+                self.config = replace(
+                    config,
+                    most_skips=config.most_skips if skips is None else skips,
+                    most_per_minute=config.most_per_minute if pace is None else pace,
+                )
             case happened.RowCorrected(row=row, label=code, decides=True):
                 self.decided[row], self.decided_by[row] = code, who
                 self._settle(row)
             case happened.RowCorrected(row=row, label=code):
                 before = self.answers[row][who]
+                self.skips[who] += (code == SKIP) - (before.code == SKIP)
                 self.answers[row][who] = Answer(code, before.at, before.note)
                 self._settle(row)
             case happened.ModelFitted(document=entry):
+                self.stale = False
                 self.history.append({**entry, "event": event.id, "at": event.at})
             case happened.AuditChanged(size=0):
                 self.audit = None
@@ -154,6 +176,11 @@ class State:
             self.kept = next(entry for entry in self.history if entry["seen"] == about["seen"])
 
     @property
+    def trained_to(self) -> int | None:
+        """The event up to which the study's model was trained; None before any fit."""
+        return None if self.model is None else int(self.model["seen"])
+
+    @property
     def model(self) -> Document | None:
         """The entry of the study's model in the history: the certified one while it is kept, else the last.
 
@@ -175,11 +202,32 @@ class State:
             self.audit.audit.record(drawn.look, drawn.rows)
 
     def _answer(self, row: int, who: str, answer: Answer) -> None:
+        self._give(row, who, answer)
+        self.seen[who] = answer.at
+        self._settle(row)
+
+    def _give(self, row: int, who: str, answer: Answer) -> None:
         self.answers.setdefault(row, {})[who] = answer
         self.recent.setdefault(who, {})[row] = None
         self.by[who] += 1
-        self.seen[who] = answer.at
-        self._settle(row)
+        self.skips[who] += answer.code == SKIP
+
+    def _take(self, row: int, who: str) -> Answer:
+        answer = self.answers[row].pop(who)
+        self.recent[who].pop(row)
+        self.by[who] -= 1
+        self.skips[who] -= answer.code == SKIP
+        return answer
+
+    def _settle_all(self, answers: dict[tuple[int, str], Answer], sign: int) -> None:
+        """Settle rows whose answers were taken away (-1) or given back (1); note who relied on them."""
+        labels = [answer for answer in answers.values() if answer.code != SKIP]
+        self.stale = self.stale or bool(labels)
+        for certificate in self.certificates:
+            relied = sum(answer.at <= certificate["at"] for answer in labels)
+            certificate["reopened"] = certificate.get("reopened", 0) - sign * relied
+        for row in {row for row, _ in answers}:
+            self._settle(row)
 
     def _settle(self, row: int) -> None:
         entry = self.log.entries[self.log.position[row]]
@@ -228,6 +276,10 @@ class State:
         """Count drawn rows in a state ("asked", "labelled", "skipped")."""
         return sum(entry.state == state for entry in self.log.entries)
 
+    def was_told(self, row: int, label: str) -> bool:
+        """Whether somebody has given the row this label."""
+        return any(self.config.class_name(a.code) == label for a in self.answers.get(row, {}).values())
+
     def active_since(self, at: str) -> int:
         """Count the people who have answered at this time or later."""
         return sum(last >= at for last in self.seen.values())
@@ -240,5 +292,7 @@ class State:
         """
         if self.audit is not None or self.kept is not None or self.answered == self.skipped:
             return False
+        if self.stale:
+            return True
         news = self.answered - (self.history[-1]["answered"] if self.history else 0)
         return news >= self.config.learner.batch_size or (news > 0 and self.answered == len(self.log.entries))

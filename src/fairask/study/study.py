@@ -37,7 +37,16 @@ from fairask.study.store import Store, Transaction, is_url
 __all__ = ["Receipt", "Study"]
 
 #: Kinds of events after which another model is judged, or a model is judged otherwise.
-_JUDGED = {kind.kind for kind in (happened.ModelFitted, happened.AuditChanged, happened.CertificateIssued)}
+_JUDGED = {
+    kind.kind
+    for kind in (
+        happened.ModelFitted,
+        happened.AuditChanged,
+        happened.CertificateIssued,
+        happened.AnswersReopened,
+        happened.AnswersRestored,
+    )
+}
 
 
 class Study:
@@ -224,18 +233,6 @@ class Study:
         """Return the cells of a row of the pool."""
         return self.rows.row(index, self.state())
 
-    def drawn_rows(self, indices: Iterable[int]) -> dict[int, dict[str, Cell]]:
-        """Return the cells of those of these rows that are drawn, by row number."""
-        with self.lock:
-            state = self.state()
-            wanted = [index for index in indices if index in state.log.position]
-            return dict(zip(wanted, self.rows.rows(wanted, state), strict=True))
-
-    def was_told(self, row: int, label: str) -> bool:
-        """Whether somebody has given the row this label."""
-        given = self.state().answers.get(row, {}).values()
-        return any(self.config.class_name(answer.code) == label for answer in given)
-
     def learner(self, at: int | None = None) -> FairActiveLearner:
         """Return a learner with this study's log; changing the learner does not change the study.
 
@@ -289,13 +286,8 @@ class Study:
                     return [row for row in rows if row not in set(before)]
         except BaseException:
             # A long pass was stopped: nobody was told of the rows that were free before it.
-            self.give_back(who, set(rows) - set(before))
+            self.store.release(who, set(rows) - set(before))
             raise
-
-    def give_back(self, who: str, rows: Iterable[int]) -> None:
-        """Let others have rows that this person holds and has not answered."""
-        with self.store.write(durable=False) as turn:
-            turn.release(who, rows)
 
     def _somebody_drew(self) -> bool:
         return self.config.overlap == 1 and self.store.waiting().free > 0
@@ -340,6 +332,8 @@ class Study:
         question: str | None = None,
         columns: dict[str, Document] | None = None,
         stop: str | None = None,
+        most_skips: int | None = None,
+        most_per_minute: int | None = None,
         who: str = "owner",
     ) -> None:
         """Change settings on which no label or weight depends.
@@ -352,10 +346,16 @@ class Study:
             Words for columns, as in :meth:`create`.
         stop : str, optional
             The rule that ends the study before its budget; an empty one is none.
+        most_skips, most_per_minute : int, optional
+            Limits on one person in the studio: rows skipped, answers in a minute; 0 is no limit.
         who : str
             Who changes them.
         """
         changes: list[Happening] = []
+        limits = {"most_skips": most_skips, "most_per_minute": most_per_minute}
+        if any(most is not None for most in limits.values()):
+            replace(self.config, **{name: most for name, most in limits.items() if most is not None})
+            changes.append(happened.LimitsChanged(most_skips, most_per_minute))
         if stop is not None:
             check_stop(stop)
             changes.append(happened.StopRuleChanged(stop))
@@ -365,12 +365,27 @@ class Study:
         self.store.append(check_person(who), *changes)
         self.state()
 
-    def refit(self, force: bool = False) -> Document | None:
+    def refit(self, force: bool = False, *, asked_by: str | None = None) -> Document | None:
         """Fit and record a model when a batch of rows was answered since the last one.
 
-        Returns the new entry of the history, or None when no fit is due; ``force`` fits on any labels. While
-        a certified model is kept nothing is fitted: see :meth:`fit_again`.
+        Parameters
+        ----------
+        force : bool
+            Fit on any labels.
+        asked_by : str, optional
+            An owner who asks for another model on any labels: a certified model is no longer kept. Otherwise
+            nothing is fitted while one is.
+
+        Returns
+        -------
+        dict or None
+            The new entry of the history; None when no fit is due.
         """
+        if asked_by is not None:
+            with self.turn() as (turn, state):
+                if state.kept is not None:
+                    turn.append(check_person(asked_by), happened.FitAsked())
+            force = True
         with self.lock:
             state = self.state()
             if state.kept is not None or not (force or state.fit_is_due()):
@@ -390,21 +405,8 @@ class Study:
             turn.append("fairask", happened.ModelFitted(entry))
         return entry
 
-    def fit_again(self, who: str = "owner") -> Document | None:
-        """Fit on all labels, and give up a certified model that was kept; see :meth:`refit`."""
-        with self._turn() as (turn, state):
-            if state.kept is not None:
-                turn.append(check_person(who), happened.FitAsked())
-        return self.refit(force=True)
-
-    def model_learner(self) -> FairActiveLearner:
-        """Return the learner of the study's model, ``State.model``; before any fit, one on all labels."""
-        with self.lock:
-            model = self.state().model
-        return self.learner(at=None if model is None else model["seen"])
-
     @contextmanager
-    def _turn(self) -> Iterator[tuple[Transaction, State]]:
+    def turn(self) -> Iterator[tuple[Transaction, State]]:
         """Take the turn to write; the state is that of all events, and nobody else can add one."""
         with self.lock, self.store.write() as turn:
             for event in turn.events(self._state.last):
@@ -425,7 +427,7 @@ class Study:
                 if state.audit is not None:
                     raise StudyError("an audit is under way already")
                 last = state.last  # before the learner reads what others have written since
-                begun = begin_audit(state, self.model_learner(), labels)
+                begun = begin_audit(state, self.learner(at=state.trained_to), labels)
             with self.store.write() as turn:
                 news = {event.kind for event in turn.events(last)}
                 if not news & {*_JUDGED, happened.RowsDrawn.kind}:
@@ -440,7 +442,7 @@ class Study:
 
     def end_audit(self, who: str = "owner") -> None:
         """End the audit; its labels may train from now on."""
-        with self._turn() as (turn, state):
+        with self.turn() as (turn, state):
             if state.audit is None:
                 raise StudyError("no audit is under way")
             turn.append(check_person(who), happened.AuditChanged(0))
@@ -449,12 +451,12 @@ class Study:
         """Issue the certificate of the audit under way, write it into the log, and end the audit.
 
         The certificate names the model by round and digest. A certified model stays the study's model
-        until :meth:`fit_again`.
+        until an owner asks for another one: :meth:`refit`.
         """
         with self.lock:
             state = self.state()
             digested = None if state.audit is None else self._digested_rows(state.audit.seen)
-        with self._turn() as (turn, state):
+        with self.turn() as (turn, state):
             audit = state.audit
             if audit is None:
                 raise StudyError("no audit is under way; start one first")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 
 from fairask.study._errors import StudyError
 
-__all__ = ["Database", "is_url"]
+__all__ = ["Database", "clock", "is_url"]
 
 #: Keys of the advisory locks that writers of one PostgreSQL database take in turn; any fixed numbers.
 _ANSWERS, _LEASES = 0x66616972, 0x66616973
@@ -42,6 +43,7 @@ _PATIENCE = {
 _DAMAGED = re.compile(
     "malformed|not a database|decode to UTF-8|disk I/O|corrupt|no such (table|column)|unsupported file format"
 )
+_CLOCK = text("SELECT extract(epoch FROM clock_timestamp())::float")
 _TURN = text("SELECT set_config('synchronous_commit', :sync, true), pg_advisory_xact_lock(:key)")
 
 
@@ -54,6 +56,13 @@ def is_url(target: str) -> bool:
     (True, False)
     """
     return "://" in target
+
+
+def clock(connection: Connection) -> float:
+    """Return the database's time in seconds since 1970: one clock for servers on several machines."""
+    if connection.dialect.name == "sqlite":
+        return time.time()
+    return float(connection.scalar(_CLOCK) or 0.0)
 
 
 class Database:

@@ -12,7 +12,7 @@ from typing import TypedDict, cast
 from sqlalchemy import delete, insert, inspect, select, text
 
 from fairask.study.state import State
-from fairask.study.store._database import Database
+from fairask.study.store._database import Database, clock
 from fairask.study.store._schema import tasks
 from fairask.study.store.transaction import Transaction
 
@@ -29,6 +29,7 @@ class Slot(TypedDict):
     who: str | None
     until: float | None
     answer: int | None
+    since: float | None
 
 
 Queue = dict[tuple[int, int], Slot]
@@ -57,7 +58,7 @@ def queue_of(state: State) -> Queue:
         for number in range(state.config.overlap):
             slot = Slot(
                 row=entry.index, slot=number, position=position, batch=entry.batch, who=None, until=None,
-                answer=None,
+                answer=None, since=None,
             )  # fmt: skip
             if number < len(answers):
                 slot["who"], slot["answer"] = answers[number][0], answers[number][1].code
@@ -65,7 +66,7 @@ def queue_of(state: State) -> Queue:
     return slots
 
 
-def repair(database: Database, now: float, *, change: bool = True) -> Repair:
+def repair(database: Database, *, change: bool = True) -> Repair:
     """Compare the queue with the events and, with ``change``, rebuild it."""
     with database.write() as connection:
         found: list[Slot] = []
@@ -77,7 +78,7 @@ def repair(database: Database, now: float, *, change: bool = True) -> Repair:
             tasks.create(connection)
         right = queue_of(State.replay(Transaction(connection).events()))
         result = _compare(found, right)
-        leases = _keep_leases(found, right, now)
+        leases = _keep_leases(found, right, clock(connection))
         if change and not result.sound:
             connection.execute(delete(tasks))
             if right:
@@ -119,6 +120,6 @@ def _keep_leases(found: list[Slot], right: Queue, now: float) -> int:
         slots = rows.get(lease["row"], [])
         free = [slot for slot in slots if slot["who"] is None]
         if free and lease["who"] not in {slot["who"] for slot in slots}:
-            free[0]["who"], free[0]["until"] = lease["who"], lease["until"]
+            free[0].update(who=lease["who"], until=lease["until"], since=lease["since"])
             kept += 1
     return kept

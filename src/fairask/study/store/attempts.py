@@ -1,13 +1,12 @@
-"""Failed sign-ins by address, counted in the database: one limit for all processes."""
+"""Failed sign-ins by address and account, counted in the database: one limit for all processes."""
 
 from __future__ import annotations
 
 import ipaddress
-import time
 
 from sqlalchemy import Connection, delete, insert, select
 
-from fairask.study.store._database import Database
+from fairask.study.store._database import Database, clock
 from fairask.study.store._schema import attempts
 
 __all__ = ["Attempts", "place_of"]
@@ -34,7 +33,7 @@ def place_of(address: str) -> str:
 
 
 class Attempts:
-    """A limit on wrong tokens per minute and address.
+    """A limit on wrong tokens per minute, for each address and each account.
 
     Only failures are counted, so any number of people may sign in from one address, and somebody with a right
     token is let in whatever others at the address guess. Tokens are 192 random bits: the limit keeps guesses
@@ -44,14 +43,18 @@ class Attempts:
     def __init__(self, database: Database, most: int = 8, seconds: float = 60.0) -> None:
         self._db, self.most, self.seconds = database, most, seconds
 
-    def fail(self, address: str) -> float:
-        """Count a wrong token; return 0, or the seconds to wait when the limit was reached before."""
-        place, now = place_of(address), time.time()
-        with self._db.read() as connection:  # an address over the limit costs no write
-            wait = self._wait(connection, place, now)
+    def fail(self, address: str, account: str | None = None) -> float:
+        """Count a wrong token; return 0, or the seconds to wait when the limit was reached before.
+
+        An expired token has an account: its failures count together, whatever address they come from.
+        """
+        place = place_of(address) if account is None else f"account {account}"[:64]
+        with self._db.read() as connection:  # one over the limit costs no write
+            wait = self._wait(connection, place, clock(connection))
         if wait > 0:
             return wait
         with self._db.write(durable=False) as connection:
+            now = clock(connection)
             wait = self._wait(connection, place, now)
             if wait > 0:
                 return wait
@@ -68,7 +71,8 @@ class Attempts:
     def _wait(self, connection: Connection, place: str, now: float) -> float:
         recent = connection.execute(
             select(attempts.c.at)
-            .where(attempts.c.address == place, attempts.c.at > now - self.seconds)
+            # An attempt in the future is of before the clock was put back.
+            .where(attempts.c.address == place, attempts.c.at.between(now - self.seconds, now + 1.0))
             .order_by(attempts.c.at.desc())
             .limit(self.most)
         ).scalars()

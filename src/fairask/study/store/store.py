@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +72,7 @@ class Store:
         self.people = People(self.database)
         self.attempts = Attempts(self.database)
         self._waiting = (float("-inf"), Waiting(0, 0, 0))
+        self._latest = float("inf")  # of the database's clock; the first lease looks at all leases
 
     @classmethod
     def create(cls, target: str, pool: bytes | None, created: StudyCreated, who: str) -> None:
@@ -195,10 +196,10 @@ class Store:
         if turn.last is not None and not is_url(self.target):
             write_count(Path(self.target), turn.last)
 
-    def events(self, after: int = 0) -> list[Event]:
-        """Return the events after number ``after``, in order."""
+    def events(self, after: int = 0, to: int | None = None) -> list[Event]:
+        """Return the events after number ``after``, up to number ``to``, in order."""
         with self.read() as turn:
-            return turn.events(after)
+            return turn.events(after, to)
 
     def append(self, who: str, *happened: Happening) -> None:
         """Add events of ``who``."""
@@ -220,24 +221,27 @@ class Store:
     def lease(self, who: str, count: int, seconds: float) -> list[int]:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
         with self.write(durable=False) as turn:
-            return turn.lease(who, count, time.time(), seconds)
+            if turn.now < self._latest - 1.0:
+                turn.clamp_leases()
+            self._latest = turn.now
+            return turn.lease(who, count, seconds)
 
-    def release(self, who: str) -> None:
-        """Give back the rows a person holds."""
+    def release(self, who: str, rows: Iterable[int] | None = None) -> None:
+        """Give back rows that a person holds and has not answered: these, or all of them."""
         with self.write(durable=False) as turn:
-            turn.release(who)
+            turn.release(who, rows)
 
     def pending(self, who: str) -> list[int]:
         """Return the rows this person holds and has not answered."""
         with self.read() as turn:
-            return turn.held(who, time.time())
+            return turn.held(who)
 
     def waiting(self, max_age: float = 0.0) -> Waiting:
         """Count free and held slots, and people who hold any; the count may be ``max_age`` seconds old."""
         counted, waiting = self._waiting
         if time.monotonic() - counted > max_age:
             with self.read() as turn:
-                waiting = turn.waiting(time.time())
+                waiting = turn.waiting()
             self._waiting = (time.monotonic(), waiting)
         return waiting
 
@@ -246,7 +250,7 @@ class Store:
 
         Leases that are still possible are kept. With ``change=False`` nothing is written.
         """
-        return repair(self.database, time.time(), change=change)
+        return repair(self.database, change=change)
 
     # -- the trainer ----------------------------------------------------------------------------
 

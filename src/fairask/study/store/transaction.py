@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlalchemy import (
     BindParameter,
@@ -28,8 +29,9 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from fairask.study._errors import NotYoursError
-from fairask.study.events import Event, Happening, RowsDrawn, now
+from fairask.study.events import Event, Happening, RowsDrawn, at_second
 from fairask.study.store._chain import START, StoredEvent, link
+from fairask.study.store._database import clock
 from fairask.study.store._schema import events, people, pool, tasks
 
 __all__ = ["Tables", "Transaction", "Waiting"]
@@ -41,6 +43,8 @@ Tables = dict[str, list[dict[str, object]]]
 _PART = 1 << 24
 #: Events per query.
 _PAGE = 5000
+#: A lease is renewed until so many times its length after it began: a forgotten page holds no row for ever.
+RENEWALS = 6
 _TAKEN = "row {} has been given to somebody else: the time to answer it ran out"
 
 
@@ -64,16 +68,25 @@ _WHO, _NOW, _COUNT = (
     bindparam("count", type_=Integer),
 )
 _HELD = (
-    select(tasks.c.row, tasks.c.until)
+    select(tasks.c.row, tasks.c.until, tasks.c.since)
     .where(tasks.c.answer.is_(None), tasks.c.who == _WHO, tasks.c.until > _NOW)
     .order_by(tasks.c.position)
 )
 _OTHER = tasks.alias("other")
 _SEEN = exists().where(_OTHER.c.row == tasks.c.row, _OTHER.c.who == _WHO)
+# A lease that was renewed to the last: the row goes to others first, for the length of one lease.
+_LEFT = and_(
+    tasks.c.until > _NOW - bindparam("seconds", type_=Float),
+    tasks.c.until - tasks.c.since >= bindparam("longest", type_=Float),
+)
 _NEXT = (
     select(tasks.c.row, func.min(tasks.c.slot).label("slot"))
     # An expired lease of the same person counts as seen too: take that slot, not a second one.
-    .where(tasks.c.answer.is_(None), _free(_NOW), or_(~_SEEN, tasks.c.who == _WHO))
+    .where(
+        tasks.c.answer.is_(None),
+        _free(_NOW),
+        or_(~_SEEN, and_(tasks.c.who == _WHO, func.coalesce(~_LEFT, True))),
+    )
     .group_by(tasks.c.row, tasks.c.position)
     .order_by(tasks.c.position)
     .limit(_COUNT)
@@ -81,19 +94,40 @@ _NEXT = (
 # A lease and an answer can both want a slot whose lease has expired: the second finds it taken.
 _MINE_OR_FREE = and_(tasks.c.answer.is_(None), or_(_free(_NOW), tasks.c.who == _WHO))
 _SLOT = and_(tasks.c.row == bindparam("the_row"), tasks.c.slot == bindparam("the_slot"))
-_CLAIM = update(tasks).where(_SLOT, _MINE_OR_FREE).values(who=_WHO, until=bindparam("new_until"))
-_BOOK = update(tasks).where(_SLOT, _MINE_OR_FREE).values(who=_WHO, until=None, answer=bindparam("new_answer"))
+_CLAIM = update(tasks).where(_SLOT, _MINE_OR_FREE).values(who=_WHO, until=bindparam("new_until"), since=_NOW)
+_RENEW = (
+    update(tasks)
+    .where(tasks.c.row == bindparam("the_row"), tasks.c.who == _WHO, tasks.c.answer.is_(None))
+    .values(until=bindparam("new_until"), since=bindparam("new_since"))
+)
+_EMPTY = {"who": None, "until": None, "since": None, "answer": None}
+_OPEN_AGAIN = (
+    update(tasks)
+    .where(tasks.c.row == bindparam("the_row"), tasks.c.who == _WHO, tasks.c.answer.is_not(None))
+    .values(_EMPTY)
+)
+_BOOK = (
+    update(tasks)
+    .where(_SLOT, _MINE_OR_FREE)
+    .values(who=_WHO, until=None, since=None, answer=bindparam("new_answer"))
+)
 
 
 class Transaction:
     """The log and the queue inside one transaction of :class:`Store`; valid until that ends.
 
-    Times are seconds since 1970. Answers are codes: -1 for a skip, else the position of the class.
+    Times are seconds since 1970 by the database's clock. Answers are codes: -1 for a skip, else the position
+    of the class.
     """
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.last: int | None = None  #: number of the last event that this transaction added
+
+    @cached_property
+    def now(self) -> float:
+        """The database's time when it was first asked for."""
+        return clock(self.connection)
 
     # -- the log --------------------------------------------------------------------------------
 
@@ -102,10 +136,11 @@ class Transaction:
         if not happened:
             return
         newest = self.connection.execute(
-            select(events.c.id, events.c.hash).order_by(events.c.id.desc()).limit(1)
+            select(events.c.id, events.c.at, events.c.hash).order_by(events.c.id.desc()).limit(1)
         ).first()
         number, before = (0, START) if newest is None else (newest.id, newest.hash or START)
-        at, rows = now(), []
+        # The times of the log do not go back when the clock does.
+        at, rows = max(at_second(self.now), "" if newest is None else newest.at), []
         for what in happened:
             number += 1
             data = _json(what.to_data())
@@ -114,13 +149,15 @@ class Transaction:
         self.connection.execute(insert(events), rows)
         self.last = number
 
-    def events(self, after: int = 0) -> list[Event]:
-        """Return the events after number ``after``, in order."""
-        return list(self.each_event(after))
+    def events(self, after: int = 0, to: int | None = None) -> list[Event]:
+        """Return the events after number ``after``, up to number ``to``, in order."""
+        return list(self.each_event(after, to))
 
-    def each_event(self, after: int = 0) -> Iterator[Event]:
+    def each_event(self, after: int = 0, to: int | None = None) -> Iterator[Event]:
         """Yield the events after number ``after``, in order; not all of them are held at once."""
         for number, at, who, kind, data, _ in self.each_stored_event(after):
+            if to is not None and number > to:
+                return
             yield Event(number, at, who, kind, json.loads(data))
 
     def each_stored_event(self, after: int = 0) -> Iterator[StoredEvent]:
@@ -183,38 +220,50 @@ class Transaction:
         self.append("fairask", drawn)
         return True
 
-    def held(self, who: str, at: float) -> list[int]:
+    def held(self, who: str) -> list[int]:
         """Return the rows this person holds and has not answered, in draw order."""
-        return [row.row for row in self.connection.execute(_HELD, {"me": who, "now": at})]
+        return [row.row for row in self.connection.execute(_HELD, {"me": who, "now": self.now})]
 
-    def lease(self, who: str, count: int, at: float, seconds: float) -> list[int]:
+    def lease(self, who: str, count: int, seconds: float) -> list[int]:
         """Hold up to ``count`` rows for a person: those already held (renewed), then the next free ones."""
+        at, longest = self.now, RENEWALS * seconds
         mine = self.connection.execute(_HELD, {"me": who, "now": at}).all()[:count]
         rows = [row.row for row in mine]
-        if any(row.until < at + 0.9 * seconds for row in mine):
-            self.connection.execute(
-                update(tasks)
-                .where(tasks.c.who == who, tasks.c.answer.is_(None), tasks.c.row.in_(rows))
-                .values(until=at + seconds)
-            )
+        for row in mine:
+            since = at if row.since is None else row.since
+            until = min(at + seconds, since + longest)
+            if row.until < min(at + 0.9 * seconds, until):
+                renewal = {"the_row": row.row, "me": who, "new_until": until, "new_since": since}
+                self.connection.execute(_RENEW, renewal)
         if len(rows) < count:
             wanted = {"me": who, "now": at, "count": count - len(rows)}
-            for row, slot in self.connection.execute(_NEXT, wanted).all():
+            for row, slot in self.connection.execute(
+                _NEXT, {**wanted, "seconds": seconds, "longest": 0.999 * longest}
+            ).all():
                 claim = {"the_row": row, "the_slot": slot, "me": who, "now": at, "new_until": at + seconds}
                 if self.connection.execute(_CLAIM, claim).rowcount:
                     rows.append(row)
         return rows
+
+    def clamp_leases(self) -> None:
+        """Let leases that began in the future begin now: the clock was put back."""
+        length = tasks.c.until - tasks.c.since
+        self.connection.execute(
+            update(tasks)
+            .where(tasks.c.answer.is_(None), tasks.c.since > self.now + 1.0)
+            .values(until=self.now + length, since=self.now)
+        )
 
     def release(self, who: str, rows: Iterable[int] | None = None) -> None:
         """Give back the rows this person holds: these, or all of them."""
         mine = and_(tasks.c.answer.is_(None), tasks.c.who == who)
         if rows is not None:
             mine = and_(mine, tasks.c.row.in_(list(rows)))
-        self.connection.execute(update(tasks).where(mine).values(who=None, until=None))
+        self.connection.execute(update(tasks).where(mine).values(_EMPTY))
 
-    def waiting(self, at: float) -> Waiting:
+    def waiting(self) -> Waiting:
         """Count free and held slots, and the people who hold any."""
-        unanswered = tasks.c.answer.is_(None)
+        unanswered, at = tasks.c.answer.is_(None), self.now
         free = self.connection.scalar(select(func.count()).where(unanswered, _free(at))) or 0
         row = self.connection.execute(
             select(func.count(), func.count(func.distinct(tasks.c.who))).where(unanswered, tasks.c.until > at)
@@ -237,7 +286,7 @@ class Transaction:
         """Whether anybody has labelled the row."""
         return bool(self.connection.scalar(select(exists().where(tasks.c.row == row, tasks.c.answer >= 0))))
 
-    def answer(self, row: int, who: str, code: int, at: float) -> None:
+    def answer(self, row: int, who: str, code: int) -> None:
         """Book an answer on the slot this person holds, or on a free one of the row; else NotYoursError."""
         slots = self.connection.execute(
             select(tasks.c.slot, tasks.c.who, tasks.c.until, tasks.c.answer)
@@ -248,11 +297,11 @@ class Transaction:
             raise NotYoursError(f"row {row} was never asked for")
         unanswered = [s for s in slots if s.answer is None]
         mine = [s for s in unanswered if s.who == who]
-        free = [s for s in unanswered if s.who is None or s.until <= at]
+        free = [s for s in unanswered if s.who is None or s.until <= self.now]
         if not mine and not free:
             raise NotYoursError(_TAKEN.format(row) if unanswered else f"row {row} is answered already")
         slot = (mine or free)[0].slot
-        booking = {"the_row": row, "the_slot": slot, "me": who, "now": at, "new_answer": code}
+        booking = {"the_row": row, "the_slot": slot, "me": who, "now": self.now, "new_answer": code}
         if not self.connection.execute(_BOOK, booking).rowcount:
             raise NotYoursError(_TAKEN.format(row))
 
@@ -262,11 +311,34 @@ class Transaction:
             update(tasks).where(tasks.c.row == row, tasks.c.who == who).values(answer=code)
         )
 
-    def reopen(self, row: int, who: str, until: float) -> None:
-        """Take this person's answer back; they hold the row again."""
-        self.connection.execute(
-            update(tasks).where(tasks.c.row == row, tasks.c.who == who).values(answer=None, until=until)
-        )
+    def hold_again(self, row: int, who: str, seconds: float) -> None:
+        """Take this person's answer back; they hold the row again for ``seconds``."""
+        lease = {"answer": None, "until": self.now + seconds, "since": self.now}
+        self.connection.execute(update(tasks).where(tasks.c.row == row, tasks.c.who == who).values(lease))
+
+    def open_again(self, answers: Sequence[tuple[int, str]]) -> None:
+        """Take answers, given by row and person, out of the queue: their slots are free again."""
+        if answers:
+            self.connection.execute(_OPEN_AGAIN, [{"the_row": row, "me": who} for row, who in answers])
+
+    def put_back(self, row: int, who: str, code: int) -> bool:
+        """Book an answer that was taken out; False if others have answered the row in full meanwhile.
+
+        It takes the place of somebody who only holds the row: that person has given no answer yet.
+        """
+        slots = self.connection.execute(
+            select(tasks.c.slot, tasks.c.who, tasks.c.answer).where(tasks.c.row == row)
+        ).all()
+        # The person's own slot first, since nobody has two; then one that nobody holds.
+        mine = [s for s in slots if s.who == who]
+        for slot in sorted(mine or slots, key=lambda s: s.who is not None):
+            if slot.answer is None:
+                values = {**_EMPTY, "who": who, "answer": code}
+                self.connection.execute(
+                    update(tasks).where(tasks.c.row == row, tasks.c.slot == slot.slot).values(values)
+                )
+                return True
+        return False
 
 
 def _json(data: dict[str, object]) -> str:
