@@ -152,6 +152,12 @@ class Config:
         columns = tuple(_reworded(c, (titles or {}).get(c.name, {})) for c in self.columns)
         return replace(self, columns=columns, question=self.question if question is None else question)
 
+    def limited(self, most_skips: int | None, most_per_minute: int | None) -> Config:
+        """Return the settings with other limits on each person; None keeps one."""
+        skips = self.most_skips if most_skips is None else most_skips
+        pace = self.most_per_minute if most_per_minute is None else most_per_minute
+        return replace(self, most_skips=skips, most_per_minute=pace)
+
     def __post_init__(self) -> None:
         for name in self.classes:
             _check_length(name, "class", "class")

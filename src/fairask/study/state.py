@@ -124,12 +124,7 @@ class State:
             case happened.LimitReached() as limit:
                 self.warned.append((event.at, limit))
             case happened.LimitsChanged(most_skips=skips, most_per_minute=pace):
-                config = self.config
-                self.config = replace(
-                    config,
-                    most_skips=config.most_skips if skips is None else skips,
-                    most_per_minute=config.most_per_minute if pace is None else pace,
-                )
+                self.config = self.config.limited(skips, pace)
             case happened.RowCorrected(row=row, label=code, decides=True):
                 self.decided[row], self.decided_by[row] = code, who
                 self._settle(row)

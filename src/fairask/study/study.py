@@ -352,9 +352,8 @@ class Study:
             Who changes them.
         """
         changes: list[Happening] = []
-        limits = {"most_skips": most_skips, "most_per_minute": most_per_minute}
-        if any(most is not None for most in limits.values()):
-            replace(self.config, **{name: most for name, most in limits.items() if most is not None})
+        if most_skips is not None or most_per_minute is not None:
+            self.config.limited(most_skips, most_per_minute)  # raises before anything is written
             changes.append(happened.LimitsChanged(most_skips, most_per_minute))
         if stop is not None:
             check_stop(stop)

@@ -120,6 +120,6 @@ def _keep_leases(found: list[Slot], right: Queue, now: float) -> int:
         slots = rows.get(lease["row"], [])
         free = [slot for slot in slots if slot["who"] is None]
         if free and lease["who"] not in {slot["who"] for slot in slots}:
-            free[0].update(who=lease["who"], until=lease["until"], since=lease["since"])
+            free[0].update({"who": lease["who"], "until": lease["until"], "since": lease["since"]})
             kept += 1
     return kept
