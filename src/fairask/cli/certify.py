@@ -18,7 +18,7 @@ __all__ = ["certify", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("certify")(certify)
+    app.command("certify", epilog="Example: fairask certify loans --labels 200")(certify)
 
 
 def certify(
@@ -40,13 +40,17 @@ def certify(
     Exit codes: 0 certified, or an audit was begun or ended; 1 refuted; 3 undecided or labels awaited.
     """
     from fairask.certify import Certificate
+    from fairask.certify.audit.planner import BUDGETS
     from fairask.cli.audit import EXIT_CODES
 
     if end + plan + (labels is not None) > 1:
         raise UserError("--labels, --plan and --end do different things", "Give one of them")
     with open_study(study) as opened:
         if plan:
-            table = opened.plan_audit()
+            trained = opened.state().trained_to
+            if trained is None:
+                raise UserError("there is no model to audit yet", "Label a batch first")
+            table = opened.learner(at=trained).plan_audit(BUDGETS)
             say(as_json, table.to_dict(), str(table))
             return
         if end:

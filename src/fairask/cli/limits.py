@@ -14,7 +14,7 @@ __all__ = ["limits", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("limits")(limits)
+    app.command("limits", epilog="Example: fairask limits loans --skips 20 --per-minute 30")(limits)
 
 
 def limits(

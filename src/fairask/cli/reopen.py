@@ -16,7 +16,7 @@ __all__ = ["register", "reopen"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("reopen")(reopen)
+    app.command("reopen", epilog="Example: fairask reopen loans --by bob --since 2026-11-15 --look")(reopen)
 
 
 def reopen(

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairask.certify import BudgetTable
-from fairask.certify.audit.planner import BUDGETS
 from fairask.data import TextColumns, read_table
 from fairask.errors import UserError
 from fairask.learner import FairActiveLearner, LearnerState, Query
@@ -432,12 +430,6 @@ class Study:
                 if not news & {*_JUDGED, happened.RowsDrawn.kind}:
                     turn.append(who, begun)
                     return
-
-    def plan_audit(self, budgets: Sequence[int] = BUDGETS) -> BudgetTable:
-        """Say what each budget would buy in an audit of the last model, as ``fairask audit --plan`` does."""
-        if self.state().model is None:
-            raise StudyError("there is no model to audit yet; label a batch first")
-        return self.model_learner().plan_audit(budgets)
 
     def end_audit(self, who: str = "owner") -> None:
         """End the audit; its labels may train from now on."""
