@@ -7,6 +7,7 @@ from typing import Any
 
 from fairask.errors import suggest
 from fairask.metrics import Metric
+from paper.populations import POPULATIONS
 
 __all__ = ["SETUPS", "Problem", "Setup", "get_setup"]
 
@@ -20,7 +21,7 @@ class Problem:
     name, title : str
         Identifier and name in tables.
     dataset : str
-        A name known to ``fairask.datasets``.
+        A name known to ``fairask.datasets``, or one of :data:`paper.populations.POPULATIONS`.
     budget, batch : int
         Labels at the end, and a round.
     metric : str
@@ -80,9 +81,16 @@ _PAPER = [
     Problem("synthetic", "Synthetic", "synthetic", 200, 25, options={"spread": 30.0}, regenerated=True),
 ]
 
+#: Simulated populations, of which a fifth of the rows is the pool.
+_POPULATIONS = [
+    Problem(name, name.replace("-", " ").capitalize(), name, 250, 50, regenerated=True)
+    for name in POPULATIONS
+]
+
 #: Profiles by name. "smoke" is German Credit cut short, for a first look at the commands.
 SETUPS: dict[str, Setup] = {
     "paper": Setup("paper", 0.1, 0.25, {p.name: p for p in _PAPER}),
+    "populations": Setup("populations", 0.1, 0.8, {p.name: p for p in _POPULATIONS}),
     "smoke": Setup("smoke", 0.1, 0.25, {"german": Problem("german", "German", "german", 75, 25)}),
 }
 

@@ -14,8 +14,9 @@ import numpy as np
 from fairask import experiment
 from fairask.datasets import Dataset, load
 from fairask.experiment import MemorySplit, Run, Task, Trial
-from fairask.experiment.trial import Measure, measure_model
+from fairask.experiment.trial import Measure
 from paper.methods import PaperMethod, get_method
+from paper.populations import POPULATIONS, draw_population
 from paper.problems import Problem, Setup, get_setup
 
 __all__ = ["Job", "plan", "run_trial", "seed_of", "split", "trial_data", "without_group"]
@@ -97,6 +98,8 @@ def _table(dataset: str, options: str) -> Dataset:
 
 def trial_data(problem: Problem, trial: int) -> Dataset:
     """Return the rows of a trial: the same table every time, or data drawn for this trial."""
+    if problem.dataset in POPULATIONS:
+        return draw_population(problem.dataset, seed_of("data", problem.dataset, trial))
     if problem.regenerated:
         return load(problem.dataset, **problem.options, random_state=seed_of("data", problem.dataset, trial))
     return _table(problem.dataset, json.dumps(problem.options, sort_keys=True))
@@ -130,7 +133,7 @@ def run_trial(
     method: PaperMethod,
     trial: int,
     transform: Callable[[Dataset], Dataset] | None = None,
-    measure: Measure = measure_model,
+    measure: Measure | None = None,
 ) -> Run:
     """Run one trial; experiments ``transform`` the rows first, or ``measure`` something else."""
     data = trial_data(problem, trial)

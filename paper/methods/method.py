@@ -30,7 +30,7 @@ MODELS: dict[str, Callable[[], ClassifierMixin | None]] = {
     ),
 }
 
-_LATER = ("risk_weights", "calibrated", "blind", "metric_param")
+_LATER = ("risk_weights", "calibrated", "blind", "metric_param", "constraint", "rounds")
 _NO_SETTINGS = ("name", "label", "profile", "paper", "family")
 
 
@@ -67,6 +67,10 @@ class PaperMethod(Method):
         Setting of the strategy that receives the number of those labels.
     metric_param : str, optional
         Setting of the strategy that receives the problem's metric.
+    constraint : str
+        As in :class:`fairask.experiment.Method`: a rival, with the default's classifier.
+    rounds : int
+        How often the model is measured, evenly spread over the budget; 0 is after every round of the problem.
     budget_factor : float
         Labels at the end, in budgets of the problem.
 
@@ -90,6 +94,7 @@ class PaperMethod(Method):
     calibrated: dict[str, Any] | None = None
     blind: bool = False
     metric_param: str | None = None
+    rounds: int = 0
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
@@ -105,17 +110,25 @@ class PaperMethod(Method):
 
     def oracle(self) -> EmpiricalFairOracle | CalibratedFairOracle:
         """The calibrated oracle, or the paper's: the plain reduction, thresholds where the fit puts them."""
+        if self.constraint:
+            return self.unconstrained_oracle()
         if self.calibrated is not None:
             if self.model == "logistic":
                 return CalibratedFairOracle("linear", **self.calibrated)
             return CalibratedFairOracle(MODELS[self.model](), **self.calibrated)
         return EmpiricalFairOracle(MODELS[self.model](), shift_threshold=False)
 
+    @property
+    def is_baseline(self) -> bool:
+        """No method of the benchmark has more labels than the others, nor references."""
+        return False
+
     def plan_batches(self, task: Task, rows: int) -> BatchPlan:
         """Batches never cross a point of the problem's grid: all methods are seen at the same labels."""
         budget = min(int(task.budget * self.budget_factor), rows // task.batch * task.batch)
         first = round(self.pretrain * task.budget)
-        return BatchPlan(budget, self.batch or task.batch, first=first, grid=task.batch)
+        grid = budget // self.rounds if self.rounds else task.batch
+        return BatchPlan(budget, self.batch or task.batch, first=first, grid=grid)
 
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
         """Make the learner of a trial; ``task.seed`` is its seed."""

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 
 from fairask.errors import UserError, suggest
+from fairask.experiment.rivals import Decide, decider
 from fairask.experiment.split import Split
 from fairask.experiment.task import BatchPlan, Task
 from fairask.learner import PROFILES, FairActiveLearner, Profile
+from fairask.oracle import EmpiricalFairOracle, LinearForestClassifier, decision_probability
 from fairask.strategies import STRATEGIES
 
 __all__ = ["BASELINE", "METHODS", "Method", "choose_methods"]
@@ -34,11 +37,16 @@ class Method:
     weights : {"ips", "lure", "none"}, optional
         Importance weights in error and rates; None leaves the choice to the profile.
     profile : {"calibrated", "paper"}
+    constraint : str
+        How the model is made fair: "" is the learner's own oracle, else a key of
+        :data:`fairask.experiment.rivals.CONSTRAINTS`, of which "none" makes nothing fair.
 
     Examples
     --------
     >>> METHODS["uncertainty"].describe()
     'strategy uncertainty, profile calibrated, weights none'
+    >>> METHODS["threshold_optimizer"].describe()
+    'strategy passive, the default classifier made fair by threshold_optimizer'
     """
 
     name: str
@@ -47,9 +55,13 @@ class Method:
     strategy_params: Mapping[str, object] = field(default_factory=dict)
     weights: str | None = None
     profile: Profile = "calibrated"
+    constraint: str = ""
 
     def describe(self) -> str:
         """Return the settings in words."""
+        if self.constraint:
+            fair = "unconstrained" if self.constraint == "none" else f"made fair by {self.constraint}"
+            return f"strategy {self.strategy}, the default classifier {fair}"
         given = ", ".join(f"{k} = {v}" for k, v in self.strategy_params.items())
         weights = "" if self.weights is None else f", weights {self.weights}"
         return f"strategy {self.strategy}{f' ({given})' if given else ''}, profile {self.profile}{weights}"
@@ -57,7 +69,8 @@ class Method:
     @property
     def settings(self) -> dict[str, object]:
         """What determines the method's results, as plain JSON."""
-        return {key: value for key, value in asdict(self).items() if key not in ("name", "label")}
+        given = {key: value for key, value in asdict(self).items() if key not in ("name", "label")}
+        return {key: value for key, value in given.items() if key != "constraint" or value}
 
     @property
     def digest(self) -> str:
@@ -65,27 +78,48 @@ class Method:
         text = json.dumps(self.settings, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
+    @property
+    def is_baseline(self) -> bool:
+        """Whether this is the method that the others must beat."""
+        return self.name == BASELINE
+
     def plan_batches(self, task: Task, rows: int) -> BatchPlan:
         """Batches of a run on a pool of ``rows``; the baseline may go past the budget."""
-        return BatchPlan(task.budget, task.batch, task.baseline_budget if self.name == BASELINE else 0)
+        return BatchPlan(task.budget, task.batch, task.baseline_budget if self.is_baseline else 0)
 
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
         """Make the learner of a trial. All methods of a trial share its seed, and so their first batch."""
         X, groups = split.pool()
+        bare = bool(self.constraint)
         return FairActiveLearner(
             X,
             groups,
             strategy=self.strategy,
             strategy_params=dict(self.strategy_params),
             metric=task.metric,
-            tolerance=task.tolerance,
+            tolerance=1.0 if bare else task.tolerance,
             profile=self.profile,
-            blind=task.blind and self.profile == "calibrated",
+            margin=None if bare else "auto",
+            oracle=self.unconstrained_oracle() if bare else None,
+            blind=task.blind and self.profile == "calibrated" and not bare,
             risk_weights=self.weights,
             fairness_weights=self.weights or "ips",
             batch_size=task.batch,
             random_state=int(np.random.SeedSequence([task.seed, trial]).generate_state(1)[0]),
         )
+
+    def unconstrained_oracle(self) -> EmpiricalFairOracle:
+        """What a learner without a constraint chooses rows by; only uncertainty sampling reads it."""
+        if self.strategy == "uncertainty":
+            return EmpiricalFairOracle(LinearForestClassifier(random_state=0), shift_threshold=False)
+        return EmpiricalFairOracle(LogisticRegression(C=1.0), shift_threshold=False)
+
+    def decider(self, learner: FairActiveLearner, tolerance: float) -> Decide:
+        """Return how rows are decided after the labels of a learner."""
+        if self.constraint:
+            return decider(self.constraint, learner, tolerance)
+        model = learner.current_model()
+        return lambda X, groups: decision_probability(model, X, groups)
 
 
 #: Methods that a comparison can name.
@@ -103,6 +137,25 @@ METHODS: dict[str, Method] = {
             "fare_diff_paper", "FARE of the paper, λ_diff alone", "fare", {"diff_share": 1.0}, "none", "paper"
         ),
         Method("passive_paper", "passive of the paper", "passive", profile="paper"),
+        # What people would use instead, with the default's classifier.
+        Method("plain", "no constraint", "passive", weights="none", constraint="none"),
+        Method(
+            "plain_uncertainty",
+            "uncertainty, no constraint",
+            "uncertainty",
+            weights="none",
+            constraint="none",
+        ),
+        Method("plain_fal", "FAL, no constraint", "fal", weights="none", constraint="none"),
+        Method("plain_falcur", "FAL-CUR, no constraint", "falcur", weights="none", constraint="none"),
+        *(
+            Method(name, f"passive + {title}", "passive", weights="none", constraint=name)
+            for name, title in (
+                ("threshold_optimizer", "ThresholdOptimizer"),
+                ("relaxed_thresholds", "RelaxedThresholdOptimizer"),
+                ("exponentiated_gradient", "ExponentiatedGradient"),
+            )
+        ),
     )
 }
 METHODS |= {name: Method(name, name, name) for name in STRATEGIES if name not in METHODS}

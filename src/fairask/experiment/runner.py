@@ -9,6 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fairask.checks import check_choice
-from fairask.experiment.trial import Run
+from fairask.experiment.trial import References, Run
 
 __all__ = ["BACKENDS", "Job", "compute", "missing", "read_run", "run", "write_run"]
 
@@ -55,13 +56,15 @@ def write_run(folder: Path, job: Job, result: Run) -> None:
     path = folder / job.path
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_suffix(f".{os.getpid()}.tmp")
-    curve = {
+    curve: dict[str, object] = {
         "labels": result.labels.tolist(),
         "accuracy": result.accuracy.tolist(),
         "violation": result.violation.tolist(),
         "group_labels": result.group_labels,
         "converged": result.converged,
     }
+    if result.references is not None:
+        curve["references"] = asdict(result.references)
     scratch.write_text(json.dumps({**job.about(), "result": curve}, sort_keys=True))
     scratch.replace(path)
 
@@ -78,6 +81,7 @@ def read_run(path: Path, method: str = "") -> Run:
             np.array(found["violation"]),
             group_labels=found["group_labels"],
             converged=found["converged"],
+            references=References(**found["references"]) if "references" in found else None,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a result file of the benchmark: {error}") from error

@@ -14,27 +14,49 @@ import numpy as np
 from fairask.certify import BudgetTable, Certificate
 from fairask.certify.questions import QUESTIONS
 from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
-from fairask.experiment.loop import audit_model, evaluate, play
+from fairask.experiment.loop import audit_model, play
 from fairask.experiment.method import Method
+from fairask.experiment.plain import fit_plain, majority
 from fairask.experiment.split import Split, TestRows
 from fairask.experiment.task import Task
 from fairask.learner import FairActiveLearner
-from fairask.metrics import Float, Int, group_rates
-from fairask.oracle import decision_probability
+from fairask.metrics import Float, Int, Metric, group_rates, violation
 from fairask.plotting import SamplingDisplay
 from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies import FairFit, Labelled, Strategy
 
-__all__ = ["Measure", "Run", "Snapshot", "Trial", "measure_model"]
+__all__ = ["Measure", "References", "Run", "Snapshot", "Trial"]
 
 #: Returns accuracy and violation of a learner's model on test rows.
 Measure = Callable[[FairActiveLearner, TestRows], tuple[float, float]]
 
 
-def measure_model(learner: FairActiveLearner, test: TestRows) -> tuple[float, float]:
-    """Accuracy and violation of the learner's present model on test rows."""
-    return evaluate(learner.current_model(), *test, learner.metric)
+def _score(positive: Float, test: TestRows, metric: Metric) -> tuple[float, float]:
+    """Accuracy and violation of decisions, in expectation over their own randomness."""
+    _, y, groups = test
+    accuracy = float(np.where(y == 1, positive, 1.0 - positive).mean())
+    return accuracy, violation(y, positive, groups, metric)
+
+
+@dataclass(frozen=True)
+class References:
+    """What people have without a fair method, on the test rows.
+
+    Attributes
+    ----------
+    plain_accuracy, plain_violation : float
+        Of the default's classifier without a constraint, on the baseline's labels at the budget.
+    positive : bool
+        Whether the more frequent answer is the positive one.
+    constant_accuracy : float
+        Of always giving that answer; its violation is 0.
+    """
+
+    plain_accuracy: float
+    plain_violation: float
+    positive: bool
+    constant_accuracy: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +108,8 @@ class Run:
         ``{group: [labels]}``, by round.
     converged : bool
         False where the strategy learns how to choose and did not converge.
+    references : References or None
+        In runs of the baseline.
     """
 
     method: str
@@ -102,6 +126,7 @@ class Run:
     stopped: int | None = None
     group_labels: dict[str, list[int]] = field(default_factory=dict)
     converged: bool = True
+    references: References | None = None
 
 
 @dataclass
@@ -151,16 +176,19 @@ class Trial:
     def run(
         self,
         on_round: Callable[[int, float, float], None] | None = None,
-        measure: Measure = measure_model,
+        measure: Measure | None = None,
     ) -> Run:
-        """Run the trial; ``on_round`` is called with labels, accuracy and violation after every measure."""
+        """Run the trial; ``on_round`` is called with labels, accuracy and violation after every measure.
+
+        ``measure`` takes the place of the method's own model on the test rows.
+        """
         with _collect_warnings() as given:
             found = self._run(on_round, measure)
         if given[NoDisagreementWarning]:
             found.warnings[NoDisagreementWarning.__name__] = given[NoDisagreementWarning]
         return found if not given[NotConvergedWarning] else replace(found, converged=False)
 
-    def _run(self, on_round: Callable[[int, float, float], None] | None, measure: Measure) -> Run:
+    def _run(self, on_round: Callable[[int, float, float], None] | None, measure: Measure | None) -> Run:
         split, task = self.split, self.task
         learner = self.method.learner(split, task, self.number)
         recorder = _Recorder(learner.strategy) if self.pictured else None
@@ -170,13 +198,18 @@ class Trial:
         curve: list[tuple[int, float, float]] = []
         by_group: dict[str, list[int]] = {str(group): [] for group in learner.groups_}
         stopped: int | None = None
+        decided: list[Float] = []
 
         def go_on_to(goal: int) -> None:
             nonlocal stopped
             for spent in play(learner, split.labels_of, goal, batches.size):
                 if not batches.is_measured(spent):
                     continue
-                curve.append((spent, *measure(learner, split.test)))
+                if measure is not None:
+                    curve.append((spent, *measure(learner, split.test)))
+                else:
+                    decided[:] = [self.method.decider(learner, task.tolerance)(split.test[0], split.test[2])]
+                    curve.append((spent, *_score(decided[0], split.test, task.metric)))
                 history = learner.history_
                 for group, counts in by_group.items():
                     counts.append(int(history[f"labels[{group}]"][-1]))
@@ -186,7 +219,10 @@ class Trial:
                     on_round(*curve[-1])
 
         go_on_to(batches.budget)
-        spend, rates = _spend(learner, split), _rates(learner, split.test)
+        spend, rates = _spend(learner, split), _rates(decided, split.test)
+        references = None
+        if self.method.is_baseline:
+            references = _references(learner, split.test, task.metric)
         snapshot = None if recorder is None else _snapshot(learner, recorder)
         certificate, audit_plan = None, None
         if task.audit and self.number == 0 and self.method.name == task.audited:
@@ -209,6 +245,7 @@ class Trial:
             audit_plan=audit_plan,
             stopped=stopped,
             group_labels=by_group,
+            references=references,
         )
 
 
@@ -220,10 +257,20 @@ def _spend(learner: FairActiveLearner, split: Split) -> dict[str, dict[str, int]
     return {group: dict(counts) for group, counts in spend.items()}
 
 
-def _rates(learner: FairActiveLearner, test: TestRows) -> dict[str, list[float]]:
-    X, y, groups = test
-    found = group_rates(y, decision_probability(learner.current_model(), X, groups), groups).to_dict()
+def _rates(decided: list[Float], test: TestRows) -> dict[str, list[float]]:
+    """Rates of the last decisions that were measured."""
+    if not decided:
+        return {}
+    found = group_rates(test[1], decided[0], test[2]).to_dict()
     return {name: found[name] for name in ("tpr", "fpr", "selection_rate")}
+
+
+def _references(learner: FairActiveLearner, test: TestRows, metric: Metric) -> References:
+    rows = learner.labelled()
+    plain = np.asarray(fit_plain(rows, int(learner.random_state) % 2**31).predict(test[0]), np.float64)
+    positive, _ = majority(rows.y)
+    share = float(np.mean(test[1] == 1))
+    return References(*_score(plain, test, metric), positive, share if positive else 1.0 - share)
 
 
 def _troubled_rounds(learner: FairActiveLearner) -> dict[str, int]:

@@ -1,0 +1,177 @@
+"""What people would use instead: a plain classifier made fair afterwards, by tools that exist.
+
+Each takes the same labels and the same classifier as the default. Thresholds are fitted on predictions of
+rows held out, because a forest knows the labels of its own rows; the tools' examples use rows of the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from fairask.errors import suggest
+from fairask.experiment.plain import fit_plain, held_out, plain_classifier
+from fairask.learner import FairActiveLearner
+from fairask.metrics import Float, Matrix, Metric
+from fairask.oracle import Labelled
+
+__all__ = ["CONSTRAINTS", "Decide", "decider"]
+
+#: Returns the probability of a positive decision per row, from features and groups.
+Decide = Callable[[Matrix, NDArray[Any]], Float]
+
+#: Names of the metrics in fairlearn's ThresholdOptimizer and error-parity.
+_PARITY = {
+    "tprp": "true_positive_rate_parity",
+    "fprp": "false_positive_rate_parity",
+    "eo": "equalized_odds",
+    "dp": "demographic_parity",
+}
+#: Predictions of a randomised classifier that gives no probabilities, to average.
+_DRAWS = 256
+
+
+def decider(constraint: str, learner: FairActiveLearner, tolerance: float) -> Decide:
+    """Fit a rival on the labels of a learner.
+
+    Parameters
+    ----------
+    constraint : str
+        A key of ``CONSTRAINTS``.
+    learner : FairActiveLearner
+        Its labels, pool and metric are used, its own model is not.
+    tolerance : float
+
+    Examples
+    --------
+    >>> from fairask.datasets import load
+    >>> data = load("german")
+    >>> learner = FairActiveLearner(data.X, data.groups, strategy="passive", batch_size=60, random_state=0)
+    >>> rows = learner.ask().indices
+    >>> learner.tell(rows, data.y[rows])
+    >>> decide = decider("none", learner, 0.1)
+    >>> sorted(set(decide(data.X, data.groups).tolist()))
+    [0.0, 1.0]
+    """
+    if constraint not in CONSTRAINTS:
+        raise ValueError(f"constraint={constraint!r} is unknown; {suggest(constraint, CONSTRAINTS)}")
+    rows, seed = learner.labelled(), int(learner.random_state) % 2**31
+    if constraint == "none" or not _every_group_has_both(rows):
+        return _plain(rows, seed)  # where a group lacks a class, the tools refuse
+    return CONSTRAINTS[constraint](rows, learner.metric, tolerance, seed)
+
+
+def _every_group_has_both(rows: Labelled) -> bool:
+    counts = np.zeros((rows.n_groups, 2))
+    np.add.at(counts, (rows.groups, rows.y.astype(np.int64)), 1)
+    return bool(counts.all())
+
+
+def _plain(rows: Labelled, seed: int) -> Decide:
+    model = fit_plain(rows, seed)
+    return lambda X, groups: np.asarray(model.predict(X), dtype=np.float64)
+
+
+def _unconstrained(rows: Labelled, metric: Metric, tolerance: float, seed: int) -> Decide:
+    return _plain(rows, seed)
+
+
+class _Scores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted classifier whose features are its scores: for tools that ask for scores themselves."""
+
+    classes_ = np.array([0, 1])
+
+    def fit(self, X: Any, y: Any) -> _Scores:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict_proba(self, X: Any) -> Float:
+        positive = np.asarray(X, dtype=np.float64)[:, 0]
+        return np.stack([1.0 - positive, positive], axis=1)
+
+
+def _names(rows: Labelled) -> NDArray[np.str_]:
+    return np.array([str(group) for group in rows.group_values])
+
+
+def _threshold_optimizer(rows: Labelled, metric: Metric, tolerance: float, seed: int) -> Decide:
+    try:
+        from fairlearn.postprocessing import ThresholdOptimizer
+    except ImportError as error:
+        raise ImportError("threshold_optimizer needs fairlearn: pip install 'fairask[fairlearn]'") from error
+    tool = ThresholdOptimizer(
+        estimator=_Scores(),
+        constraints=_PARITY[metric],
+        prefit=True,
+        predict_method="predict_proba",
+        tol=None if metric == "eo" else tolerance,  # fairlearn has no tolerance for equalized odds
+    )
+    model, names, y = fit_plain(rows, seed), _names(rows), rows.y.astype(np.int64)
+    tool.fit(held_out(rows, seed)[:, None], y, sensitive_features=names[rows.groups])
+
+    def decide(X: Matrix, groups: NDArray[Any]) -> Float:
+        scores = np.asarray(model.predict_proba(X))[:, 1:]
+        return np.asarray(tool._pmf_predict(scores, sensitive_features=np.asarray(groups).astype(str))[:, 1])
+
+    return decide
+
+
+def _relaxed_thresholds(rows: Labelled, metric: Metric, tolerance: float, seed: int) -> Decide:
+    try:
+        from error_parity import RelaxedThresholdOptimizer
+    except ImportError as error:
+        raise ImportError(
+            "relaxed_thresholds needs error-parity, which asks for NumPy 1 and runs with NumPy 2: "
+            "pip install --no-deps error-parity && pip install cvxpy"
+        ) from error
+    model, names, y = fit_plain(rows, seed), _names(rows), rows.y.astype(np.int64)
+    scores = held_out(rows, seed)
+    tool = RelaxedThresholdOptimizer(
+        predictor=lambda scores: scores, constraint=_PARITY[metric], tolerance=tolerance, seed=seed
+    )
+    tool.fit(scores, y, group=rows.groups)
+    code = {name: i for i, name in enumerate(names.tolist())}
+
+    def decide(X: Matrix, groups: NDArray[Any]) -> Float:
+        given = np.asarray(model.predict_proba(X))[:, 1]
+        codes = np.array([code[str(group)] for group in groups])
+        return np.mean([tool(given, group=codes) for _ in range(_DRAWS)], axis=0).astype(np.float64)
+
+    return decide
+
+
+def _exponentiated_gradient(rows: Labelled, metric: Metric, tolerance: float, seed: int) -> Decide:
+    try:
+        from fairlearn import reductions
+    except ImportError as error:
+        raise ImportError(
+            "exponentiated_gradient needs fairlearn: pip install 'fairask[fairlearn]'"
+        ) from error
+    moments = {
+        "tprp": reductions.TruePositiveRateParity,
+        "fprp": reductions.FalsePositiveRateParity,
+        "eo": reductions.EqualizedOdds,
+        "dp": reductions.DemographicParity,
+    }
+    # fairlearn bounds distances from the mean rate, of which a difference of two is at most twice as large.
+    tool = reductions.ExponentiatedGradient(
+        plain_classifier(rows.X, seed), moments[metric](difference_bound=tolerance / 2)
+    )
+    y = rows.y.astype(np.int64)
+    tool.fit(np.asarray(rows.X), y, sensitive_features=_names(rows)[rows.groups])
+    return lambda X, groups: np.asarray(tool._pmf_predict(np.asarray(X))[:, 1])
+
+
+#: How the constraint is imposed, by name.
+CONSTRAINTS: dict[str, Callable[[Labelled, Metric, float, int], Decide]] = {
+    "none": _unconstrained,
+    "threshold_optimizer": _threshold_optimizer,
+    "relaxed_thresholds": _relaxed_thresholds,
+    "exponentiated_gradient": _exponentiated_gradient,
+}
