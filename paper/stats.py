@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats as distributions
 
+from fairask import experiment
+from fairask.experiment import LabelSaving
 from fairask.metrics import Float, Int
 from fairask.plotting import mean_and_error
 from paper.reported import Reported
 from paper.store import Curves
 
 __all__ = [
-    "Saving",
     "Summary",
     "Verdict",
     "apart",
@@ -146,45 +147,14 @@ def judge_means(means: Float, errors: Float, trials: Int, limit: float, level: f
     ]
 
 
-@dataclass(frozen=True)
-class Saving:
-    """Labels that a reference needs for what a method has at its end; inf: more than were run.
-
-    ``low`` and ``high`` are the 5th and 95th percentile over bootstrap resamples of the trials.
-    """
-
-    labels: int
-    needed: float
-    low: float
-    high: float
-    limit: int  #: labels the reference was run for
-
-
-def label_saving(
-    method: Curves, reference: Curves, tolerance: float, resamples: int = 1000, seed: int = 0
-) -> Saving:
-    """Labels at which ``reference`` has the method's final mean accuracy with a mean violation within bounds.
-
-    Curves are linear between rounds. Trials of both are resampled together, as they share their splits.
-    """
+def label_saving(method: Curves, reference: Curves, tolerance: float, resamples: int = 1000) -> LabelSaving:
+    """Labels at which ``reference`` has the method's final mean accuracy, and a mean violation in bounds."""
     shared, mine, theirs = np.intersect1d(method.trials, reference.trials, return_indices=True)
     if not len(shared):
         raise ValueError(
             f"{method.method} and {reference.method} have no trial of {method.problem} in common"
         )
-    fine = np.arange(reference.labels[0], reference.labels[-1] + 1)
-
-    def needed(rows: Int) -> float:
-        target = method.accuracy[mine[rows], -1].mean()
-        accuracy = np.interp(fine, reference.labels, reference.accuracy[theirs[rows]].mean(axis=0))
-        violation = np.interp(fine, reference.labels, reference.violation[theirs[rows]].mean(axis=0))
-        # Rounding of the interpolation must not cost a label.
-        enough = np.flatnonzero((accuracy >= target - 1e-12) & (violation <= tolerance))
-        return float(fine[enough[0]]) if len(enough) else np.inf
-
-    rng = np.random.default_rng(seed)
-    draws = [needed(rng.integers(len(shared), size=len(shared))) for _ in range(resamples)]
-    # "lower" and "higher" take a resample as it is: between a number and inf there is nothing.
-    low = float(np.quantile(draws, 0.05, method="lower"))
-    high = float(np.quantile(draws, 0.95, method="higher"))
-    return Saving(int(method.labels[-1]), needed(np.arange(len(shared))), low, high, int(fine[-1]))
+    return experiment.label_saving(
+        int(method.labels[-1]), method.accuracy[mine, -1], reference.labels, reference.accuracy[theirs],
+        reference.violation[theirs], tolerance, resamples,
+    )  # fmt: skip

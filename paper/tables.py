@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from fairask.experiment import LabelSaving
 from paper.methods import METHODS
 from paper.problems import Setup
 from paper.render import Entry, Table
 from paper.reported import CITATION, PAPER, Reported
-from paper.stats import Saving, Summary, label_saving, summarize
+from paper.stats import Summary, label_saving, summarize
 from paper.store import Curves, by_problem
 
 __all__ = ["TABLES", "all_tables", "best_of_families", "results_table", "savings_table"]
@@ -150,7 +151,7 @@ def savings_table(results: dict[tuple[str, str], Curves], setup: Setup) -> Table
     return table if table.rows else None
 
 
-def _count(value: float, saving: Saving) -> str:
+def _count(value: float, saving: LabelSaving) -> str:
     return f"{value:,.0f}" if np.isfinite(value) else f"> {saving.limit:,}"
 
 

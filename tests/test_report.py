@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairask.experiment import Comparison, Method, Run, Snapshot, Task
-from fairask.report import render, savings, verdict, write_report
+from fairask.experiment import Comparison, Method, References, Run, Snapshot, Task
+from fairask.report import headline, render, savings, to_dict, verdict, write_report
+from fairask.stopping import Plateau
 
 METHODS = [Method("fare", "FARE", "fare", {"k": 10}), Method("passive", "passive", "passive")]
 LABELS = np.array([50, 100])
@@ -77,10 +79,44 @@ def test_the_numbers_at_the_budget_leave_out_what_the_baseline_did_after_it(comp
 
 def test_the_baseline_must_be_as_accurate_and_fair(comparison: Comparison) -> None:
     # At 150 labels it is accurate enough, but not fair.
-    assert comparison.baseline_needs("fare") == 200
+    needed = comparison.saving("fare").needed
+    assert 150 < needed <= 200
     (words,) = savings(comparison)
     assert words.startswith("Passive sampling reaches FARE's accuracy at 100 labels (0.820), as fairly,")
-    assert words.endswith("with 200 labels: 100 more.")
+    assert f"with {needed:.0f} labels" in words
+    assert words.endswith(f": {needed - 100:.0f} more.")
+
+
+REFERENCES = References(0.85, 0.4, False, 0.6)
+
+
+def test_the_case_of_the_user_comes_first_with_what_people_have_without_us(comparison: Comparison) -> None:
+    passive = [replace(r, references=REFERENCES) for r in comparison.of("passive")]
+    known = replace(comparison, runs=comparison.of("fare") + passive, answers=("failed", "passed"))
+    assert headline(known).startswith("Your data are unfair without us: gap 0.40. ")
+    page = html.unescape(render(known))
+    for words in ("always 'failed'", "no constraint", verdict(known), "0.850"):
+        assert words in page
+    assert page.index("unfair without us") < page.index("always 'failed'")
+    plain = to_dict(known)
+    assert plain["case"] == "unfair"
+    assert [row["label"] for row in plain["references"]] == ["always 'failed'", "no constraint"]
+    # A run of an older version has no references: what is known is said.
+    assert headline(comparison) == verdict(comparison)
+    assert to_dict(comparison)["references"] == []
+
+
+def test_a_constant_answer_that_is_as_good_is_said_first(comparison: Comparison) -> None:
+    high = replace(REFERENCES, constant_accuracy=0.9)
+    passive = [replace(r, references=high) for r in comparison.of("passive")]
+    known = replace(comparison, runs=comparison.of("fare") + passive, answers=("failed", "passed"))
+    assert headline(known).startswith("No better than always answering 'failed'")
+
+
+def test_a_stopping_rule_that_never_fires_is_in_the_report(comparison: Comparison) -> None:
+    never = replace(comparison, task=replace(comparison.task, stop=Plateau()))
+    assert "the stopping rule never fired within 100 labels (2 runs)" in render(never)
+    assert "stopping rule" not in render(comparison)
 
 
 def test_a_baseline_that_never_gets_there_or_is_better_is_said_to_be(comparison: Comparison) -> None:

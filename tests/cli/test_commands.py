@@ -69,15 +69,16 @@ def test_simulate_keeps_a_share_of_the_budget_for_an_audit(fairask: Run, table: 
 
 def test_quiet_prints_the_verdict_only(fairask: Run) -> None:
     result = fairask(*SMALL, "--jobs", 1, "-q", "--out", "r.html")
-    assert result.stdout.startswith("With 100 labels")
-    assert len(result.stdout.splitlines()) == 1
+    case, counts = result.stdout.splitlines()
+    assert "labels" in case
+    assert counts.startswith("With 100 labels")
     assert Path("r.html").exists()
 
 
 def test_json_is_all_there_is_and_a_figure_can_be_written(fairask: Run) -> None:
     result = fairask(*SMALL, "--jobs", 1, "--json", "--figure", "curves.png")
     found = json.loads(result.stdout)
-    assert [m["method"] for m in found["methods"]] == ["fare", "passive", "fare_paper"]
+    assert [m["method"] for m in found["methods"]] == ["fare", "passive", "plain"]
     assert found["methods"][0]["labels"] == [50, 100]
     assert len(found["methods"][0]["final_violation_by_trial"]) == 2
     assert found["command"].startswith("fairask demo --dataset german --trials 2")

@@ -62,6 +62,13 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     assert f"With 60 labels the model is right for about {100 * accuracy['value']:.1f} %" in page.text
     assert f"{gap['value']:.3f} {gap['low']:.3f} to {gap['high']:.3f}" in page.text
     assert "above the tolerance of 0.1" in page.text
+    story = study.status()["story"]
+    assert story["sentence"] in page.text
+    assert (
+        f"accuracy of always '{story['answer']}' {last['estimate']['constant']['accuracy']:.3f}" in page.text
+    )
+    plain = last["estimate"]["plain"]["accuracy"]
+    assert f"accuracy without a constraint {plain['value']:.3f}" in page.text
     assert "labels that trained a model cannot certify it" in page.text
     assert "Each row was answered once" in page.text
     assert study.config.pool_sha256 in page.text

@@ -25,7 +25,6 @@ class Output:
     quiet: bool = False
     json: bool = False
     no_color: bool = False
-    savings: bool = False
 
     @property
     def talks(self) -> bool:

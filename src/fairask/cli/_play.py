@@ -12,6 +12,7 @@ from fairask.experiment import Comparison, LabelledTable, Method, Task, compare
 from fairask.report import (
     audit_line,
     curves_display,
+    headline,
     plan_line,
     savings,
     settings_of,
@@ -35,6 +36,7 @@ class About:
     target: str
     protected: str
     command: str
+    answers: tuple[str, str] = ("no", "yes")
 
 
 def play(
@@ -78,6 +80,7 @@ def play(
         settings=settings_of(table, task, trials),
         command=about.command,
         notes=table.notes,
+        answers=about.answers,
     )
     show(comparison, output, screen)
 
@@ -97,12 +100,13 @@ def show(comparison: Comparison, output: Output, screen: Console) -> None:
         screen.print()
         screen.print(results_table(comparison))
         screen.print()
-    screen.print(verdict(comparison), style="bold", markup=False)
+    screen.print(headline(comparison), style="bold", markup=False)
+    if comparison.beside() is not None:
+        screen.print(verdict(comparison), markup=False)
     if not output.talks:
         return
-    lines = [plan_line(comparison) or "", audit_line(comparison) or ""]
-    lines += stops(comparison) if any(run.stopped is not None for run in comparison.runs) else []
-    lines += savings(comparison) if output.savings else []
+    lines = [*savings(comparison), plan_line(comparison) or "", audit_line(comparison) or ""]
+    lines += stops(comparison) if comparison.task.stop is not None else []
     lines += [f"{k}: {v}" for k, v in (("figure", output.figure), ("report", output.report)) if v is not None]
     for line in filter(None, lines):
         screen.print(line, markup=False)

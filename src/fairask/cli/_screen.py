@@ -76,13 +76,13 @@ def _live_table(board: Float, methods: Sequence[Method], totals: Sequence[int], 
 
 
 def results_table(c: Comparison) -> Table:
-    """The results at the budget, one row per method."""
+    """The results at the budget, one row per method; below them what people have without one."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("method")
     for name in ("labels", "accuracy", "violation", f"runs within {c.task.tolerance:g}"):
         table.add_column(name, justify="right")
-    for method in c.methods:
-        end = c.final(method.name)
+    rows = [(method.label, c.task.budget, c.final(method.name)) for method in c.methods]
+    for label, labels, end in [*rows, *c.references()]:
         accuracy, violation = (
             f"{value:.3f}" + (f" ± {error:.3f}" if end.runs > 1 else "")
             for value, error in ((end.accuracy, end.accuracy_se), (end.violation, end.violation_se))
@@ -90,8 +90,8 @@ def results_table(c: Comparison) -> Table:
         # Colour repeats what the numbers say, so nothing is lost without it.
         fair = "green" if end.violation <= c.task.tolerance else "red"
         table.add_row(
-            Text(method.label),
-            f"{c.task.budget:,}",
+            Text(label),
+            f"{labels:,}",
             accuracy,
             Text(violation, style=fair),
             f"{end.within} of {end.runs}",

@@ -125,6 +125,7 @@ def _comparison(jobs: Sequence[TableJob], table: LabelledTable, folder: Path) ->
         trials=len(runs) // len(methods),
         pool_shares=table.group_shares,
         notes=table.notes,
+        answers=(f"not {table.positive}", table.positive) if columns is not None else ("no", "yes"),
     )
 
 
@@ -132,7 +133,7 @@ def _show(found: list[Comparison], out: Path, quiet: bool, as_json: bool, no_col
     """Write the table and the figure, and print the table."""
     from fairask.cli._screen import console, results_table
     from fairask.plotting import panels
-    from fairask.report import curves_display, to_dict, verdict
+    from fairask.report import curves_display, headline, to_dict, verdict
 
     drawn, axes = panels(None, 2, len(found), (7.4 * len(found), 5.8))
     for column, comparison in enumerate(found):
@@ -151,7 +152,9 @@ def _show(found: list[Comparison], out: Path, quiet: bool, as_json: bool, no_col
         return
     screen = console(no_color=no_color)
     for c in found:
-        screen.print(f"{c.title}: {verdict(c)}", style="bold", markup=False)
+        screen.print(f"{c.title}: {headline(c)}", style="bold", markup=False)
+        if c.beside() is not None:
+            screen.print(verdict(c), markup=False)
         if not quiet:
             screen.print(results_table(c), "")
     if not quiet:

@@ -51,7 +51,7 @@ def demo(
     data = load_dataset(dataset)
     pool = pool_size(len(data.y))
     audit = max(min(AUDIT, pool - budget), 0) if audit_labels is None else audit_labels
-    methods = choose_methods(None, profile)
+    methods = choose_methods(["fare", "passive", "plain"], profile)
     task = Task(
         budget=budget,
         batch=batch,

@@ -83,7 +83,7 @@ def simulate(
         metric, tolerance, budget, batch, audit_share, stop, trials, seed, encoding,
         delimiter, decimal, thousands, sheet, vectors, use_protected, stream,
     )  # fmt: skip
-    _simulate(request, jobs, Output(report, figure, quiet, as_json, no_color, savings=True))
+    _simulate(request, jobs, Output(report, figure, quiet, as_json, no_color))
 
 
 def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> None:
@@ -150,6 +150,7 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
         target=f"{request.label} = {table.positive}",
         protected=", ".join(request.protected),
         command=command_of("simulate", request),
+        answers=(f"not {table.positive}", table.positive),
     )
     play(table, methods, task, request.trials, jobs, about, output)
 

@@ -33,11 +33,28 @@ def status(study: StudyPlace, as_json: Json = False) -> None:
         lines.append(f"  {group['group']}: {group['labels']} labels of {group['pool']:,} rows ({drawn})")
     if now["stop_reason"]:
         lines.append(f"Stopped: {now['stop_reason']}")
+    elif now["stop_rule"]:
+        lines.append(f"The stopping rule ({now['stop_rule']}) never fired within {now['labels']} labels")
     if now["history"]:
         lines.append(_model_line(now["history"][-1], now["tolerance"]))
+        lines += _beside_lines(now)
     else:
         lines.append("No model yet: the first batch is uniform, so that nothing is assumed")
     say(as_json, now, "\n".join(lines))
+
+
+def _beside_lines(now: Document) -> list[str]:
+    """A plain model and a constant answer on the same labels, and the case the study is in."""
+    story, guess = now["story"], now["history"][-1]["estimate"]
+    if story is None:
+        return []
+    accuracy, gap = guess["plain"]["accuracy"], guess["plain"]["violation"]
+    beside = "" if gap is None else f", violation {_interval(gap)}"
+    return [
+        f"Without a constraint: accuracy {_interval(accuracy)}{beside}",
+        f"Always '{story['answer']}': accuracy {guess['constant']['accuracy']:.3f}, violation 0",
+        story["sentence"],
+    ]
 
 
 def _model_line(fitted: Document, tolerance: float) -> str:
@@ -46,7 +63,8 @@ def _model_line(fitted: Document, tolerance: float) -> str:
     if guess is None or guess["violation"] is None:
         return f"{model}: too few to estimate its accuracy"
     accuracy, gap = guess["accuracy"], guess["violation"]
-    return (
-        f"{model}: accuracy {accuracy['value']:.3f} ({accuracy['low']:.3f} to {accuracy['high']:.3f}), "
-        f"violation {gap['value']:.3f} ({gap['low']:.3f} to {gap['high']:.3f}), tolerance {tolerance}"
-    )
+    return f"{model}: accuracy {_interval(accuracy)}, violation {_interval(gap)}, tolerance {tolerance}"
+
+
+def _interval(guess: Document) -> str:
+    return f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})"

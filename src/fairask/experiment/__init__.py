@@ -16,7 +16,7 @@ from fairask.experiment.story import (
 )
 from fairask.experiment.table import LabelledTable, MemoryTable
 from fairask.experiment.task import BatchPlan, Task
-from fairask.experiment.trial import Run, Snapshot, Trial
+from fairask.experiment.trial import References, Run, Snapshot, Trial
 
 __all__ = [
     "METHODS",
@@ -32,6 +32,7 @@ __all__ = [
     "MemoryTable",
     "Method",
     "Outcome",
+    "References",
     "Run",
     "Snapshot",
     "Split",

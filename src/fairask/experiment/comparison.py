@@ -11,6 +11,15 @@ from numpy.typing import NDArray
 from fairask.certify import Certificate
 from fairask.experiment.method import BASELINE, Method
 from fairask.experiment.runner import compute
+from fairask.experiment.story import (
+    Beside,
+    Enough,
+    Guess,
+    LabelSaving,
+    Outcome,
+    label_saving,
+    labels_that_suffice,
+)
 from fairask.experiment.table import LabelledTable
 from fairask.experiment.task import Task
 from fairask.experiment.trial import Run, Trial
@@ -107,6 +116,8 @@ class Comparison:
         Makes them again.
     notes : list of str
         What was done to the table.
+    answers : pair of str
+        The negative and the positive answer, as people say them.
     """
 
     title: str
@@ -120,6 +131,7 @@ class Comparison:
     settings: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     notes: Sequence[str] = ()
+    answers: tuple[str, str] = ("no", "yes")
 
     @property
     def names(self) -> dict[str, str]:
@@ -141,22 +153,60 @@ class Comparison:
     def final(self, name: str) -> Final:
         """Accuracy and violation of a method at the budget."""
         _, accuracy, violation = self.curves(name)
-        accuracy, violation = accuracy[:, -1], violation[:, -1]
+        return self._final(accuracy[:, -1], violation[:, -1])
+
+    def _final(self, accuracy: Float, violation: Float) -> Final:
         (mean, error), (gap, gap_error) = mean_and_error(accuracy), mean_and_error(violation)
         within = int((violation <= self.task.tolerance).sum())
         return Final(float(mean), float(error), float(gap), float(gap_error), within, len(accuracy))
 
-    def baseline_needs(self, name: str) -> int | None:
-        """Labels with which the baseline is on average as accurate as a method at the budget, and fair.
+    def references(self) -> list[tuple[str, int, Final]]:
+        """What people have without a fair method: a name, the labels it takes, and how good it is.
+
+        Empty where no run of the baseline has them; the plain model is left out where it is a method.
+        """
+        found = [run.references for run in self.of(BASELINE) if run.references is not None]
+        if not found:
+            return []
+        constant = np.array([r.constant_accuracy for r in found])
+        answer = self.answers[found[0].positive]
+        rows = [(f"always '{answer}'", 0, self._final(constant, np.zeros(len(found))))]
+        if "plain" not in self.names:
+            accuracy, gap = np.array([(r.plain_accuracy, r.plain_violation) for r in found]).T
+            rows.append(("no constraint", self.task.budget, self._final(accuracy, gap)))
+        return rows
+
+    def beside(self, name: str | None = None) -> Beside | None:
+        """Put a method (the first by default) beside the plain model and the constant answer."""
+        name = self.methods[0].name if name is None else name
+        found = [run.references for run in self.of(BASELINE) if run.references is not None]
+        if not found:
+            return None
+        _, accuracy, violation = self.curves(name)
+        plain = np.array([(r.plain_accuracy, r.plain_violation) for r in found]).T
+        return Beside(
+            Outcome(Guess.over_trials(accuracy[:, -1]), Guess.over_trials(violation[:, -1])),
+            Outcome(Guess.over_trials(plain[0]), Guess.over_trials(plain[1])),
+            float(np.mean([r.constant_accuracy for r in found])),
+            self.answers[found[0].positive],
+            self.task.tolerance,
+            self.task.budget,
+        )
+
+    def enough(self, name: str | None = None) -> Enough:
+        """How many labels suffice for a method, the first by default."""
+        return labels_that_suffice(
+            *self.curves(self.methods[0].name if name is None else name), self.task.tolerance
+        )
+
+    def saving(self, name: str) -> LabelSaving:
+        """Labels with which the baseline is as accurate as a method at the budget, and fair.
 
         Fair means: mean violation within the tolerance, or no larger than the method's own.
-        None if the baseline never gets there within the labels it was given.
         """
-        goal = self.final(name)
         labels, accuracy, violation = self.curves(BASELINE, whole=True)
-        limit = max(self.task.tolerance, goal.violation)
-        there = (accuracy.mean(axis=0) >= goal.accuracy) & (violation.mean(axis=0) <= limit)
-        return int(labels[np.argmax(there)]) if there.any() else None
+        limit = max(self.task.tolerance, self.final(name).violation)
+        return label_saving(self.task.budget, self.curves(name)[1][:, -1], labels, accuracy, violation, limit)
 
     def baseline_reach(self) -> int:
         """Labels that the baseline was given."""

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairask.data import Prepared, TableError, TableFormat, prepare, read_noted
+from fairask.data.leaks import columns_that_tell
 from fairask.data.limits import MOST_ROWS
 from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
 from fairask.data.stores import is_dataset_folder
 from fairask.errors import UserError
 from fairask.experiment.method import Method
+from fairask.experiment.story import columns_sentence
 from fairask.experiment.streamed import STREAMED, StreamedTable
 from fairask.experiment.table import LabelledTable, MemoryTable, TableColumns
 from fairask.pools.places import local_path
@@ -94,12 +96,13 @@ def _read_files(files: PlacedTable, columns: TableColumns) -> MemoryTable:
 
 
 def _in_memory(data: Prepared, notes: Sequence[str] = ()) -> MemoryTable:
+    telling = columns_that_tell(data.X, data.y, data.feature_names)
     return MemoryTable(
         data.X,
         data.y,
         data.groups,
         stratify=True,
         positive=data.positive,
-        notes=[*notes, *data.notes],
+        notes=[*notes, *data.notes, *([columns_sentence(telling)] if telling else [])],
         digest=data.digest,
     )

@@ -141,7 +141,7 @@ def _relaxed_thresholds(rows: Labelled, metric: Metric, tolerance: float, seed: 
     def decide(X: Matrix, groups: NDArray[Any]) -> Float:
         given = np.asarray(model.predict_proba(X))[:, 1]
         codes = np.array([code[str(group)] for group in groups])
-        return np.mean([tool(given, group=codes) for _ in range(_DRAWS)], axis=0).astype(np.float64)
+        return np.asarray(np.mean([tool(given, group=codes) for _ in range(_DRAWS)], axis=0))
 
     return decide
 

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.data.labels import check_labels, feature_columns
+from fairask.data.leaks import columns_that_tell
 from fairask.data.protected import as_specs
 from fairask.data.values import texts
 from fairask.experiment.split import Split
+from fairask.experiment.story import columns_sentence
 from fairask.experiment.table import LabelledTable, TableColumns
 from fairask.metrics import Int
 from fairask.pools import Pool, StreamedPool
@@ -81,7 +83,10 @@ class StreamedTable(LabelledTable):
     def split(self, seed: int, trial: int) -> StreamedSplit:
         """Draw the test rows; all others may be asked for."""
         rng = np.random.default_rng([seed, trial])
-        return StreamedSplit(self, np.sort(rng.choice(self.rows, self.test_rows, replace=False)))
+        made = StreamedSplit(self, np.sort(rng.choice(self.rows, self.test_rows, replace=False)))
+        if trial == 0 and (telling := columns_that_tell(*made.test[:2], self.pool.feature_names)):
+            self.notes = [*self.notes, columns_sentence(telling)]
+        return made
 
     def describe(self) -> dict[str, str]:
         """The table and its splits in words."""

@@ -2,12 +2,22 @@
 
 from fairask.report._page import curves_display, render, write_report
 from fairask.report._study import StudyReport, render_study
-from fairask.report._words import audit_line, plan_line, savings, settings_of, stops, to_dict, verdict
+from fairask.report._words import (
+    audit_line,
+    headline,
+    plan_line,
+    savings,
+    settings_of,
+    stops,
+    to_dict,
+    verdict,
+)
 
 __all__ = [
     "StudyReport",
     "audit_line",
     "curves_display",
+    "headline",
     "plan_line",
     "render",
     "render_study",

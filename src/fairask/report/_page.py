@@ -22,7 +22,7 @@ from fairask.plotting import (
     SamplingDisplay,
     style,
 )
-from fairask.report._words import savings, verdict
+from fairask.report._words import headline, savings, stops, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -74,8 +74,13 @@ def render(comparison: Comparison) -> str:
     return template("report.html.j2").render(
         c=comparison,
         palette=ON_DARK,
-        verdict=verdict(comparison),
-        savings=savings(comparison),
+        headline=headline(comparison),
+        lines=[
+            *([verdict(comparison)] if comparison.beside() is not None else []),
+            *savings(comparison),
+            *(stops(comparison) if comparison.task.stop is not None else []),
+        ],
+        references=comparison.references(),
         rows=[(m, comparison.final(m.name)) for m in comparison.methods],
         metric_name=METRIC_NAMES[comparison.task.metric],
         figures=_figures(comparison),

@@ -113,7 +113,8 @@ def render_study(report: StudyReport) -> str:
     >>> group = {"group": "f", "pool": 2, "labels": 0, "components": {}}
     >>> status = {"labels": 0, "budget": 4, "rows": 4, "metric": "tprp", "tolerance": 0.1, "groups": [group],
     ...           "history": [], "certificate": None, "audit": None, "people": [], "overlap": 1, "skipped": 0,
-    ...           "agreement": {"rows": 0, "share": None, "alpha": None}, "open": 0, "strategy": "fare"}
+    ...           "agreement": {"rows": 0, "share": None, "alpha": None}, "open": 0, "strategy": "fare",
+    ...           "story": None}
     >>> "No labels yet" in render_study(StudyReport("loans", "Repaid?", "sex", status))
     True
     """

@@ -10,9 +10,26 @@ import numpy as np
 
 from fairask.experiment import Comparison, LabelledTable, Task
 from fairask.experiment.method import BASELINE
+from fairask.experiment.story import stop_sentence
 from fairask.metrics import Float
 
-__all__ = ["audit_line", "plan_line", "savings", "settings_of", "stops", "to_dict", "verdict", "versions"]
+__all__ = [
+    "audit_line",
+    "headline",
+    "plan_line",
+    "savings",
+    "settings_of",
+    "stops",
+    "to_dict",
+    "verdict",
+    "versions",
+]
+
+
+def headline(c: Comparison) -> str:
+    """The case the user is in, or the verdict where runs have no references; then how many labels suffice."""
+    beside = c.beside()
+    return verdict(c) if beside is None else f"{beside.sentence()} {c.enough().sentence()}"
 
 
 def verdict(c: Comparison) -> str:
@@ -46,38 +63,31 @@ def stops(c: Comparison) -> list[str]:
     >>> values = np.array([50, 100]), np.array([0.79, 0.80]), np.array([0.05, 0.04])
     >>> runs = [Run("fare", 0, *values, stopped=50)]
     >>> stops(Comparison("t", "y", "sex", [METHODS["fare"]], runs, Task(budget=100), 1, {}))[0]
-    'FARE would stop at 50 labels (mean of 1): accuracy 0.790 (0.800 at 100), violation 0.050 (0.040).'
+    'FARE: the stopping rule fired in 1 of 1 run, at 50 labels in the mean: accuracy 0.790 (0.800 at 100),
+    violation 0.050 (0.040).'
     """
     out = []
     for method in c.methods:
         runs = c.of(method.name)
         at = [np.flatnonzero(r.labels <= min(r.stopped or c.task.budget, c.task.budget))[-1] for r in runs]
-        points = [(run.labels[i], run.accuracy[i], run.violation[i]) for run, i in zip(runs, at, strict=True)]
-        labels, accuracy, violation = np.mean(points, axis=0)
+        points = [(run.accuracy[i], run.violation[i]) for run, i in zip(runs, at, strict=True)]
+        accuracy, violation = np.mean(points, axis=0)
         end = c.final(method.name)
-        out.append(
-            f"{method.label} would stop at {labels:,.0f} labels (mean of "
-            f"{len(runs)}): accuracy {accuracy:.3f} ({end.accuracy:.3f} at "
-            f"{c.task.budget:,}), violation {violation:.3f} ({end.violation:.3f})."
+        ends = (
+            f"accuracy {accuracy:.3f} ({end.accuracy:.3f} at {c.task.budget:,}), violation "
+            f"{violation:.3f} ({end.violation:.3f})"
         )
+        out.append(stop_sentence(method.label, [run.stopped for run in runs], c.task.budget, ends))
     return out
 
 
 def savings(c: Comparison) -> list[str]:
-    """For each method, what the baseline would need to do as well."""
-    out = []
-    for method in c.methods:
-        if method.name == BASELINE:
-            continue
-        needs, budget = c.baseline_needs(method.name), c.task.budget
-        accuracy = c.final(method.name).accuracy
-        goal = f"{method.label}'s accuracy at {budget:,} labels ({accuracy:.3f}), as fairly,"
-        if needs is None:
-            out.append(f"Passive sampling does not reach {goal} with {c.baseline_reach():,} labels.")
-            continue
-        more = f"{needs - budget:,} more" if needs > budget else f"{method.label} saves none here"
-        out.append(f"Passive sampling reaches {goal} with {needs:,} labels: {more}.")
-    return out
+    """For each fair method, what the baseline would need to do as well, with an interval over trials."""
+    return [
+        c.saving(method.name).sentence(method.label, c.final(method.name).accuracy)
+        for method in c.methods
+        if method.name != BASELINE and not method.constraint
+    ]
 
 
 def audit_line(c: Comparison) -> str | None:
@@ -136,7 +146,7 @@ def settings_of(table: LabelledTable, task: Task, trials: int) -> dict[str, str]
         "split": known.pop("split"),
         "fairness": f"{task.metric} ≤ {task.tolerance:g}, fitted at that less a margin: from the evidence "
         "(profile calibrated), 1/√labels (paper)",
-        "model": "profile calibrated: logistic regression with a ridge chosen out of fold, thresholds "
+        "model": "profile calibrated: average of a ridge logistic regression and a random forest, thresholds "
         f"{'without' if task.blind else 'by'} the group, chosen on the pool; paper: logistic regression "
         "without penalty in the empirical fair oracle",
         "labels": f"{task.budget:,} in batches of {task.batch:,}; passive up to {task.baseline_budget:,}",
@@ -164,7 +174,8 @@ def to_dict(c: Comparison) -> dict[str, object]:
                 "label": method.label,
                 "settings": method.describe(),
                 **{k: _number(v) for k, v in asdict(c.final(method.name)).items()},
-                "baseline_needs": None if method.name == BASELINE else c.baseline_needs(method.name),
+                **_needs(c, method.name),
+                "labels_that_suffice": c.enough(method.name).labels,
                 "labels": labels.tolist(),
                 "accuracy_by_round": _numbers(accuracy.mean(axis=0)),
                 "violation_by_round": _numbers(violation.mean(axis=0)),
@@ -174,7 +185,13 @@ def to_dict(c: Comparison) -> dict[str, object]:
         )
     return {
         "table": c.title,
+        "headline": headline(c),
+        "case": None if (beside := c.beside()) is None else beside.case,
         "verdict": verdict(c),
+        "references": [
+            {"label": label, "labels": labels, **{k: _number(v) for k, v in asdict(end).items()}}
+            for label, labels, end in c.references()
+        ],
         "budget": c.task.budget,
         "batch": c.task.batch,
         "trials": c.trials,
@@ -195,6 +212,15 @@ def to_dict(c: Comparison) -> dict[str, object]:
         "notes": list(c.notes),
         "command": c.command,
     }
+
+
+def _needs(c: Comparison, name: str) -> dict[str, object]:
+    """Labels that the baseline needs, null for more than it was given."""
+    if name == BASELINE:
+        return {"baseline_needs": None, "baseline_needs_interval": None}
+    saved = c.saving(name)
+    needed, low, high = (int(v) if np.isfinite(v) else None for v in (saved.needed, saved.low, saved.high))
+    return {"baseline_needs": needed, "baseline_needs_interval": [low, high]}
 
 
 def _number(value: float) -> float | None:

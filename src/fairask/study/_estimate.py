@@ -17,6 +17,7 @@ import numpy as np
 
 from fairask.certify.bounds.newcombe import wilson
 from fairask.errors import FairaskWarning
+from fairask.experiment.plain import held_out, majority
 from fairask.learner import FairActiveLearner
 from fairask.metrics import METRICS, Float
 from fairask.oracle import decision_probability
@@ -32,7 +33,11 @@ _Z = 1.959963984540054
 
 
 def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
-    """Cross-fitted accuracy, violation and group rates with 95 % intervals; None with too few labels."""
+    """Cross-fitted accuracy, violation and group rates with 95 % intervals; None with too few labels.
+
+    ``plain`` is the same of the default's classifier without a constraint, ``constant`` the accuracy of the
+    more frequent answer: what people have without a fair method.
+    """
     rows = learner.labelled()
     if len(rows) < FEWEST or len(np.unique(rows.y)) < 2:
         return None
@@ -50,7 +55,16 @@ def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
     # How rows were drawn is undone in both, also where the fit itself leaves its risk unweighted.
     weights = learner.state.log.weights("ips")
     rates = _group_rates(rows.y, positive, rows.groups, weights, learner)
-    return {"accuracy": _mean(right, weights), "rates": rates, "violation": _worst(rates)}
+    decided = (held_out(rows, int(learner.random_state) % 2**31) > 0.5).astype(np.float64)
+    plain = _group_rates(rows.y, decided, rows.groups, weights, learner)
+    frequent, share = majority(rows.y, weights)
+    return {
+        "accuracy": _mean(right, weights),
+        "rates": rates,
+        "violation": _worst(rates),
+        "plain": {"accuracy": _mean((decided == rows.y) + 0.0, weights), "violation": _worst(plain)},
+        "constant": {"answer": int(frequent), "accuracy": share},
+    }
 
 
 def _mean(value: Float, weight: Float) -> dict[str, float]:

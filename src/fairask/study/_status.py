@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from fairask.experiment.story import Beside, Guess, Outcome
 from fairask.learner.state import LABELLED
 from fairask.study._agreement import agreement
 from fairask.study._rows import StudyRows
@@ -14,7 +15,7 @@ from fairask.study.events import SKIP, Document
 from fairask.study.state import State
 from fairask.study.store import Waiting
 
-__all__ = ["model_name", "status_of"]
+__all__ = ["model_name", "status_of", "story_of"]
 
 
 def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: Waiting) -> Document:
@@ -31,6 +32,7 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
         "strategy": config.learner.strategy,
         "budget": state.budget,
         "stop_reason": state.stop_reason,
+        "stop_rule": config.learner.stopping,
         "batch_size": config.learner.batch_size,
         "overlap": config.overlap,
         "rows": config.rows,
@@ -57,6 +59,7 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
             [a.code for a in row.values() if a.code != SKIP] for row in state.answers.values()
         ),
         "history": list(state.history),
+        "story": story_of(state),
         "model": None if state.model is None else model_name(state.model, certified=state.kept is not None),
         "audit": None if state.audit is None else state.audit.to_dict(),
         "certificate": state.certificates[-1] if state.certificates else None,
@@ -64,6 +67,33 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
         "created": state.created,
         "last_event": state.last,
     }
+
+
+def story_of(state: State) -> Document | None:
+    """Say which case the study is in, beside a plain model and a constant answer; None while unknown."""
+    fitted = state.history[-1] if state.history else None
+    guess = None if fitted is None else fitted["estimate"]
+    if guess is None or "plain" not in guess:  # models of version 0.1.0 have no plain model beside them
+        return None
+    constant, config = guess["constant"], state.config
+    beside = Beside(
+        _outcome(guess),
+        _outcome(guess["plain"]),
+        constant["accuracy"],
+        config.classes[constant["answer"]],
+        config.learner.tolerance,
+        fitted["labels"],
+    )
+    return {"case": beside.case, "sentence": beside.sentence(), "answer": beside.answer}
+
+
+def _outcome(guess: Document) -> Outcome:
+    def limits(found: Document) -> Guess:
+        return Guess(found["value"], found["low"], found["high"])
+
+    return Outcome(
+        limits(guess["accuracy"]), None if guess["violation"] is None else limits(guess["violation"])
+    )
 
 
 def model_name(entry: Document, *, certified: bool) -> Document:

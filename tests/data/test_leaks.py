@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairask.data.leaks import columns_that_tell
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(2, size=600)
+
+
+def test_a_number_tells_in_either_direction() -> None:
+    noise = RNG.normal(size=600)
+    X = np.column_stack([noise, Y + 0.4 * RNG.random(600), -Y + 0.0, noise + 1.5 * Y])
+    assert list(columns_that_tell(X, Y, ["age", "late", "early", "honest"])) == ["late", "early"]
+
+
+def test_a_category_tells_by_its_levels_together() -> None:
+    level = np.where(Y == 1, RNG.integers(2, size=600), 2 + RNG.integers(2, size=600))
+    X = np.column_stack([level == 1, level == 2, level == 3]).astype(float)
+    assert columns_that_tell(X, Y, ["state=b", "state=c", "state=d"]) == {"state": 1.0}
+
+
+def test_rare_positives_are_no_leak_and_names_are_none_either() -> None:
+    rare = (RNG.random(600) < 0.005).astype(np.int64)
+    assert columns_that_tell(RNG.normal(size=(600, 1)), rare, ["age"]) == {}
+    each = np.eye(100)[np.arange(600) % 100]
+    assert (
+        columns_that_tell(each, (np.arange(600) % 100 < 50).astype(np.int64), [f"id={i}" for i in range(100)])
+        == {}
+    )
+
+
+@pytest.mark.parametrize("rows", [0, 10])
+def test_few_rows_say_nothing(rows: int) -> None:
+    assert columns_that_tell(np.zeros((rows, 1)), np.zeros(rows, dtype=np.int64), ["x"]) == {}
