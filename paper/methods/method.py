@@ -70,7 +70,8 @@ class PaperMethod(Method):
     constraint : str
         As in :class:`fairask.experiment.Method`: a rival, with the default's classifier.
     rounds : int
-        How often the model is measured, evenly spread over the budget; 0 is after every round of the problem.
+        About how often the model is measured, evenly spread over the budget and always at the end of a round
+        of the problem; 0 is after every round.
     budget_factor : float
         Labels at the end, in budgets of the problem.
 
@@ -127,7 +128,7 @@ class PaperMethod(Method):
         """Batches never cross a point of the problem's grid: all methods are seen at the same labels."""
         budget = min(int(task.budget * self.budget_factor), rows // task.batch * task.batch)
         first = round(self.pretrain * task.budget)
-        grid = budget // self.rounds if self.rounds else task.batch
+        grid = task.batch * max(1, round(budget / self.rounds / task.batch)) if self.rounds else task.batch
         return BatchPlan(budget, self.batch or task.batch, first=first, grid=grid)
 
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:

@@ -14,7 +14,7 @@ from fairask.metrics import Float, Matrix
 from fairask.oracle import Labelled, LinearForestClassifier
 from fairask.oracle.row_space import FEW_FEATURES
 
-__all__ = ["fit_plain", "held_out", "majority", "plain_classifier"]
+__all__ = ["fit_held_out", "fit_plain", "majority", "plain_classifier"]
 
 
 def plain_classifier(X: Matrix, seed: int) -> Any:
@@ -45,25 +45,26 @@ def fit_plain(rows: Labelled, seed: int) -> Any:
     return plain_classifier(rows.X, seed).fit(rows.X, y)
 
 
-def held_out(rows: Labelled, seed: int) -> Float:
-    """Probability of the positive class for each labelled row, by a plain classifier that did not see it.
+def fit_held_out(rows: Labelled, seed: int) -> tuple[Any, Float]:
+    """Fit the plain classifier; return also each row's probability by a classifier that did not see it.
 
     Examples
     --------
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(60, random_state=0)
-    >>> held_out(Labelled.of(X, y.astype(float), np.zeros(60, dtype=int), ["a"]), 0).shape
+    >>> _, positive = fit_held_out(Labelled.of(X, y.astype(float), np.zeros(60, dtype=int), ["a"]), 0)
+    >>> positive.shape
     (60,)
     """
     fitted = fit_plain(rows, seed)
     if isinstance(fitted, LinearForestClassifier):
-        return np.asarray(fitted.held_out_)
+        return fitted, np.asarray(fitted.held_out_)
     y = rows.y.astype(np.int64)
     folds = min(5, int(np.bincount(y, minlength=2).min()))
     if folds < 2:  # a class has one row: nothing can be held out
-        return np.full(len(y), float(y.mean()))
+        return fitted, np.full(len(y), float(y.mean()))
     found = cross_val_predict(plain_classifier(rows.X, seed), rows.X, y, cv=folds, method="predict_proba")
-    return np.asarray(found[:, 1])
+    return fitted, np.asarray(found[:, 1])
 
 
 def majority(y: Float, weights: Float | None = None) -> tuple[bool, float]:

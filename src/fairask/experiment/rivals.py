@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fairask.errors import suggest
-from fairask.experiment.plain import fit_plain, held_out, plain_classifier
+from fairask.experiment.plain import fit_held_out, fit_plain, plain_classifier
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Matrix, Metric
 from fairask.oracle import Labelled
@@ -112,8 +112,8 @@ def _threshold_optimizer(rows: Labelled, metric: Metric, tolerance: float, seed:
         predict_method="predict_proba",
         tol=None if metric == "eo" else tolerance,  # fairlearn has no tolerance for equalized odds
     )
-    model, names, y = fit_plain(rows, seed), _names(rows), rows.y.astype(np.int64)
-    tool.fit(held_out(rows, seed)[:, None], y, sensitive_features=names[rows.groups])
+    (model, positive), names = fit_held_out(rows, seed), _names(rows)
+    tool.fit(positive[:, None], rows.y.astype(np.int64), sensitive_features=names[rows.groups])
 
     def decide(X: Matrix, groups: NDArray[Any]) -> Float:
         scores = np.asarray(model.predict_proba(X))[:, 1:]
@@ -130,12 +130,11 @@ def _relaxed_thresholds(rows: Labelled, metric: Metric, tolerance: float, seed: 
             "relaxed_thresholds needs error-parity, which asks for NumPy 1 and runs with NumPy 2: "
             "pip install --no-deps error-parity && pip install cvxpy"
         ) from error
-    model, names, y = fit_plain(rows, seed), _names(rows), rows.y.astype(np.int64)
-    scores = held_out(rows, seed)
+    (model, positive), names = fit_held_out(rows, seed), _names(rows)
     tool = RelaxedThresholdOptimizer(
         predictor=lambda scores: scores, constraint=_PARITY[metric], tolerance=tolerance, seed=seed
     )
-    tool.fit(scores, y, group=rows.groups)
+    tool.fit(positive, rows.y.astype(np.int64), group=rows.groups)
     code = {name: i for i, name in enumerate(names.tolist())}
 
     def decide(X: Matrix, groups: NDArray[Any]) -> Float:

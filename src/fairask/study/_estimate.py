@@ -17,7 +17,7 @@ import numpy as np
 
 from fairask.certify.bounds.newcombe import wilson
 from fairask.errors import FairaskWarning
-from fairask.experiment.plain import held_out, majority
+from fairask.experiment.plain import fit_held_out, majority
 from fairask.learner import FairActiveLearner
 from fairask.metrics import METRICS, Float
 from fairask.oracle import decision_probability
@@ -55,7 +55,7 @@ def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
     # How rows were drawn is undone in both, also where the fit itself leaves its risk unweighted.
     weights = learner.state.log.weights("ips")
     rates = _group_rates(rows.y, positive, rows.groups, weights, learner)
-    decided = (held_out(rows, int(learner.random_state) % 2**31) > 0.5).astype(np.float64)
+    decided = (fit_held_out(rows, int(learner.random_state) % 2**31)[1] > 0.5).astype(np.float64)
     plain = _group_rates(rows.y, decided, rows.groups, weights, learner)
     frequent, share = majority(rows.y, weights)
     return {

@@ -71,8 +71,10 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
 
 def story_of(state: State) -> Document | None:
     """Say which case the study is in, beside a plain model and a constant answer; None while unknown."""
-    fitted = state.history[-1] if state.history else None
-    guess = None if fitted is None else fitted["estimate"]
+    if not state.history:
+        return None
+    fitted = state.history[-1]
+    guess = fitted["estimate"]
     if guess is None or "plain" not in guess:  # models of version 0.1.0 have no plain model beside them
         return None
     constant, config = guess["constant"], state.config
