@@ -116,8 +116,15 @@ def _threshold_optimizer(rows: Labelled, metric: Metric, tolerance: float, seed:
     tool.fit(positive[:, None], rows.y.astype(np.int64), sensitive_features=names[rows.groups])
 
     def decide(X: Matrix, groups: NDArray[Any]) -> Float:
-        scores = np.asarray(model.predict_proba(X))[:, 1:]
-        return np.asarray(tool._pmf_predict(scores, sensitive_features=np.asarray(groups).astype(str))[:, 1])
+        scores, of = np.asarray(model.predict_proba(X))[:, 1], np.asarray(groups).astype(str)
+        decided = np.zeros(len(scores))
+        for name, mixed in tool.interpolated_thresholder_.interpolation_dict.items():
+            own = scores[of == name]
+            part = mixed.p0 * mixed.operation0(own) + mixed.p1 * mixed.operation1(own)
+            if "p_ignore" in mixed:
+                part = mixed.p_ignore * mixed.prediction_constant + (1.0 - mixed.p_ignore) * part
+            decided[of == name] = part
+        return decided
 
     return decide
 
@@ -164,7 +171,9 @@ def _exponentiated_gradient(rows: Labelled, metric: Metric, tolerance: float, se
     )
     y = rows.y.astype(np.int64)
     tool.fit(np.asarray(rows.X), y, sensitive_features=_names(rows)[rows.groups])
-    return lambda X, groups: np.asarray(tool._pmf_predict(np.asarray(X))[:, 1])
+    members = list(zip(tool.weights_, tool.predictors_, strict=True))
+    used = [(float(weight), member) for weight, member in members if weight > 0]
+    return lambda X, groups: np.asarray(sum(w * np.asarray(m.predict(X), np.float64) for w, m in used))
 
 
 #: How the constraint is imposed, by name.
