@@ -41,6 +41,11 @@ def test_groups_that_are_alike_share_their_slope_and_others_do_not() -> None:
     assert curves(400, (3.0, 0.2)).slope_width > 0.9
 
 
+def test_few_labels_do_not_speak_for_large_differences() -> None:
+    # With a flat prior over the widths, 60 labels of groups that are alike left a mean width of 0.6 and more.
+    assert np.mean([curves(60, (1.0, 1.0), seed).slope_width for seed in range(5)]) < 0.3
+
+
 def test_curves_narrow_with_labels() -> None:
     at = np.array([0.5])
     assert curves(1600, (1.0, 1.0)).draws(at, 0).std() < 0.6 * curves(100, (1.0, 1.0)).draws(at, 0).std()
@@ -62,17 +67,19 @@ def test_uneven_weights_widen_the_curves() -> None:
 def test_the_promise_holds_under_the_curves_that_were_drawn(
     metric: Metric, slopes: tuple[float, ...]
 ) -> None:
-    chosen = choose_thresholds(tables(300, slopes, metric), 0.1, 0.95)
+    chosen = choose_thresholds(tables(3000, slopes, metric), 0.1, 0.95)
     assert chosen.feasible
     assert np.mean(largest_gap(chosen.rates) > 0.1 + 1e-9) <= 0.05
     assert chosen.error_unsafe - 1e-9 <= chosen.error <= chosen.error_constant
 
 
 def test_a_higher_level_costs_accuracy_and_more_labels_win_it_back() -> None:
-    few = tables(150, (2.0, 0.6))
-    assert choose_thresholds(few, 0.1, 0.99).error >= choose_thresholds(few, 0.1, 0.8).error
-    many = choose_thresholds(tables(3000, (2.0, 0.6)), 0.1, 0.95)
-    little = choose_thresholds(few, 0.1, 0.95)
+    few = tables(300, (1.0, 0.8))
+    safer, little = choose_thresholds(few, 0.1, 0.97), choose_thresholds(few, 0.1, 0.8)
+    assert safer.feasible
+    assert safer.error >= little.error
+    many = choose_thresholds(tables(3000, (1.0, 0.8)), 0.1, 0.97)
+    little = safer
     assert many.error - many.error_unsafe < little.error - little.error_unsafe
 
 
@@ -83,6 +90,14 @@ def test_where_no_thresholds_are_safe_the_constant_answer_takes_its_share_or_the
         assert chosen.upper <= 0.02 + 1e-9
     else:
         assert chosen.upper > 0.02
+
+
+def test_a_price_above_a_fifth_of_the_worth_is_called_infeasible() -> None:
+    chosen = choose_thresholds(tables(100, (2.0, 0.5)), 0.1, 0.99)
+    worth = chosen.error_constant - chosen.error_unsafe
+    assert not chosen.feasible
+    assert chosen.upper > 0.1
+    assert chosen.error_constant - chosen.error >= 0.8 * worth - 1e-9
 
 
 def test_without_randomisation_there_is_no_mixture() -> None:
@@ -107,11 +122,11 @@ def test_no_threshold_lies_among_equal_scores() -> None:
 
 
 def test_any_rules_can_be_chosen_among_by_their_decisions() -> None:
-    pool, y, groups = labelled(3000, (2.0, 0.5), 1)
+    pool, y, groups = labelled(3000, (2.0, 1.5), 1)
     cuts = np.linspace(-2.0, 2.0, 9)
     decisions = (pool[None, :] > cuts[:, None]).astype(float)
     rng = np.random.default_rng(0)
-    rates = draw_rates(curves(300, (2.0, 0.5)), pool, groups, decisions, "tprp", rng)
+    rates = draw_rates(curves(300, (2.0, 1.5)), pool, groups, decisions, "tprp", rng)
     assert rates.shape == (9, 1, 2, 200)
     errors = np.array([np.mean(d != y) for d in decisions])
     chosen = choose_rule(rates, errors, float(y.mean()), float(1.0 - y.mean()), 0.1, 0.95)

@@ -68,8 +68,8 @@ class CalibratedFairOracle(FairOracle):
 
     Where thresholds alone are not safe, some decisions are a constant answer, which has no gap. That costs
     accuracy (``safety_cost_``), and less with more labels (``labels_needed_``). Where it would cost more than
-    half of what the model is worth, the tolerance is *infeasible with these labels*: ``feasible_`` is False,
-    a warning says within what the returned rule is, and ``violation_interval_`` says the same.
+    a fifth of what the model is worth, the tolerance is *infeasible with these labels*: ``feasible_`` is
+    False, a warning says within what the returned rule is, and ``violation_interval_`` says the same.
 
     Parameters
     ----------

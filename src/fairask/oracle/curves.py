@@ -2,8 +2,9 @@
 
 The rates of a rule that thresholds a score depend on nothing but these curves and the scores of the pool. So
 the uncertainty of a gap is that of the curves, whatever model made the score. Each group has a curve of its
-own around the common one. How far the groups' curves may differ, in slope and in shape, is not fixed:
-several prior widths are fitted, and each counts by its evidence.
+own around the common one. How far the groups' curves may differ is not fixed: several prior widths are
+fitted, and each counts by its evidence. Small differences are thought more likely beforehand, so that few
+labels do not speak for large ones by default.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ __all__ = ["CalibrationCurves", "CurveTable", "fit_curves"]
 SCORE_LIMIT = 6.0
 #: Prior standard deviations of the common intercept and slope, and of a group's own intercept.
 COMMON_INTERCEPT, COMMON_SLOPE, GROUP_INTERCEPT = 3.0, 1.0, 1.5
-#: Widths tried for a group's own slope, and for the bends of all curves.
+#: Widths tried for a group's own slope, and for the bends of the common curve. Each is thought this many
+#: times less likely beforehand than the one before it. Log scores of true gaps on development populations and
+#: splits chose the factor, and the width of a group's own bends as a part of that of its slope.
 GROUP_SLOPES = (0.1, 0.3, 0.8, 2.0)
 BENDS = (0.05, 0.4, 1.2)
+LESS_LIKELY, OWN_BENDS = 3.0, 0.6
 #: Interior points at which a curve may bend, as quantiles of the pool's scores.
 KNOTS = (0.25, 0.5, 0.75)
 #: Factor of the posterior's standard deviation. Scores of the labelled rows are held out and those of the
@@ -66,7 +70,7 @@ class CalibrationCurves:
         Terms are those of :meth:`basis`; the score itself has coefficient 1 beside them.
     knots, unit : points of bending, and the spread of the pool's scores
     slope_width, bend_width : float
-        Widths of the groups' slopes and of the bends, averaged by evidence.
+        Widths of the groups' slopes and of the common bends, averaged by evidence.
     """
 
     coefficients: Float
@@ -130,13 +134,15 @@ def fit_curves(
     terms = _basis(score, knots, unit)
     design = np.hstack([terms, *[terms * (groups == g)[:, None] for g in range(n_groups)]])
     widths = np.array(list(product(GROUP_SLOPES, BENDS)))
-    bends = np.repeat(widths[:, 1:], len(KNOTS), axis=1)
-    ones = np.ones((len(widths), 1))
+    ranks = np.array(list(product(range(len(GROUP_SLOPES)), range(len(BENDS)))))
+    ones, slopes = np.ones((len(widths), 1)), widths[:, :1]
+    bends, own_bends = (np.repeat(w, len(KNOTS), axis=1) for w in (widths[:, 1:], OWN_BENDS * slopes))
     common = np.hstack([COMMON_INTERCEPT * ones, COMMON_SLOPE * ones, bends])
-    own = np.hstack([GROUP_INTERCEPT * ones, widths[:, :1], bends])
+    own = np.hstack([GROUP_INTERCEPT * ones, slopes, own_bends])
     precision = np.hstack([common, np.tile(own, (1, n_groups))]) ** -2.0
     scaled = weight * (weight.sum() / (weight @ weight))
     mode, factor, log_evidence = _laplace(design, score, y, scaled, precision)
+    log_evidence = log_evidence - np.log(LESS_LIKELY) * ranks.sum(axis=1)
     share = np.exp(log_evidence - log_evidence.max())
     share /= share.sum()
     at = np.searchsorted(np.cumsum(share), (np.arange(n_draws) + 0.5) / n_draws)

@@ -16,10 +16,14 @@ from fairask.oracle.curves import SCORE_LIMIT, CalibrationCurves
 
 __all__ = ["RateTable", "SafeChoice", "choose_rule", "choose_thresholds", "draw_rates", "tabulate"]
 
-#: A safe rule that keeps less than this share of the accuracy above a constant answer is no solution.
-WORTH_KEEPING = 0.5
+#: A rule is no solution if it keeps less than this share of the accuracy, above a constant answer, that rules
+#: have whose expected gap is within the tolerance. What fairness itself costs does not count.
+WORTH_KEEPING = 0.8
 #: Factors of the tolerance that are tried in turn where there is no solution.
 _RELAXED = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+#: Factor of the deviations of a rule's rates in its interval: the same draws chose the rule among many, and
+#: show it in too good a light. On development populations the interval then covered as often as it says.
+SELECTED = 1.15
 _BLOCKS, _CUTS = 120, 40
 
 
@@ -51,14 +55,14 @@ class SafeChoice:
     position : ndarray of int
         Which threshold in each group, or which of the rules.
     unsafe : ndarray of int
-        The same for the best rule whose expected gap is within the tolerance: where labels are worth most.
+        The same for the rule that would be best if expected gaps were certain: where labels are worth most.
     share : float
         Share of decisions by that rule; the others are ``constant``.
     constant : bool
     error : float
         Expected error, mixture included.
     error_unsafe, error_constant : float
-        Of the best rule whose expected gap is within the tolerance, and of the constant answer.
+        Of the best mixture whose expected gap is within the tolerance, and of the constant answer.
     rates : ndarray of shape (conditions, groups, draws)
         Draws of the rates, mixture included.
     upper : float
@@ -85,10 +89,12 @@ class SafeChoice:
         """Limits of the violation, both together at this level."""
         miss = 1.0 - level
         n_groups = self.rates.shape[1]
-        gaps = self.rates[:, :, None] - self.rates[:, None, :]
-        pairs = max(len(self.rates) * n_groups * (n_groups - 1) // 2, 1)
+        mean = self.rates.mean(axis=-1, keepdims=True)
+        rates = np.clip(mean + SELECTED * (self.rates - mean), 0.0, 1.0)
+        gaps = rates[:, :, None] - rates[:, None, :]
+        pairs = max(len(rates) * n_groups * (n_groups - 1) // 2, 1)
         lower = np.quantile(gaps, 0.5 * miss / pairs, axis=-1).max()
-        upper = np.quantile(largest_gap(self.rates), 1.0 - 0.5 * miss)
+        upper = np.quantile(largest_gap(rates), 1.0 - 0.5 * miss)
         return float(max(lower, 0.0)), float(upper)
 
 
@@ -258,16 +264,14 @@ def _pick(
 ) -> _Pick:
     """Choose the safe mixture with the least error, or a relaxed one where no safe one is of use."""
     error_constant = min(nobody, everybody)
-    # The smallest expected gap counts as within the tolerance, so that there always is an unsafe rule.
-    within = expected <= max(tolerance, float(expected.min()))
-    unsafe = int(np.argmin(np.where(within, errors, np.inf)))
-    error_unsafe = min(float(errors[unsafe]), error_constant)
+    # The smallest expected gap counts as within the tolerance where nothing is mixed: some rule must explore.
+    limit = tolerance if randomized else max(tolerance, float(expected.min()))
+    _, known = _mixtures(errors, expected, limit, error_constant, randomized)
+    unsafe = int(np.argmin(known))
+    error_unsafe = min(float(known[unsafe]), error_constant)
     worthwhile = error_constant - WORTH_KEEPING * (error_constant - error_unsafe)
     for factor in (1.0, *_RELAXED):
-        share = np.minimum(1.0, factor * tolerance / np.maximum(uppers, 1e-12))
-        if not randomized:
-            share = np.where(share < 1.0, 0.0, 1.0)
-        mixed = share * errors + (1.0 - share) * error_constant
+        share, mixed = _mixtures(errors, uppers, factor * tolerance, error_constant, randomized)
         best = int(np.argmin(mixed + 1e-6 * (1.0 - share)))
         if mixed[best] <= worthwhile + 1e-9:
             break
@@ -281,6 +285,16 @@ def _pick(
         float(uppers[best]),
         feasible=factor == 1.0,
     )
+
+
+def _mixtures(
+    errors: Float, gaps: Float, limit: float, error_constant: float, randomized: bool
+) -> tuple[Float, Float]:
+    """Share of each rule with which its gap is within the limit, and the error of that mixture."""
+    share = np.minimum(1.0, limit / np.maximum(gaps, 1e-12))
+    if not randomized:
+        share = np.where(share < 1.0, 0.0, 1.0)
+    return share, share * errors + (1.0 - share) * error_constant
 
 
 def _no_rows(n_conditions: int, n_draws: int) -> RateTable:
@@ -335,7 +349,8 @@ def _descend(tables: list[RateTable], tolerance: float, level: float, error_cons
     }
     starts = np.array(sorted(wanted))
     found = [_measure(tables, start, level) for start in starts]
-    mixed = np.array([_mixed(e, u, tolerance, error_constant) for e, u, _ in found])
+    errors, uppers, _ = (np.array(column) for column in zip(*found, strict=True))
+    mixed = _mixtures(errors, uppers, tolerance, error_constant, randomized=True)[1]
     ends = []
     for start in np.argsort(mixed)[:3]:
         at = starts[start].copy()
@@ -361,14 +376,9 @@ def _best_move(
     rates = tables[g].rates
     gaps = (np.maximum(rates, high) - np.minimum(rates, low)).max(axis=0)
     errors = tables[g].errors + sum(t.errors[k] for t, k in rest)
-    values = _mixed(errors, _limit(gaps, level), tolerance, error_constant)
+    values = _mixtures(errors, _limit(gaps, level), tolerance, error_constant, randomized=True)[1]
     best = int(np.argmin(values))
     return best if values[best] < values[at[g]] - 1e-7 else int(at[g])
-
-
-def _mixed(errors: Float | float, uppers: Float | float, tolerance: float, error_constant: float) -> Float:
-    share = np.minimum(1.0, tolerance / np.maximum(uppers, 1e-12))
-    return np.asarray(share * errors + (1.0 - share) * error_constant)
 
 
 def _measure(tables: list[RateTable], at: Int, level: float) -> tuple[float, float, float]:
