@@ -99,6 +99,40 @@ def test_an_audit_streams_from_a_bucket_and_from_disk_alike(
     assert _undigested(again) == _undigested(remote)
 
 
+def test_a_device_changes_nothing_but_where_rows_are_counted(
+    fairask: Run, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {}
+    for name, more in (("here", ()), ("there", ("--device", "cpu"))):
+        begun = fairask("audit", bucket, *BEGIN, *more, "--out", name, "--json")
+        asked[name] = pacsv.read_csv(json.loads(begun.output)["rows_file"])
+    assert asked["here"].equals(asked["there"])
+    compared = [
+        json.loads(
+            fairask(
+                "simulate", bucket, "--stream", "--label", "paid", "--protected", "sex", "--drop",
+                "said,word,chance", "--budget", "60", "--trials", "1", "--strategy", "fare", "--json", *more,
+            ).output
+        )
+        for more in ((), ("--device", "cpu"))
+    ]  # fmt: skip
+    assert "--device cpu" in compared[1].pop("command")
+    compared[0].pop("command")
+    assert compared[0] == compared[1]
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for words in (
+        ("audit", bucket, *BEGIN, "--out", "none"),
+        ("simulate", bucket, "--label", "paid", "--protected", "sex"),
+        ("new", bucket, "--protected", "sex", "--to", "none"),
+    ):
+        result = fairask(*words, "--device", "cuda")
+        assert result.exit_code != 0
+        assert "sees 0 GPUs" in result.output
+        assert not (tmp_path / "none").exists()
+
+
 def test_numbers_classes_and_certain_probabilities_are_one_model(fairask: Run, bucket: str) -> None:
     asked = {}
     for name, more in (("said", ()), ("word", ("--positive", "yes"))):

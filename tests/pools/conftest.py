@@ -94,5 +94,7 @@ def pools(small_blocks: None, stored: Path, rows: Any) -> Iterator[dict[str, Any
             "polars key": open_pool(keyed(pl.from_arrow(shuffled).lazy(), "id"), "group", **settings),
             "duckdb table": open_pool(database.table("people"), "group", **settings),
             "duckdb gaps": open_pool(keyed(database.table("gaps"), "id"), "group", **settings),
+            "parquet on a device": open_pool(stored / "one.parquet", "group", **settings).on_device("cpu"),
+            "arrays on a device": MemoryPool(X, groups, 3).on_device("cpu"),
             "tensor": open_pool(torch.from_numpy(X), torch.from_numpy(groups)),
         }

@@ -22,7 +22,7 @@ EXTRAS = {
     "psycopg": "postgres",
     "dask": "dask",
     "ray": "ray",
-    "torch": "panda",
+    "torch": "torch",
 }
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "Budget",
     "Decimal",
     "Delimiter",
+    "Device",
     "Drop",
     "Encoding",
     "Figure",
@@ -110,6 +111,12 @@ Stop = Annotated[
 Trials = Annotated[int, typer.Option(help="Runs, each with its own split of the rows.")]
 Jobs = Annotated[
     int | None, typer.Option(help="Processes; default one per core. Results do not depend on it.")
+]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        help="Hold the features as a PyTorch tensor and count them there: cuda, cuda:1, mps or cpu."
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same results.")]
 Backend = Annotated[str, typer.Option(help="joblib (this machine), dask or ray.")]

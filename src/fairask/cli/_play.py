@@ -62,7 +62,8 @@ def play(
         for note in table.notes:
             screen.print(f"note: {note}", markup=False)
     if table.parallel:
-        workers = min(jobs or cpu_count(), trials * len(methods))
+        # Trials on one device would wait for each other.
+        workers = min(jobs or (cpu_count() if task.device is None else 1), trials * len(methods))
         runs = watch(table, methods, task, trials, workers, screen if output.talks else None)
     else:
         with passes(quiet=not output.talks) as progress:

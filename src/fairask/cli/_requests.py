@@ -51,6 +51,7 @@ class SimulateRequest:
     vectors: str | None
     use_protected: bool = field(metadata={"no": "--exclude-protected"})
     stream: bool | None = field(metadata={"no": "--no-stream"})
+    device: str | None = None
 
 
 def command_of(command: str, request: DemoRequest | SimulateRequest) -> str:

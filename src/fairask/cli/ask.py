@@ -33,18 +33,25 @@ def ask(
     pool: Annotated[
         str | None, typer.Option(help="Where the pool is now, if it was not copied and has moved.")
     ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Draw on this device of PyTorch (cuda), or none; default as in new.")
+    ] = None,
     who: Who = None,
     as_json: Json = False,
 ) -> None:
     """Choose the rows to label next and write them to a file with an empty label column."""
     from fairask.cli._passes import passes
+    from fairask.pools import check_device
     from fairask.study import Study
     from fairask.study.files import check_sheet_place, write_rows
+    from fairask.study.study import NO_DEVICE
 
     name = me(who)
+    if device not in (None, NO_DEVICE):
+        check_device(device)
     with (
         passes(quiet=as_json) as progress,
-        Study.open(study, pool=pool, moved_by=name, progress=progress) as opened,
+        Study.open(study, pool=pool, moved_by=name, progress=progress, device=device) as opened,
     ):
         # Whatever could keep the rows from being written is found before any is drawn.
         check_sheet_place(out or Path("batch-.csv"), opened.state().was_told)

@@ -91,6 +91,9 @@ def audit(
             "--stream/--no-stream",
         ),
     ] = None,
+    device: Annotated[
+        str | None, _option("Count a streamed table on this device of PyTorch: cuda, cuda:1, mps or cpu.")
+    ] = None,
     encoding: Annotated[str | None, _option("Of a CSV file, e.g. latin-1; default utf-8.")] = None,
     out: Annotated[Path | None, _option("The audit's folder; default NAME.audit beside the pool.")] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the outcome only.")] = False,
@@ -102,7 +105,11 @@ def audit(
     from fairask.certify.audit.outcome import Decided
     from fairask.certify.audit.request import AuditRequest
     from fairask.cli._passes import passes
+    from fairask.pools import check_device
 
+    if device is not None:
+        check_device(device)
+        stream = True if stream is None else stream
     given = {
         "metric": metric, "alpha": tolerance, "delta": delta, "budget": budget,
         "looks": looks, "target": target, "random_state": seed, "compare": compare, "also": also or None,
@@ -134,7 +141,9 @@ def audit(
         _simulate(AuditRequest(pool, columns, settings, encoding=encoding), label, plan, runs, screen)
         return
     with passes(quiet=quiet or as_json) as progress:
-        request = AuditRequest(pool, columns, settings, out, encoding, stream, progress, tuple(show or ()))
+        request = AuditRequest(
+            pool, columns, settings, out, encoding, stream, progress, tuple(show or ()), device
+        )
         work = AuditFolder.open(request, begin=labels is None)
         told = (0, 0) if labels is None else work.tell(labels, unchecked=unchecked, correct=correct)
         screen.say(work.about(), style="bold")

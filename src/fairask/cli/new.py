@@ -80,6 +80,7 @@ def new(
             help="Leave the pool where it is, or copy it; default copy, but a URL or a large one stays.",
         ),
     ] = None,
+    device: opt.Device = None,
     to: Annotated[
         str | None,
         typer.Option(help="Folder or postgresql:// URL; default the pool's name.", callback=without_password),
@@ -89,9 +90,12 @@ def new(
     """Make a study of a table of unlabelled rows."""
     from fairask.cli._passes import passes
     from fairask.data import TableFormat, TextColumns
+    from fairask.pools import check_device
     from fairask.pools.places import name_of
     from fairask.study import PoolReference, Study, choose_pool
 
+    if device is not None:
+        check_device(device)
     form = TableFormat(encoding, delimiter, decimal, thousands, sheet, vectors)
     notes: list[str] = []
     target = to or name_of(pool)
@@ -120,6 +124,7 @@ def new(
             words=dictionary,
             text=TextColumns(text or (), text_model),
             random_state=seed,
+            device=device,
             **settings,
         )
     with study:

@@ -67,6 +67,7 @@ def simulate(
             help="Pass over the table in every round, or read it once; default by its size.",
         ),
     ] = None,
+    device: opt.Device = None,
     out: opt.Out = None,
     figure: opt.Figure = None,
     quiet: opt.Quiet = False,
@@ -81,7 +82,7 @@ def simulate(
     request = SimulateRequest(
         table, label, protected, positive or (), drop or (), text or (), text_model, strategy or (), profile,
         metric, tolerance, budget, batch, audit_share, stop, trials, seed, encoding,
-        delimiter, decimal, thousands, sheet, vectors, use_protected, stream,
+        delimiter, decimal, thousands, sheet, vectors, use_protected, stream, device,
     )  # fmt: skip
     _simulate(request, jobs, Output(report, figure, quiet, as_json, no_color))
 
@@ -95,11 +96,14 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
     from fairask.experiment import Task, choose_methods, pool_size
     from fairask.experiment.open import open_table
     from fairask.experiment.table import TableColumns
+    from fairask.pools import check_device
 
     methods = choose_methods(request.strategy, request.profile)
     rule = _rule(request.stop)
     metric = check_goal(request.metric, request.tolerance)
     output.check()
+    if request.device is not None:
+        check_device(request.device)
     share = request.audit_share
     if not 0 <= share < 1:
         raise UserError(f"--audit-share {share:g} is outside [0, 1)", "Give a share of the budget, e.g. 0.5")
@@ -141,6 +145,7 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
         audited=methods[0].name,
         audit=kept,
         stop=rule,
+        device=request.device,
     )
     check_counts(task, table.rows, request.trials, jobs)
     positive = request.positive if len(request.positive) > 1 else (table.positive,)

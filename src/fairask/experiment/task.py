@@ -30,6 +30,8 @@ class Task:
         The method whose model of trial 0 is audited, and the labels for that, besides the budget.
     stop : StoppingRule, optional
         A rule that does not end the runs; the labels at which it first says stop are recorded.
+    device : str, optional
+        Device of PyTorch that holds and counts the pools.
     """
 
     metric: Metric = "tprp"
@@ -42,6 +44,7 @@ class Task:
     audited: str = ""
     audit: int = 0
     stop: StoppingRule | None = None
+    device: str | None = None
 
 
 @dataclass(frozen=True)

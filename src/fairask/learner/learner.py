@@ -160,6 +160,12 @@ class FairActiveLearner(LearnerRecord):
             other._background = PoolSample(*background)
         return other
 
+    def on_device(self, device: str) -> FairActiveLearner:
+        """Return the same learner, whose pool is held and counted on a device; see :meth:`Pool.on_device`."""
+        other = self.with_state(self.state)
+        other.pool = self.pool.on_device(device)
+        return other
+
     # -- asking ---------------------------------------------------------------------------------
 
     def ask(self, n: int | None = None) -> Query:

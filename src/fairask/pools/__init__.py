@@ -7,6 +7,7 @@ from fairask.pools.coders import Model, SoftModel, is_randomised
 from fairask.pools.memory import MemoryPool
 from fairask.pools.open import open_pool
 from fairask.pools.runners import PassProgress
+from fairask.pools.sources.device import check_device
 from fairask.pools.sources.engine import keyed
 from fairask.pools.streamed import StreamedPool
 from fairask.pools.tensor import TensorPool
@@ -21,6 +22,7 @@ __all__ = [
     "SoftModel",
     "StreamedPool",
     "TensorPool",
+    "check_device",
     "is_randomised",
     "keyed",
     "open_pool",

@@ -19,6 +19,7 @@ from fairask.pools.codes import code_dtype
 from fairask.pools.rows import nth_left, row_set, within
 from fairask.pools.runners import ProgressCallback, collect
 from fairask.pools.sources.base import BlockSource
+from fairask.pools.sources.device import DeviceSource
 from fairask.rules import Rule
 
 __all__ = ["Pool"]
@@ -112,6 +113,26 @@ class Pool(ABC):
         """
         other = copy(self)
         other.excluded = np.union1d(self.excluded, row_set(rows, self.n_rows))
+        return other
+
+    def on_device(self, device: str) -> Self:
+        """The same pool, with all rows as a float32 tensor on a device of PyTorch, where they are counted.
+
+        Parameters
+        ----------
+        device : str
+            ``"cuda"``, ``"cuda:1"``, ``"mps"`` or ``"cpu"``. The first pass looks for the device, and reads
+            the rows, once; see :func:`fairask.pools.check_device`.
+
+        Examples
+        --------
+        >>> from fairask.pools import MemoryPool
+        >>> pool = MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).on_device("cpu")
+        >>> pool.by_group().counts.tolist()
+        [2, 1]
+        """
+        other = copy(self)
+        other._source = DeviceSource(self._source, device, self.progress)
         return other
 
     def everything(self) -> Cells:

@@ -18,7 +18,7 @@ from fairask.pools.memory import MemoryPool
 from fairask.pools.runners import ProgressCallback, Runner, collect
 from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.encoded import EncodedTable
-from fairask.pools.tasks import Fetch, Found
+from fairask.pools.tasks import Fetch, Found, Read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +102,7 @@ class StreamedPool(Pool):
 
     def fingerprint(self) -> str:
         """Digest of the files' footers (or of the partitions' sizes) and of the encoding."""
-        sizes = np.diff(self._source.starts).tolist()
+        sizes = np.diff(self._encoded.starts).tolist()
         text = repr((self._encoded.table.digest, sizes, self.encoder.parts, self.protected))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -124,8 +124,10 @@ class StreamedPool(Pool):
             if name not in self.column_names:
                 raise ValueError(f"columns names {name!r}, which is not one of {self.column_names}")
         wanted = np.asarray(rows, dtype=np.int64)
-        jobs = self._by_block(np.unique(wanted))
-        parts = collect(self._encoded.raw_rows(names, jobs), self._sizes(jobs), "fetching", self.progress)
+        starts = self._encoded.starts
+        jobs = self._by_block(np.unique(wanted), starts)
+        sizes = {block: int(starts[block + 1] - starts[block]) for block in jobs}
+        parts = collect(self._encoded.raw_rows(names, jobs), sizes, "fetching", self.progress)
         table = optional("pyarrow", "parquet").concat_tables(parts.values(), promote_options="permissive")
         return table.take(np.searchsorted(np.unique(wanted), wanted)).select(names)
 
@@ -151,8 +153,9 @@ class StreamedPool(Pool):
 
     def in_memory(self) -> MemoryPool:
         """The same rows as arrays, for strategies that must see all of them at once."""
-        every = {block: np.arange(*self._span(block)) for block in range(self.n_blocks)}
-        parts = self._run(Fetch(), every, "reading")
+        parts = self._run(
+            Read(), dict.fromkeys(np.flatnonzero(np.diff(self._source.starts)).tolist()), "reading"
+        )
         pool = MemoryPool(
             np.concatenate([part.X for part in parts.values()]),
             np.concatenate([part.groups for part in parts.values()]),
@@ -168,12 +171,12 @@ class StreamedPool(Pool):
         if len(self._cached) + len(found.rows) <= _MOST_CACHED:
             self._cached.update(_by_row(found))
 
-    def _by_block(self, rows: Int) -> dict[int, Int]:
+    def _by_block(self, rows: Int, starts: Int) -> dict[int, Int]:
         """Sorted row numbers by the block that holds them."""
         if len(rows) and (rows[0] < 0 or rows[-1] >= self.n_rows):
             bad = rows[0] if rows[0] < 0 else rows[-1]
             raise ValueError(f"no row {bad}: the pool has rows 0 to {self.n_rows - 1}")
-        block = np.searchsorted(self._source.starts, rows, side="right") - 1
+        block = np.searchsorted(starts, rows, side="right") - 1
         return {int(b): rows[block == b] for b in np.unique(block)}
 
     def _fetch(self, rows: ArrayLike) -> dict[int, tuple[NDArray[np.float32], int]]:
@@ -182,7 +185,7 @@ class StreamedPool(Pool):
         known = {row: self._cached[row] for row in wanted if row in self._cached}
         new = np.array([row for row in wanted if row not in known], dtype=np.int64)
         if len(new):
-            for found in self._run(Fetch(), self._by_block(new), "fetching").values():
+            for found in self._run(Fetch(), self._by_block(new, self._source.starts), "fetching").values():
                 known.update(_by_row(found))
                 self._cache_drawn_rows(found)
         return known

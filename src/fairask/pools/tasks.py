@@ -18,7 +18,18 @@ from fairask.pools.cells import BlockCounts, Codes, cell_keys, count_block, merg
 from fairask.pools.coders import Chunk, Coder
 from fairask.pools.rows import tie_breakers, within
 
-__all__ = ["BlockTask", "CellRanks", "CountCells", "Counted", "Fetch", "FindRows", "Found", "Lowest", "Score"]
+__all__ = [
+    "BlockTask",
+    "CellRanks",
+    "CountCells",
+    "Counted",
+    "Fetch",
+    "FindRows",
+    "Found",
+    "Lowest",
+    "Read",
+    "Score",
+]
 
 J = TypeVar("J", contravariant=True)
 R = TypeVar("R", covariant=True)
@@ -164,6 +175,18 @@ class Fetch(BlockTask[Int, Found]):
             if chunk.first + len(chunk) > job[-1]:
                 break
         return Found(job, np.concatenate(parts), np.concatenate(groups))
+
+
+class Read(BlockTask[None, Found]):
+    """Read a whole block."""
+
+    def __call__(self, chunks: Iterable[Chunk], excluded: Int, job: None) -> Found:
+        """See :class:`BlockTask`."""
+        parts = [(chunk.first, chunk.X, chunk.groups) for chunk in chunks]
+        groups = np.concatenate([part[2] for part in parts]).astype(np.int64)
+        rows = np.arange(parts[0][0], parts[0][0] + len(groups))
+        X = parts[0][1] if len(parts) == 1 else np.concatenate([part[1] for part in parts])
+        return Found(rows, X, groups)
 
 
 class Ranked(NamedTuple):

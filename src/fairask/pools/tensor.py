@@ -15,15 +15,13 @@ from fairask.metrics import Int, encode_groups
 from fairask.pools.base import Pool
 from fairask.pools.memory import MemoryPool
 from fairask.pools.runners import ProgressCallback
-from fairask.pools.sources.tensor import TensorSource
+from fairask.pools.sources.tensor import MOST_GROUPS, TensorSource
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = ["TensorPool", "is_tensor"]
 
-#: Groups are codes of one byte.
-_MOST_GROUPS = 256
 #: Values of a protected tensor that are looked up in a table; a wider range is sorted.
 _WIDEST = 1 << 16
 
@@ -137,5 +135,5 @@ def _coded(protected: ArrayLike | Tensor, X: Tensor) -> tuple[list[object], Tens
 
 
 def _check_groups(values: list[object]) -> None:
-    if len(values) > _MOST_GROUPS:
-        raise UserError(f"protected has {len(values):,} groups", f"Give at most {_MOST_GROUPS}")
+    if len(values) > MOST_GROUPS:
+        raise UserError(f"protected has {len(values):,} groups", f"Give at most {MOST_GROUPS}")

@@ -70,6 +70,7 @@ class Config:
     columns: tuple[ColumnInfo, ...] = ()
     rows: int = 0
     pool_sha256: str = ""
+    device: str | None = None  #: of PyTorch, where batches are drawn; None where the rows are
     encoder: dict[str, Any] | None = None  #: of a copied pool; a reference holds its own
 
     @property

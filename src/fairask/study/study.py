@@ -47,6 +47,10 @@ _JUDGED = {
 }
 
 
+#: In place of a device: batches are drawn where the rows are.
+NO_DEVICE = "none"
+
+
 class Study:
     """A fair active learner on an append-only log, for one process or many.
 
@@ -82,13 +86,13 @@ class Study:
     2
     """
 
-    def __init__(self, store: Store, state: State, table: StudyTable) -> None:
+    def __init__(self, store: Store, state: State, table: StudyTable, device: str | None = None) -> None:
         self.target, self.table = store.target, table
         self.store, self.people = store, store.people
         self.lock = threading.RLock()
         self.rows = rows_of(table, state.config)
         self._state = state
-        self._learner = make_learner(self.rows, state.config)
+        self._learner = make_learner(self.rows, state.config, device)
         self.groups = list(self._learner.groups_)
 
     # -- making and opening ---------------------------------------------------------------------
@@ -159,6 +163,7 @@ class Study:
         pool: str | None = None,
         moved_by: str | None = None,
         progress: ProgressCallback | None = None,
+        device: str | None = None,
     ) -> Study:
         """Open a study; one made by an older version is migrated, one made by a newer version refused.
 
@@ -172,6 +177,8 @@ class Study:
             Write ``pool`` into the log as the pool's new place, in the name of this person.
         progress : callable, optional
             Called with a :class:`fairask.pools.PassProgress` during passes over a pool that is not copied.
+        device : str, optional
+            Draw batches on this device of PyTorch instead of the study's own, or on ``"none"``.
         """
         store = Store.open(str(target))
         try:
@@ -181,7 +188,7 @@ class Study:
                 table = from_parquet(store.read_pool(), state.config.pool_sha256)
             else:
                 table = PoolReference.from_dict(state.pool)
-            study = cls(store, state, placed(table, pool, progress))
+            study = cls(store, state, placed(table, pool, progress), device)
             if moved_by is not None and state.pool is not None and study.table.uri != state.pool["uri"]:
                 store.append(check_person(moved_by), happened.PoolMoved(study.table.uri))
         except BaseException as error:
@@ -479,8 +486,10 @@ class Study:
         return list(self.learner(at=seen).state.log.position)
 
 
-def make_learner(rows: StudyRows, config: Config) -> FairActiveLearner:
-    """Return the learner of a study, without labels."""
+def make_learner(rows: StudyRows, config: Config, device: str | None = None) -> FairActiveLearner:
+    """Return the learner of a study, without labels; ``device`` replaces the study's own."""
     # The study keeps the budget and the stopping rule itself: its log knows of audits and of changed rules.
     X, groups = rows.given
-    return FairActiveLearner(X, groups, replace(config.learner, budget=None, stopping=None))
+    learner = FairActiveLearner(X, groups, replace(config.learner, budget=None, stopping=None))
+    where = device or config.device or NO_DEVICE
+    return learner if where == NO_DEVICE else learner.on_device(where)

@@ -51,6 +51,8 @@ class AuditRequest:
         Called during passes over a streamed table.
     show : tuple of str
         Columns of the table that are in sheets although they could sway whoever labels.
+    device : str, optional
+        Device of PyTorch on which a streamed table is counted.
     """
 
     table: str
@@ -61,6 +63,7 @@ class AuditRequest:
     stream: bool | None = None
     progress: ProgressCallback | None = None
     show: tuple[str, ...] = ()
+    device: str | None = None
 
     def place(self) -> Path:
         """Return the folder of the audit: beside a local table, here for one elsewhere."""
@@ -100,8 +103,13 @@ class AuditRequest:
                 f"--{next(iter(more)).replace('_', '-')} needs the table in memory, and this one is streamed",
                 "Give --no-stream, or leave it out",
             )
+        if self.device is not None and not streamed:
+            raise AuditError(
+                "--device counts a table that is streamed, and this one is read into memory",
+                "Give Parquet with --stream, or leave out --device",
+            )
         if streamed:
-            return open_streamed_table(self.table, progress=self.progress, **named)
+            return open_streamed_table(self.table, progress=self.progress, device=self.device, **named)
         return open_audit_table(self.table, encoding=encoding, more=more, **named)
 
     def opened_with_labels(self, label: str, metric: str) -> AuditTable:

@@ -55,6 +55,7 @@ def open_streamed_table(
     protected: str | Sequence[str],
     positive: str | None = None,
     progress: ProgressCallback | None = None,
+    device: str | None = None,
 ) -> AuditTable:
     """Look through the two columns once; the audit then counts and draws where the rows are."""
     table = parquet_files(path)
@@ -72,6 +73,7 @@ def open_streamed_table(
     groups = GroupColumns.of(specs, found.groups)
     part, rule, classes = _rule(found, predictions, positive)
     pool = StreamedPool(table, sizes, runner, Encoder((part,), "nothing"), groups, progress)
+    counted = pool if device is None else pool.on_device(device)
     return AuditTable(
         names=names,
         rows=pool.n_rows,
@@ -83,7 +85,7 @@ def open_streamed_table(
             "the table was streamed: its predictions and groups were counted where they are",
         ],
         take=pool.table,
-        begin=lambda plan: Audit.of_pool(pool, rule, plan),
+        begin=lambda plan: Audit.of_pool(counted, rule, plan),
     )
 
 

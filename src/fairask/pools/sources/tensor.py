@@ -10,7 +10,7 @@ import numpy as np
 
 from fairask.data.extras import optional
 from fairask.errors import UserError
-from fairask.metrics import Bool, Float, Int, Matrix
+from fairask.metrics import Bool, Int, Matrix
 from fairask.pools.cells import BlockCounts, count_block
 from fairask.pools.coders import Chunk, Coder, Decision, Group, Predictions
 from fairask.pools.codes import decisions, linear_cuts
@@ -34,11 +34,13 @@ from fairask.rules import GroupLinearRule, LinearRule, Rule
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["TensorSource"]
+__all__ = ["MOST_GROUPS", "TensorSource"]
 
 J = TypeVar("J")
 R = TypeVar("R")
 
+#: Groups are codes of one byte.
+MOST_GROUPS = 256
 #: Rows per block, and most values that one block turns into single precision.
 _BLOCK, _CPU_BLOCK = 1 << 22, 1 << 16
 _VALUES = 1 << 27
@@ -49,11 +51,11 @@ _LARGEST_TABLE = 1 << 24
 
 
 class _Coded(NamedTuple):
-    """The linear rules of a coder on a device, for every block of a tensor."""
+    """The linear rules of a coder on a device."""
 
     rules: list[Rule]
-    beta: Tensor  #: (rules, features) in single precision
-    lower: Tensor  #: (blocks, rules, 1 or groups)
+    beta: Tensor  #: (rules, features) in single precision, or (3 rules, features) in bfloat16
+    lower: Tensor  #: (rules, 1 or groups)
     upper: Tensor
 
 
@@ -81,13 +83,24 @@ class TensorSource:
         self.doubles = X.device.type != "mps"
         self.runner = Threads(None if X.device.type == "cpu" else 1)
         most = _CPU_BLOCK if X.device.type == "cpu" else _BLOCK
-        size = max(1, min(most, _VALUES // max(X.shape[1], 1)))
+        #: Rows that are turned into single precision at a time.
+        self.step = max(1, _VALUES // max(X.shape[1], 1))
+        self.thirds = X.device.type == "cuda" and X.dtype == self.torch.bfloat16 and self._adds_up()
+        size = most if self.thirds else min(most, self.step)
         self.starts: Int = np.append(np.arange(0, len(X), size), len(X))
         self.largest = self._largest()
         self._kept: tuple[Coder | None, dict[int, Tensor]] = None, {}
 
-    def _largest(self) -> Float:
-        """Largest absolute value of each block; refuses values that are not finite."""
+    def _adds_up(self) -> bool:
+        """Whether this PyTorch multiplies in half precision and adds up in single precision."""
+        try:
+            self.torch.mm(self.X[:1], self.X[:1].T, out_dtype=self.torch.float32)
+        except (TypeError, RuntimeError):
+            return False
+        return True
+
+    def _largest(self) -> float:
+        """Largest absolute value; refuses values that are not finite."""
         found = []
         for start, stop in zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True):
             low, high = self.torch.aminmax(self.X[start:stop])
@@ -97,7 +110,7 @@ class TensorSource:
             raise UserError(
                 "the tensor has values that are missing or infinite", "Fill them, or leave the rows out"
             )
-        return cast("Float", largest)
+        return float(largest.max())
 
     def run(self, task: BlockTask[J, R], jobs: Mapping[int, J], excluded: Int) -> Generator[tuple[int, R]]:
         """See :class:`fairask.pools.sources.BlockSource`."""
@@ -130,7 +143,8 @@ class TensorSource:
             return self.fetch(cast("Int", job))
         if isinstance(task, Lowest) and _is_linear(task.score):
             return self._lowest(task, block, out)
-        return task([self._chunk(start, stop)], excluded, job)
+        parts = range(start, stop, self.step)
+        return task((self._chunk(at, min(at + self.step, stop)) for at in parts), excluded, job)
 
     def _span(self, block: int) -> tuple[int, int]:
         start, stop = self.starts[block : block + 2].tolist()
@@ -169,14 +183,20 @@ class TensorSource:
             return None
         if not all(isinstance(rule, LinearRule | GroupLinearRule) for rule in coder.rules):
             return None
-        cuts = [linear_cuts(coder.rules, bound, np.float32) for bound in self.largest.tolist()]
-        device = self.X.device
-        return _Coded(
-            coder.rules,
-            self.torch.from_numpy(cuts[0].beta[:, :-1].astype(np.float32)).to(device),
-            self.torch.from_numpy(np.stack([cut.lower for cut in cuts])).to(device),
-            self.torch.from_numpy(np.stack([cut.upper for cut in cuts])).to(device),
+        # A device may cut off instead of rounding when it adds up products in half precision.
+        cuts = linear_cuts(coder.rules, self.largest * (2 if self.thirds else 1), np.float32)
+        beta, lower, upper = (
+            self.torch.from_numpy(part).to(self.X.device)
+            for part in (cuts.beta[:, :-1].astype(np.float32), cuts.lower, cuts.upper)
         )
+        return _Coded(coder.rules, in_thirds(beta) if self.thirds else beta, lower, upper)
+
+    def _scores(self, beta: Tensor, X: Tensor) -> Tensor:
+        """Scores in single precision, (rules, rows)."""
+        if not self.thirds:
+            return beta @ X.float().T
+        parts = self.torch.mm(beta, X.T, out_dtype=self.torch.float32)
+        return cast("Tensor", parts.view(3, len(beta) // 3, len(X)).sum(0))
 
     def _codes(self, coder: Coder, coded: _Coded, block: int) -> tuple[Tensor, Tensor]:
         """Codes and groups of a block's rows; codes are kept from counting to finding."""
@@ -197,28 +217,27 @@ class TensorSource:
         codes = self.torch.zeros(stop - start, dtype=dtype, device=self.X.device)
         if not coded.rules:
             return cast("Tensor", codes)
-        X = self.X[start:stop].float()
-        scores = coded.beta @ X.T
-        lower, upper = coded.lower[block], coded.upper[block]
+        X = self.X[start:stop]
+        scores, lower, upper = self._scores(coded.beta, X), coded.lower, coded.upper
         if lower.shape[1] > 1:
             column = groups.int()
             lower, upper = lower.index_select(1, column), upper.index_select(1, column)
         decided = scores > upper
         doubt = (scores > lower).logical_xor_(decided)
-        if doubt.any():
-            rows = doubt.any(0).nonzero()[:, 0]
-            decided[:, rows] = self._settled(coded.rules, X[rows], groups[rows], float(self.largest[block]))
+        rows = doubt.any(0).nonzero()[:, 0]
+        if len(rows):
+            decided[:, rows] = self._settled(coded.rules, X[rows].float(), groups[rows])
         if isinstance(coder, Decision):
             return cast("Tensor", codes.add_(decided[0]))
         for i in range(1, len(coded.rules)):
             codes.add_(decided[i] ^ decided[0], alpha=1 << (i - 1))
         return cast("Tensor", codes)
 
-    def _settled(self, rules: list[Rule], X: Tensor, groups: Tensor, largest: float) -> Tensor:
+    def _settled(self, rules: list[Rule], X: Tensor, groups: Tensor) -> Tensor:
         """Decisions on rows within rounding of a cut: in double precision, then in the order of features."""
         if not self.doubles:
             return self._by_processor(rules, X, groups)
-        cuts = linear_cuts(rules, largest, np.float64)
+        cuts = linear_cuts(rules, self.largest, np.float64)
         beta, lower, upper = (
             self.torch.from_numpy(part).to(X.device) for part in (cuts.beta[:, :-1], cuts.lower, cuts.upper)
         )
@@ -227,8 +246,8 @@ class TensorSource:
             lower, upper = (part.index_select(1, groups.int()) for part in (lower, upper))
         decided = scores > upper
         doubt = (scores > lower).logical_xor_(decided)
-        if doubt.any():
-            rows = doubt.any(0).nonzero()[:, 0]
+        rows = doubt.any(0).nonzero()[:, 0]
+        if len(rows):
             decided[:, rows] = self._by_processor(rules, X[rows], groups[rows])
         return cast("Tensor", decided)
 
@@ -251,9 +270,11 @@ class TensorSource:
         if len(out):
             less = keys[self.torch.from_numpy(out).to(keys.device)]
             table -= self.torch.bincount(less, minlength=width * task.n_groups)
-        used = table.nonzero()[:, 0]
-        cells, counts_ = used.cpu().numpy(), table[used].cpu().numpy()
-        return Counted(BlockCounts(cells // width, (cells % width).astype(np.uint64), counts_), None, [])
+        counted = table.cpu().numpy()
+        cells = np.flatnonzero(counted)
+        return Counted(
+            BlockCounts(cells // width, (cells % width).astype(np.uint64), counted[cells]), None, []
+        )
 
     def _find(self, coder: Coder, coded: _Coded, block: int, out: Int, job: CellRanks) -> Found:
         codes, groups = self._codes(coder, coded, block)
@@ -277,8 +298,9 @@ class TensorSource:
         for rule, weight in zip(score.rules, score.weights, strict=True):
             rule = cast("LinearRule | GroupLinearRule", rule)
             beta = torch.from_numpy(rule.beta).to(X.device, precise)
-            value = X.to(precise) @ beta[:-1] + beta[-1]
-            reach += float(np.abs(rule.beta).sum()) * max(1.0, float(self.largest[block]))
+            parts = [part.to(precise) @ beta[:-1] for part in torch.split(X, self.step)]
+            value = torch.cat(parts) + beta[-1]
+            reach += float(np.abs(rule.beta).sum()) * max(1.0, self.largest)
             if isinstance(rule, GroupLinearRule):
                 reach += float(np.abs(rule.cuts[np.isfinite(rule.cuts)]).max(initial=0.0))
                 value -= torch.from_numpy(rule.cuts).to(X.device, precise)[groups.long()]
@@ -295,6 +317,25 @@ class TensorSource:
         found = self.fetch(start + (value <= bound).nonzero()[:, 0].cpu().numpy())
         exact = np.asarray(task.score(found.X, found.groups), dtype=np.float64)
         return lowest([Ranked(exact, tie_breakers(found.rows, task.seed), found.rows)], task.n)
+
+
+def in_thirds(beta: Tensor) -> Tensor:
+    """Coefficients (rules, features) as three times as many rows in bfloat16 that add up to them exactly.
+
+    A product of two numbers in bfloat16 is exact in single precision, so the sum of the three products is
+    one in single precision, without a copy of the rows in single precision.
+
+    Examples
+    --------
+    >>> import torch
+    >>> beta = torch.tensor([[0.1, 1 / 3]])
+    >>> bool((in_thirds(beta).float().sum(0) == beta).all())
+    True
+    """
+    first = beta.bfloat16()
+    second = (beta - first.float()).bfloat16()
+    torch = optional("torch", "torch")
+    return cast("Tensor", torch.cat([first, second, (beta - first.float() - second.float()).bfloat16()]))
 
 
 def _is_linear(score: object) -> bool:
