@@ -16,15 +16,16 @@ help:  ## list the targets
 
 setup: $(STAMP)  ## create .venv with everything that the tests need
 
+# Modules are compiled when they are first imported: most of what is installed never is.
 # The demo needs the command line alone: no PyTorch, no Ray, no database.
 $(DEMO): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "fairask needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cli]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[cli]'
 	@touch $@
 
 $(STAMP): $(DEMO)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 demo: $(DEMO)  ## FARE against passive sampling on Adult; writes report.html
@@ -51,14 +52,14 @@ test: $(STAMP) system lint types  ## everything: lint, types, all tests
 
 # The site needs the docs extra alone. Warnings are errors; --keep-going shows all of them.
 $(SITE): $(DEMO)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@
 
 docs: $(SITE)  ## the documentation, in docs/_build/html
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 
 lite: $(SITE)  ## the same, with examples that run in the browser
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lite]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[lite]'
 	rm -rf docs/pypi docs/gallery && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir docs/pypi .
 	FAIRASK_DOCS_LITE=1 $(BIN)/python -m sphinx -b html --keep-going docs docs/_build/lite
 
