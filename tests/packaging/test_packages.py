@@ -46,6 +46,7 @@ def bare(wheel, tmp_path_factory):
         "pip",
         "install",
         "-q",
+        "--no-compile",
         "-c",
         ROOT / "constraints.txt",
         wheel,
