@@ -5,7 +5,7 @@ from fairask.learner import FairActiveLearner, Query
 from fairask.metrics import group_rates, violation
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CalibratedFairOracle",
