@@ -200,3 +200,19 @@ def test_a_study_has_few_public_methods() -> None:
         and not any(isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list)
     ]
     assert len(methods) <= MOST_METHODS_OF_A_STUDY, methods
+
+
+def test_pyarrow_reads_from_buffers_and_not_from_python_files() -> None:
+    """A thread of pyarrow closes a Python file late; where the interpreter ends just then, it aborts."""
+    wrong = [
+        source.place(node)
+        for source in sources()
+        for node in source.nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("read_table", "read_csv", "ParquetFile", "open_csv")
+        and node.args
+        and isinstance(node.args[0], ast.Call)
+        and ast.unparse(node.args[0].func) in ("io.BytesIO", "BytesIO", "open")
+    ]
+    assert not wrong, wrong

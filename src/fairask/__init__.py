@@ -1,9 +1,15 @@
 """fairask: fair active learning in low-data regimes."""
 
-from fairask.experiment import evaluate, simulate
-from fairask.learner import FairActiveLearner, Query
-from fairask.metrics import group_rates, violation
-from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairask.experiment import evaluate, simulate
+    from fairask.learner import FairActiveLearner, Query
+    from fairask.metrics import group_rates, violation
+    from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 
 __version__ = "0.2.0"
 
@@ -18,3 +24,31 @@ __all__ = [
     "simulate",
     "violation",
 ]
+
+#: Where the names of this package are. They are imported when they are first used, so that
+#: ``fairask --version`` and ``fairask --help`` do not wait for scikit-learn.
+_HOMES = {
+    "evaluate": "experiment",
+    "simulate": "experiment",
+    "FairActiveLearner": "learner",
+    "Query": "learner",
+    "group_rates": "metrics",
+    "violation": "metrics",
+    "CalibratedFairOracle": "oracle",
+    "EmpiricalFairOracle": "oracle",
+}
+_PARTS = ("certify", "datasets", "experiment", "learner", "metrics", "oracle", "pools", "strategies")
+
+
+def __getattr__(name: str) -> object:
+    if name in _PARTS:
+        return import_module(f"fairask.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fairask' has no attribute {name!r}")
+    # The name is one of ours, chosen at run time.
+    found = globals()[name] = getattr(import_module(f"fairask.{_HOMES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PARTS})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 from fairask.data.formats import TableFormat
@@ -35,7 +33,7 @@ def read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) ->
     plain = {n: pa.string() for n in _names(header, delimiter)} if form.thousands == "." else None
     try:
         table = csv.read_csv(
-            io.BytesIO(content),
+            pa.BufferReader(content),
             # One block, or a long field could straddle two; one thread, or rows have no numbers.
             read_options=csv.ReadOptions(
                 use_threads=False, block_size=min(max(len(content) + 1, 1 << 20), 1 << 30)

@@ -83,7 +83,8 @@ def from_parquet(data: bytes, sha256: str) -> pa.Table:
             f"the pool was changed after the study was made (sha256 {found[:12]}, recorded {sha256[:12]}); "
             "restore pool.parquet from a copy"
         )
-    return pq.read_table(io.BytesIO(data)).combine_chunks()
+    # Not from a Python file: a thread of pyarrow would close it, and abort if the interpreter ends just then.
+    return pq.read_table(pa.BufferReader(data)).combine_chunks()
 
 
 def rows_values(table: pa.Table) -> list[dict[str, Cell]]:
