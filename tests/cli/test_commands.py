@@ -138,14 +138,14 @@ def test_simulate_and_new_share_their_defaults() -> None:
     from fairask.cli.bench import bench
     from fairask.cli.new import new
     from fairask.cli.simulate import simulate
-    from fairask.learner.config import DEFAULT_BUDGET
+    from fairask.learner.config import LearnerConfig
 
     commands = [inspect.signature(command).parameters for command in (simulate, new, bench)]
     for name in ("tolerance", "metric", "profile", "use_protected", "budget"):
         assert len({repr(command[name].default) for command in commands}) == 1, name
     assert commands[0]["use_protected"].default is False
     assert commands[1]["batch"].default == _options.BATCH
-    assert _options.BUDGET == DEFAULT_BUDGET
+    assert LearnerConfig().batch_size == _options.BATCH
 
 
 def test_simulate_decides_without_the_protected_column_unless_told(fairask: Run, table: Path) -> None:

@@ -1,40 +1,36 @@
 """The commands of the first pages work, in the order in which a reader types them."""
 
 import csv
-import os
 import re
-import subprocess
-import sys
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.docs.test_pages import DOCS, ROOT, blocks
+from tests.docs.test_pages import DOCS, blocks
 
 pytest.importorskip("sqlalchemy")
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner
+
+from fairask.cli._app import app
+
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def shell(tmp_path, monkeypatch):
-    """Run a command of a page in an empty folder, with this checkout's ``fairask``."""
+    """Run a command of a page in an empty folder, in this process: a process per command costs seconds."""
     monkeypatch.chdir(tmp_path)
-    program = tmp_path / "bin" / "fairask"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fairask "$@"\n')
-    program.chmod(0o755)
-    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    env = {
-        **os.environ,
-        "PATH": f"{program.parent}:{os.environ['PATH']}",
-        "PYTHONPATH": paths,
-        "NO_COLOR": "1",
-    }
+    monkeypatch.setenv("NO_COLOR", "1")
 
     def run(command):
-        done = subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, command + "\n" + done.stdout + done.stderr
-        return done.stdout
+        program, *words = shlex.split(command, comments=True)
+        assert program == "fairask"
+        done = CliRunner().invoke(app, words, prog_name="fairask")
+        assert done.exit_code == 0, command + "\n" + done.output
+        return done.output
 
     return run
 
@@ -111,6 +107,6 @@ def test_commands_of_all_pages_use_options_that_exist(shell):
                 continue
             command, rest = found.groups()
             if command not in helps:
-                helps[command] = shell(f"COLUMNS=200 fairask {command} --help")
+                helps[command] = shell(f"fairask {command} --help")
             for option in re.findall(r"(?<![\w-])(--[a-z][\w-]*)", rest):
                 assert option in helps[command], f"{page.name}: {line}"

@@ -1,7 +1,10 @@
 """The Action's gate: its exit code is the verdict, and the verdict is Python's."""
 
+import contextlib
+import io
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -9,11 +12,37 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("typer")
+
+from typer.testing import CliRunner
+
+from fairask.cli._app import app
+
 GATE = Path(__file__).parents[2] / ".github" / "gate"
 pytestmark = pytest.mark.slow
 
 
-def gate(folder, *, rows, rates, **settings):
+def in_this_process(monkeypatch, env):
+    """Run the gate with its calls of ``fairask`` answered in this process, which has imported it already."""
+
+    def call(command, **options):
+        done = CliRunner().invoke(app, command[1:], prog_name="fairask")
+        return subprocess.CompletedProcess(command, done.exit_code, done.stdout, done.stderr)
+
+    program = runpy.run_path(str(GATE / "gate.py"))
+    monkeypatch.setattr(subprocess, "run", call)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        try:
+            code = program["main"]()
+        except SystemExit as end:
+            code = end.code
+    monkeypatch.undo()
+    return code, errors.getvalue()
+
+
+def gate(folder, monkeypatch=None, *, rows, rates, whole=False, **settings):
     """Run the gate on a generated table; return exit code, outputs and summary."""
     table = folder / "scored.csv"
     subprocess.run([sys.executable, GATE / "make_table.py", table, str(rows), *map(str, rates)], check=True)
@@ -36,12 +65,14 @@ def gate(folder, *, rows, rates, **settings):
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
         **settings,
     }
-    done = subprocess.run(
-        [sys.executable, GATE / "gate.py"], env=env, capture_output=True, text=True, check=False
-    )
+    if whole:
+        done = subprocess.run([sys.executable, GATE / "gate.py"], env=env, capture_output=True, text=True)
+        code, error = done.returncode, done.stderr
+    else:
+        code, error = in_this_process(monkeypatch, env)
     read = [folder / name for name in ("output", "summary.md")]
     output, summary = (path.read_text() if path.exists() else "" for path in read)
-    return done.returncode, dict(line.split("=", 1) for line in output.splitlines()), summary, done.stderr
+    return code, dict(line.split("=", 1) for line in output.splitlines()), summary, error
 
 
 @pytest.mark.parametrize(
@@ -52,22 +83,23 @@ def gate(folder, *, rows, rates, **settings):
         (120, (0.85, 0.8), "undecided", 3),
     ],
 )
-def test_the_exit_code_is_the_verdict(tmp_path, rows, rates, verdict, code):
-    found, outputs, summary, error = gate(tmp_path, rows=rows, rates=rates)
+def test_the_exit_code_is_the_verdict(tmp_path, monkeypatch, rows, rates, verdict, code):
+    whole = verdict == "refuted"  # once as the Action runs it
+    found, outputs, summary, error = gate(tmp_path, monkeypatch, rows=rows, rates=rates, whole=whole)
     assert (found, outputs.get("verdict")) == (code, verdict), error
     assert verdict.capitalize() in summary
     assert "| a |" in summary
     assert json.loads(Path(outputs["certificate"]).read_text())["verdict"] == verdict
 
 
-def test_undecided_may_be_a_warning(tmp_path):
-    assert gate(tmp_path, rows=120, rates=(0.85, 0.8), UNDECIDED="warn")[0] == 0
+def test_undecided_may_be_a_warning(tmp_path, monkeypatch):
+    assert gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), UNDECIDED="warn")[0] == 0
 
 
-def test_a_missing_column_is_wrong_use(tmp_path):
-    found, _, _, error = gate(tmp_path, rows=120, rates=(0.85, 0.8), LABELS="paid")
+def test_a_missing_column_is_wrong_use(tmp_path, monkeypatch):
+    found, _, _, error = gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), LABELS="paid")
     assert found == 2
     assert "paid" in error
-    found, _, _, error = gate(tmp_path, rows=120, rates=(0.85, 0.8), PREDICTIONS="said")
+    found, _, _, error = gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), PREDICTIONS="said")
     assert found == 2
     assert "said" in error

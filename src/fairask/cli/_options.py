@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairask.learner.config import DEFAULT_BUDGET, LearnerConfig
+from fairask.defaults import BATCH, BUDGET
 
 __all__ = [
     "BATCH",
@@ -46,8 +46,6 @@ __all__ = [
     "Vectors",
 ]
 
-#: Labels to spend and labels per batch, in a study and where one is simulated.
-BUDGET, BATCH = DEFAULT_BUDGET, LearnerConfig().batch_size
 #: Whether models may use the protected column.
 USE_PROTECTED = False
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairask.checks import Seed, check_choice, check_count, check_number, drawn_seed
+from fairask.defaults import BATCH
 from fairask.errors import suggest
 from fairask.metrics import Metric, check_metric
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle, FairOracle
@@ -19,7 +20,6 @@ from fairask.stopping import StoppingRule, make_rule
 from fairask.strategies import Strategy, make_strategy
 
 __all__ = [
-    "DEFAULT_BUDGET",
     "PROFILES",
     "Estimator",
     "LearnerConfig",
@@ -29,8 +29,6 @@ __all__ = [
     "check_margin",
 ]
 
-#: Labels to spend where nothing is said: in a study, and where one is simulated.
-DEFAULT_BUDGET = 250
 Profile = Literal["calibrated", "paper"]
 #: A base learner: a classifier, logistic regression by name, or the profile's own.
 Estimator = Classifier | Literal["linear"] | None
@@ -138,7 +136,7 @@ class LearnerConfig:
     blind: bool = False
     risk_weights: str | None = None
     fairness_weights: str = "ips"
-    batch_size: int = 25
+    batch_size: int = BATCH
     classes: tuple[object, object] = (0, 1)
     budget: int | None = None
     audit_share: float = 0.0

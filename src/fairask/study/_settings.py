@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fairask.data import TextColumns, fit_encoder, group_names
 from fairask.data.protected import as_specs, protected_columns
+from fairask.defaults import BUDGET
 from fairask.errors import suggest
-from fairask.learner.config import DEFAULT_BUDGET
 from fairask.study._errors import StudyError
 from fairask.study._pool import check_columns, column_infos
 from fairask.study._reference import PoolReference
@@ -41,7 +41,7 @@ def make_config(
     """
     for name in settings.keys() - Config.names():
         raise StudyError(f"{name!r} is no setting of a study; {suggest(name, Config.names())}")
-    chosen = {"budget": min(DEFAULT_BUDGET, table.num_rows), **settings}
+    chosen = {"budget": min(BUDGET, table.num_rows), **settings}
     use_protected = bool(chosen.get("use_protected", False))
     hide = list(hide)
     specs = as_specs(protected)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from fairask.checks import check_count
+from fairask.defaults import BUDGET
 from fairask.errors import suggest
 from fairask.learner import LearnerConfig
-from fairask.learner.config import DEFAULT_BUDGET
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
 from fairask.study.display import DISPLAYS
@@ -27,7 +27,7 @@ _MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
 _NOT_CHOSEN = {"audit_share", "blind", "columns", "encoder", "learner", "pool_sha256", "protected", "rows"}
 _DEFAULTS: Document = {
     "classes": ("0", "1"),
-    "budget": DEFAULT_BUDGET,
+    "budget": BUDGET,
     "random_state": 0,
     "strategy_params": {},
 }
