@@ -3,8 +3,9 @@
 
     python benchmarks/certificate_figure.py [docs/img/certificates.svg]
 
-Adult, groups by sex and age, a logistic regression of 500 labels, an audit of at most 1,500 more. Points are
-what a tool that prints rates of as many labels, drawn at random, would say; bars are the certificate.
+Adult, groups by sex and age, a logistic regression of 500 labels, an audit of at most 1,500 more. Circles are
+what a tool that compares the measured ratio with 0.8 sees in as many labels, drawn at random; bars are the
+certificate, from the audit's own labels.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -51,43 +53,65 @@ def main() -> None:
         parts = [sample[mine[sample] & (y[sample] == 1)], sample[~mine[sample] & (y[sample] == 1)]]
         naive = pred[parts[0]].mean() / pred[parts[1]].mean() if len(parts[0]) and len(parts[1]) else np.nan
         truth = pred[mine & (y == 1)].mean() / pred[~mine & (y == 1)].mean()
-        lines.append((c.first, naive, 1 - c.upper, 1 - c.lower, truth))
+        low, high = max(1 - c.upper, 0.0), 1 - c.lower
+        says = "at least 0.8" if low >= 0.8 else "below 0.8" if high < 0.8 else "cannot tell"
+        tool = "no positive seen" if np.isnan(naive) else "pass" if naive >= 0.8 else "fail"
+        lines.append(Line(c.first, naive, low, high, truth, tool, says))
         print(
-            f"{c.first:24} point estimate {naive:5.2f}   certificate {1 - c.upper:5.2f} to {1 - c.lower:5.2f}   truth {truth:5.2f}"
+            f"{c.first:24} measured {naive:5.2f} ({tool})   certificate {low:5.2f} to {high:5.2f} ({says})   truth {truth:5.2f}"
         )
     Path(sys.argv[1] if len(sys.argv) > 1 else "docs/img/certificates.svg").write_text(drawn(lines))
 
 
-def drawn(lines: list[tuple[str, float, float, float, float]]) -> str:
+class Line(NamedTuple):
+    """A group beside all others: the ratio measured, its certificate, the truth, and both verdicts."""
+
+    name: str
+    naive: float
+    low: float
+    high: float
+    truth: float
+    tool: str
+    says: str
+
+
+def drawn(lines: list[Line]) -> str:
     """The figure as SVG: a bar per group, a hollow point for the estimate, a tick for the truth."""
 
     def x(value: float) -> float:
-        return 190 + 360 * min(max(value, 0.0), 2.0) / 2
+        return 180 + 340 * min(max(value, 0.0), 2.0) / 2
 
-    parts = []
-    for i, (name, naive, low, high, truth) in enumerate(lines):
-        y = 40 + 26 * i
-        parts.append(f'<text x="180" y="{y + 4}" text-anchor="end" font-size="12">{name}</text>')
+    def text(at: float, y: float, words: str, anchor: str = "start", colour: str = "#222") -> str:
+        return (
+            f'<text x="{at:.0f}" y="{y}" text-anchor="{anchor}" font-size="13" fill="{colour}">{words}</text>'
+        )
+
+    colours = {"pass": "#1a7f4b", "at least 0.8": "#1a7f4b", "fail": "#b3261e", "below 0.8": "#b3261e"}
+    parts = [text(540, 34, "measured"), text(640, 34, "certificate")]
+    for i, line in enumerate(lines):
+        y = 60 + 28 * i
+        parts.append(text(170, y + 4, line.name, "end"))
         parts.append(
-            f'<line x1="{x(low):.1f}" x2="{x(high):.1f}" y1="{y}" y2="{y}" stroke="#2166ac" stroke-width="5"/>'
+            f'<line x1="{x(line.low):.1f}" x2="{x(line.high):.1f}" y1="{y}" y2="{y}" stroke="#2166ac" stroke-width="6"/>'
         )
         parts.append(
-            f'<line x1="{x(truth):.1f}" x2="{x(truth):.1f}" y1="{y - 8}" y2="{y + 8}" stroke="#222"/>'
+            f'<line x1="{x(line.truth):.1f}" x2="{x(line.truth):.1f}" y1="{y - 9}" y2="{y + 9}" stroke="#222" stroke-width="2"/>'
         )
-        if not np.isnan(naive):
+        if not np.isnan(line.naive):
             parts.append(
-                f'<circle cx="{x(naive):.1f}" cy="{y}" r="4" fill="#fff" stroke="#b35806" stroke-width="2"/>'
+                f'<circle cx="{x(line.naive):.1f}" cy="{y}" r="5" fill="#fff" stroke="#b35806" stroke-width="2"/>'
             )
-    bottom = 40 + 26 * len(lines)
-    axis = f'<line x1="{x(0.8)}" x2="{x(0.8)}" y1="20" y2="{bottom}" stroke="#777" stroke-dasharray="4 3"/>'
-    axis += "".join(
-        f'<text x="{x(v)}" y="{bottom + 16}" text-anchor="middle" font-size="12">{v:g}</text>'
-        for v in (0, 0.5, 0.8, 1, 1.5, 2)
-    )
-    key = '<text x="190" y="14" font-size="12">bar: certificate, circle: point estimate, tick: truth; dashed: 0.8</text>'
+        parts += [
+            text(at, y + 4, said, colour=colours.get(said, "#8a6100"))
+            for at, said in ((540, line.tool), (640, line.says))
+        ]
+    bottom = 60 + 28 * len(lines)
+    axis = f'<line x1="{x(0.8)}" x2="{x(0.8)}" y1="40" y2="{bottom}" stroke="#777" stroke-dasharray="4 3"/>'
+    axis += "".join(text(x(v), bottom + 16, f"{v:g}", "middle") for v in (0, 0.5, 0.8, 1, 1.5, 2))
+    key = text(180, 16, "bar: certificate; circle: measured; tick: truth; dashed: 0.8")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 {bottom + 24}" font-family="sans-serif" role="img" '
-        f'aria-label="Ratios of true positive rates by group">{key}{axis}{"".join(parts)}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 {bottom + 26}" font-family="sans-serif" role="img" '
+        f'aria-label="Ratios of true positive rates by group"><rect width="740" height="{bottom + 26}" fill="#fff"/>{key}{axis}{"".join(parts)}</svg>\n'
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from fairask.certify.audit.layout import Counts, Layout
 from fairask.certify.audit.schedule import Schedule
 from fairask.certify.audit.simulate import CERTIFIED, run_audits
-from fairask.certify.bounds.stratified import rate_limits
 from fairask.metrics import Float
 
 __all__ = ["null_pools", "worst_error"]
@@ -23,8 +22,10 @@ def null_pools(
     For every ordered pair of groups, the pair's rates are put alpha apart at three levels, and the base
     rates at three, each over plus or minus two standard errors.
     """
-    rate, low, high = rate_limits(size, hits, labels, 2.0)
-    known = np.where(np.isnan(rate), 0.5, rate)
+    none = np.zeros((1, size.size))
+    counts = Counts(size.reshape(1, -1), hits.reshape(1, -1), (labels - hits).reshape(1, -1), none)
+    limits = Layout.plain(len(size)).limits(counts, 0, 1, 2.0, population=False)
+    low, high, known = limits.low[0], limits.high[0], np.nan_to_num(limits.rate[0], nan=0.5)
     share = (hits + 0.5) / (labels + 1)
     total = (size * share).sum(axis=-1)
     error = np.sqrt((size**2 * share * (1 - share) / np.maximum(labels, 1)).sum(axis=-1))

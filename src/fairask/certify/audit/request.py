@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairask.certify.audit.plan import AuditPlan
-from fairask.certify.audit.planner import BudgetTable, plan_audit
+from fairask.certify.audit.planner import BUDGETS, BudgetTable, plan_audit
 from fairask.certify.audit.streamed import footers_digest, open_streamed_table
 from fairask.certify.audit.table import AuditTable, digest_of, open_audit_table
 from fairask.certify.questions import QUESTIONS
@@ -112,10 +112,14 @@ class AuditRequest:
             return open_streamed_table(self.table, progress=self.progress, device=self.device, **named)
         return open_audit_table(self.table, encoding=encoding, more=more, **named)
 
-    def opened_with_labels(self, label: str, metric: str) -> AuditTable:
-        """Open the table with a column of known labels, to simulate audits."""
+    def check_columns(self) -> None:
+        """Raise AuditError unless predictions and groups are named."""
         if self.columns["predictions"] is None or self.columns["protected"] is None:
             raise AuditError("--predictions and --protected are needed", "See fairask audit --help")
+
+    def opened_with_labels(self, label: str, metric: str) -> AuditTable:
+        """Open the table with a column of known labels, to simulate audits."""
+        self.check_columns()
         if not QUESTIONS[metric].labels:
             raise AuditError(
                 "demographic parity needs no labels, so there is nothing to simulate",
@@ -127,12 +131,11 @@ class AuditRequest:
 
     def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
         """Say what budgets would buy, from the predictions alone."""
-        if self.columns["predictions"] is None or self.columns["protected"] is None:
-            raise AuditError("--predictions and --protected are needed", "See fairask audit --help")
+        self.check_columns()
         table = self.opened(self.columns, self.encoding, False)
         assert table.scores is not None
         assert table.groups is not None
-        budgets = sorted({100, 200, 400, 800, 1600, 3200, plan.budget})
+        budgets = sorted({*BUDGETS, plan.budget})
         return plan_audit(
             table.scores, table.groups, plan, score=table.extras.get("score"), budgets=budgets, n_audits=runs
         )

@@ -82,32 +82,23 @@ def _pool_wealth(
         scale[key] = 1 / np.maximum(share, 1e-3)
     one_a, one_b = y * is_a, y * is_b
 
-    def payoff(s: Float) -> Float:
+    def payoff(s: Float) -> tuple[Float, Float]:
+        """The payoff, and the part of it that rows seen before decide."""
         now = scale["b"] * one_b * (h - s) - scale["a"] * one_a * (h - s - d)
-        seen = scale["b"] * (_before(one_b * h) - s * _before(one_b))
-        seen = seen - scale["a"] * (_before(one_a * h) - (s + d) * _before(one_a))
-        return np.asarray(now * inverse + seen / size)
+        before = scale["b"] * (_before(one_b * h) - s * _before(one_b))
+        before = before - scale["a"] * (_before(one_a * h) - (s + d) * _before(one_a))
+        return now * inverse + before / size, before / size
 
-    low, high = payoff(t[:-1, None]), payoff(t[1:, None])
+    (low, seen_low), (high, seen_high) = payoff(t[:-1, None]), payoff(t[1:, None])
     middle = (low + high) / 2
     count = np.arange(len(h))
     total = np.cumsum(middle, axis=1) - middle
     square = np.cumsum(middle**2, axis=1) - middle**2
     mean = total / np.maximum(count, 1)
     variance = (square + reach) / np.maximum(count, 1)
-    seen = np.minimum(
-        low - _own(scale, one_a, one_b, h, inverse, t[:-1, None], d),
-        high - _own(scale, one_a, one_b, h, inverse, t[1:, None], d),
-    )
+    seen = np.minimum(seen_low, seen_high)
     worst = reach * np.maximum(scale["b"] * t[1:, None], scale["a"] * np.maximum(1 - t[:-1, None] - d, 0))
     return _log_wealth(_stake(mean, variance, np.maximum(worst - seen, 1e-9)), low, high)
-
-
-def _own(
-    scale: dict[str, Float], one_a: Float, one_b: Float, h: Float, inverse: Float, s: Float, d: float
-) -> Float:
-    """The part of the payoff that the row drawn now decides."""
-    return np.asarray((scale["b"] * one_b * (h - s) - scale["a"] * one_a * (h - s - d)) * inverse)
 
 
 def betting_upper(sample: Sample, label: int | None, a: int, b: int, level: float) -> float:

@@ -18,54 +18,9 @@ import numpy as np
 
 from fairask.metrics import Float
 
-__all__ = ["collapse", "effective_counts", "rate_limits", "rates", "score_limits", "slopes"]
+__all__ = ["collapse", "score_limits"]
 
 _STEPS = 26
-
-
-def rates(size: Float, hits: Float, labels: Float) -> Float:
-    """Rate of each group from its strata; NaN where the conditioning label was never seen.
-
-    Parameters
-    ----------
-    size, hits, labels : ndarray of shape (..., 2)
-        Rows of the pool, conditioning labels found and labels drawn, by prediction.
-
-    Examples
-    --------
-    >>> round(float(rates(np.array([600.0, 400.0]), np.array([5.0, 30.0]), np.array([50.0, 50.0]))), 3)
-    0.8
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mass = np.where(labels > 0, size * hits / labels, 0.0)
-        return np.asarray(mass[..., 1] / mass.sum(axis=-1))
-
-
-def slopes(size: Float, share: Float) -> Float:
-    """Sensitivity of the rate to each stratum's share: ``|d rate / d pi_b|``.
-
-    Examples
-    --------
-    >>> slopes(np.array([500.0, 500.0]), np.array([0.1, 0.4])).round(2).tolist()
-    [1.6, 0.4]
-    """
-    mass = size * share
-    total = mass.sum(axis=-1, keepdims=True)
-    return np.asarray(size * mass[..., ::-1] / np.maximum(total, 1e-300) ** 2)
-
-
-def effective_counts(size: Float, hits: Float, labels: Float) -> tuple[Float, Float]:
-    """Scale counts so that binomial variances become those of draws without replacement.
-
-    Examples
-    --------
-    >>> hits, labels = effective_counts(np.array([101.0]), np.array([10.0]), np.array([51.0]))
-    >>> labels.tolist()
-    [102.0]
-    """
-    left = np.maximum(size - labels, 1e-6)
-    scale = np.maximum(size - 1, 1e-6) / left
-    return hits * scale, labels * scale
 
 
 def collapse(
@@ -147,7 +102,16 @@ def _score(size: Float, hits: Float, labels: Float, m: Float, between: float) ->
 def score_limits(
     size: Float, hits: Float, labels: Float, rate: Float, z: Float, *, population: bool = False
 ) -> tuple[Float, Float]:
-    """Limits of rates at ``z`` standard errors from effective counts; [0, 1] where nothing is known."""
+    """Limits of rates at ``z`` standard errors from effective counts; [0, 1] where nothing is known.
+
+    With ``population`` the rows are a sample too: the sizes of the strata are random.
+
+    Examples
+    --------
+    >>> size, hits, labels = np.array([600.0, 400.0]), np.array([5.0, 30.0]), np.array([50.0, 50.0])
+    >>> [round(float(v), 3) for v in score_limits(size, hits, labels, np.array(0.8), np.array(1.645))]
+    [0.669, 0.892]
+    """
     between = 1.0 if population else 0.0
     unknown = np.isnan(rate) | (labels <= 0).any(axis=-1)
     point = np.where(unknown, 0.5, rate)
@@ -161,26 +125,3 @@ def score_limits(
     at_end = np.abs(_score(size, hits, labels, ends, between)) < z
     low, high = np.where(at_end | unknown, ends, outside)
     return low, high
-
-
-def rate_limits(
-    size: Float, hits: Float, labels: Float, z: float | Float, *, population: bool = False
-) -> tuple[Float, Float, Float]:
-    """Rate of each group with its score limits at ``z`` standard errors: (rate, low, high).
-
-    With ``population`` the pool itself is taken as a sample: labels are then draws from the population's
-    strata and the strata's sizes are random too. Otherwise the limits are for the pool's own rate and
-    shrink to it as the strata are exhausted.
-
-    Examples
-    --------
-    >>> size, hits, labels = np.array([600.0, 400.0]), np.array([5.0, 30.0]), np.array([50.0, 50.0])
-    >>> [round(float(v), 3) for v in rate_limits(size, hits, labels, 1.645)]
-    [0.8, 0.675, 0.889]
-    """
-    rate = rates(size, hits, labels)
-    if not population:
-        hits, labels = effective_counts(size, hits, labels)
-    labels = np.where(size > 0, labels, 1.0)  # an empty stratum has nothing to know
-    low, high = score_limits(size, hits, labels, rate, np.asarray(z), population=population)
-    return rate, low, high
