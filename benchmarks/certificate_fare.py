@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import warnings
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -122,8 +124,18 @@ def main() -> None:
     print(f"{'population':24} {'runs':>5} " + " ".join(f"{text:>22}" for text in COLUMNS.values()))
     for name in NAMES:
         mine = [row for row in rows.rows if row["population"] == name]
-        means = [np.nanmean([float(row[column]) for row in mine]) for column in COLUMNS]
-        print(f"{name:24} {len(mine):>5} " + " ".join(f"{mean:>22.3f}" for mean in means))
+        print(f"{name:24} {len(mine):>5} {_means(mine, COLUMNS)}")
+    print("by the violation (of the pool, or of the population):")
+    for low, high in itertools.pairwise((0.0, 0.06, 0.1, 0.15, 1.0)):
+        shown = []
+        for of, columns in (("pool", ["pool", "skips"]), ("population", ["same_pool", "fresh_rows"])):
+            mine = [row for row in rows.rows if low <= float(row[f"{of}_violation"]) < high]
+            shown.append(_means(mine, columns))
+        print(f"{f'{low:g} to {high:g}':30} {' '.join(shown)}")
+
+
+def _means(rows: list[dict[str, str]], columns: Iterable[str]) -> str:
+    return " ".join(f"{np.nanmean([float(row[column]) for row in rows]):>22.3f}" for column in columns)
 
 
 if __name__ == "__main__":

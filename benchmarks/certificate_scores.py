@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Labels to decide with and without a score, on the real pools, beside prediction-powered inference.
+"""Labels to decide with and without a score, on the real pools.
 
     python benchmarks/certificate_scores.py [--audits 1000] [--seeds 5] [--only adult bank]
 
@@ -12,6 +12,7 @@ random forest of 500 other labels (last year's model, say), or random. Results g
 from __future__ import annotations
 
 import argparse
+import functools
 import warnings
 
 import numpy as np
@@ -38,6 +39,7 @@ BUDGETS = {
 KINDS = ("none", "own", "old", "random")
 
 
+@functools.lru_cache(maxsize=4)
 def audited_pool(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Labels, decisions, groups and scores of the rows that did not train the model."""
     data = load(name)

@@ -80,7 +80,7 @@ def _family(
     for member in sorted(near, key=lambda m: -near[m]):
         if np.isinf(near[member]):
             high = 1.0
-        elif high < 1 and (below is None or not below(*member, high, delta)):
+        elif high < 1 and (below is None or near[member] > high - 0.002 or not below(*member, high, delta)):
             high = max(high, upper(*member, delta))
     for member in sorted(near, key=lambda m: near[m]):
         # A member that is passed over can only make the lower bound smaller.
