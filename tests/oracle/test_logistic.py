@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from fairask.errors import InterpolationWarning
+from fairask.oracle import EmpiricalFairOracle
 from fairask.oracle.learners import best_shift
-from fairask.oracle.logistic import fast_ridge, solve_logistic, with_intercept
+from fairask.oracle.logistic import fast_ridge, held_back, solve_logistic, with_intercept
 
 
 def problems(p=4, n=120, d=6, seed=0):
@@ -60,3 +62,18 @@ def test_the_shift_is_the_cheapest_of_all_thresholds():
         for s, c, t in zip(scores, costs, shift, strict=True):
             options = [c[s > edge].sum() for edge in np.r_[s.min() - 1, s]]
             assert c[s > t].sum() == pytest.approx(min(options))
+
+
+def test_rows_that_are_only_just_separable_are_said_to_be():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 100))
+    y = (X @ rng.normal(size=100) * 0.3 + rng.normal(size=400) * 1.2 > 0).astype(int)
+    with pytest.warns(InterpolationWarning, match="only just"):
+        oracle = EmpiricalFairOracle().fit(X, y, rng.integers(2, size=400))
+    assert oracle.interpolates_
+    beta = solve_logistic(with_intercept(X), y[None].astype(float), np.ones((1, 400))).beta[0]
+    assert np.mean((with_intercept(X) @ beta > 0) != y) > 0.02  # what the ridge leaves wrong
+    assert held_back(X, y.astype(float), np.ones(400), beta)
+    y[:60] = 1 - y[:60]  # far from separable: nothing to say
+    beta = solve_logistic(with_intercept(X), y[None].astype(float), np.ones((1, 400))).beta[0]
+    assert not held_back(X, y.astype(float), np.ones(400), beta)

@@ -93,7 +93,7 @@ Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", help="Compare this with passive sampling; repeat for more.")
 ]
 Profile = Annotated[
-    str, typer.Option(help="What methods are made of: calibrated, or paper for exactly the paper's oracle.")
+    str, typer.Option(help="What methods are made of: calibrated, or paper for the paper's oracle.")
 ]
 Metric = Annotated[str, typer.Option(help="tprp, fprp, eo or dp.")]
 Tolerance = Annotated[float, typer.Option(help="Difference between groups to stay within.")]

@@ -90,7 +90,8 @@ class LearnerConfig:
     profile : {"calibrated", "paper"}
         What the learner is made of where nothing else is said. "calibrated": thresholds on calibrated
         probabilities, a margin from evidence, unweighted risk, and FARE with bootstrap perturbations and
-        an adaptive share. "paper": Algorithm 1 with the paper's oracle and margin.
+        an adaptive share. "paper": Algorithm 1 with the paper's oracle and margin, but for the details that
+        docs/strategies/fare.md lists.
     margin : {"auto", "evidence", "sqrt_n"}, float or None
         What the tolerance is reduced by: "evidence" is the oracle's own margin, "sqrt_n" the paper's
         ``1 / sqrt(labels)``. "auto" is "evidence" if the oracle has a margin of its own, else "sqrt_n".

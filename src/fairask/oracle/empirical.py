@@ -15,8 +15,8 @@ from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import Solution, search
 from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, check_weight
 from fairask.oracle.learners import EstimatorLearner, LogisticLearner
-from fairask.oracle.logistic import fast_ridge
-from fairask.rules import Classifier, row_count
+from fairask.oracle.logistic import SEPARABLE_RIDGE, fast_ridge, held_back
+from fairask.rules import Classifier, LinearRule, row_count
 
 __all__ = ["EmpiricalFairOracle"]
 
@@ -61,7 +61,9 @@ class EmpiricalFairOracle(FairOracle):
     multipliers_ : ndarray
         Price of each pairwise constraint at the optimum; 0 where it does not bind.
     n_fits_ : int
-    feasible_, interpolates_ : bool
+    feasible_ : bool
+    interpolates_ : bool
+        Whether a linear rule separates the rows without error, so that ``error_`` says nothing.
     groups_, classes_ : ndarray
 
     Examples
@@ -147,7 +149,10 @@ class EmpiricalFairOracle(FairOracle):
         self.error_, self.violation_ = solution.mixture.error, solution.mixture.violation
         self.multipliers_, self.feasible_ = solution.mixture.multipliers, solution.mixture.feasible
         self.n_fits_ = len(solution.candidates.errors)
-        self.interpolates_ = solution.candidates.errors[0] < 1e-12
+        self._least_error = solution.candidates.errors[0]
+        self.interpolates_ = self._least_error < 1e-12 or self._held_back(
+            labelled, solution.candidates.rules[0]
+        )
         self.rates_ = self._named_rates(np.where(moments.occupied[0], solution.rates, np.nan))
         if "n_features_in_" not in vars(self):
             self.n_features_in_ = labelled.X.shape[1]
@@ -180,6 +185,15 @@ class EmpiricalFairOracle(FairOracle):
         tolerance = float(self.tolerance)
         return search(moments, learner, tolerance, randomized=self.randomized, max_fits=self.max_fits)
 
+    def _held_back(self, labelled: Labelled, rule: object) -> bool:
+        """Whether the rows are separable, though the unconstrained fit does not separate them."""
+        X = labelled.X
+        if not (isinstance(rule, LinearRule) and isinstance(X, np.ndarray) and X.shape[1] < len(X)):
+            return False
+        if fast_ridge(self.estimator, len(X)) != SEPARABLE_RIDGE:
+            return False
+        return held_back(X, labelled.y, labelled.risk_weights, rule.beta)
+
     def _warn(self, n: int) -> None:
         if len(self.groups_) == 1:
             return
@@ -192,7 +206,15 @@ class EmpiricalFairOracle(FairOracle):
                 EmptyCellWarning,
                 stacklevel=3,
             )
-        if self.interpolates_:
+        if self.interpolates_ and self._least_error >= 1e-12:
+            warnings.warn(
+                f"these {n} rows can be separated without error, but only just: the ridge that stands for "
+                f"no penalty ({SEPARABLE_RIDGE:g}) keeps the unconstrained fit at an error of "
+                f"{self._least_error:.3f}; use more labels, fewer features or a penalised estimator",
+                InterpolationWarning,
+                stacklevel=3,
+            )
+        elif self.interpolates_:
             warnings.warn(
                 f"the model separates its {n} rows without error, so the constraint "
                 "binds nothing; use more labels, fewer features or a penalised estimator",
