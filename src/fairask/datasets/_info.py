@@ -128,7 +128,7 @@ def _synthetic_info() -> DatasetInfo:
         licence=drawn.licence,
         source="generated (seed 0)",
         rows=len(drawn.y),
-        features=dict.fromkeys(("paper", "wide"), drawn.X.shape[1]),
+        features={variant: drawn.X.shape[1] for variant in ("paper", "wide")},
         group_sizes=drawn.group_sizes,
         base_rates=drawn.base_rates,
         base_rate=float(drawn.y.mean()),
