@@ -128,7 +128,7 @@ def _synthetic_info() -> DatasetInfo:
         licence=drawn.licence,
         source="generated (seed 0)",
         rows=len(drawn.y),
-        features={variant: drawn.X.shape[1] for variant in ("paper", "wide")},
+        features={"paper": drawn.X.shape[1], "wide": drawn.X.shape[1]},
         group_sizes=drawn.group_sizes,
         base_rates=drawn.base_rates,
         base_rate=float(drawn.y.mean()),
