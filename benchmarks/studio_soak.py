@@ -106,18 +106,18 @@ class Worker(Annotator):
 def prepare(target: str, labels: int, people: int) -> tuple[str, list[str]]:
     """Make a study with so many labels; return the tokens of an owner and the annotators."""
     rows = labels + 60_000
+    pool = make_pool(rows)
     study = Study.create(
-        target, make_pool(rows), protected="sex", classes=("bad", "good"), budget=rows, random_state=0
+        target, pool, protected="sex", classes=("bad", "good"), budget=rows, random_state=0, most_per_minute=0
     )
+    names = list(pool)
+    positive = [a > b for a, b in zip(pool[names[0]], pool[names[1]], strict=True)]  # as annotators answer
     order = np.random.default_rng(1).permutation(rows)[:labels].tolist()
     drawn = RowsDrawn(
         0, order, [1 / rows] * labels, ["uniform"] * labels, [rows - i for i in range(labels)], []
     )
-    with study.store.write() as turn:
-        turn.book_batch(drawn, 0, 1)
-        for row in order:
-            turn.answer(row, "before", row % 2)
-        turn.append("before", *(RowLabelled(row, row % 2) for row in order))
+    study.store.append("before", drawn, *(RowLabelled(row, int(positive[row])) for row in order))
+    study.store.repair()  # makes the queue of the events
     owner = study.people.add("owner", "owner")
     tokens = [study.people.add(f"p{i}") for i in range(people)]
     study.close()

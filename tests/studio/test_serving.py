@@ -115,14 +115,24 @@ def test_starting_the_studio_does_not_overdraw(make: Callable[..., Study]) -> No
     study = make(budget=200, batch_size=10)
     rows = study.ask(100, "ada")
     study.tell(rows, ["good", "bad"] * 50, "ada")
-    time.sleep(0.6)
     for _ in range(3):  # three starts
         trainer = Trainer(study)
         trainer._draw_seconds = 1.0  # on a slow machine
         trainer.step()
-        trainer._seen = (time.monotonic() - 0.6, trainer._seen[1] if trainer._seen else 0)
         trainer.step()
         assert study.store.waiting().free <= 10 + trainer.low(1)
+
+
+def test_people_who_wait_get_rows_at_once_where_a_draw_takes_long(make: Callable[..., Study]) -> None:
+    study = make(budget=100, batch_size=10)
+    study.tell(rows := study.ask(30, "ada"), ["good", "bad"] * 15, "ada")
+    assert len(rows) == 30
+    trainer = Trainer(study)
+    trainer._draw_seconds = 60.0
+    trainer.step()
+    drawn = study.state().log.entries[30:]
+    assert {entry.component for entry in drawn} == {"uniform"}
+    assert [entry.propensity for entry in drawn[:2]] == [1 / 170, 1 / 169]
 
 
 def test_annotators_and_owners_are_told_that_the_trainer_stopped(make: Callable[..., Study]) -> None:

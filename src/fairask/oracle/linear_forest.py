@@ -30,8 +30,8 @@ RIDGES = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 _SMALLEST = 1e-3
 #: Rows that plain trees predict at once.
 _CHUNK = 4096
-#: Share of the trees whose bootstrap sample a row is not in.
-_OUT_OF_BAG = float(np.exp(-1.0))
+#: Rows of a tree's bootstrap sample at most: with 100,000 labels a fit took minutes otherwise.
+_LARGEST_SAMPLE = 20_000
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,9 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         best = int(np.argmin(losses))
         self.share_, self.log_loss_, self.ridge_ = float(self.shares[best]), losses[best], linear.ridge
         self.held_out_ = blends[best]
-        prior, shrinkage = float(weight @ y / weight.sum()), 1.0 / (1.0 + _OUT_OF_BAG * self.n_trees)
+        # Share of the trees whose bootstrap sample a row is not in.
+        unseen = float(np.exp(-min(len(y), _LARGEST_SAMPLE) / len(y)))
+        prior, shrinkage = float(weight @ y / weight.sum()), 1.0 / (1.0 + unseen * self.n_trees)
         self.model_ = LinearForest(linear.raw(linear.beta), trees, self.share_, prior, shrinkage)
         self._linear = linear
         return self
@@ -237,7 +239,7 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         sums, counts, trees = np.zeros(n), np.zeros(n), []
         with config_context(skip_parameter_validation=True, assume_finite=True):
             for _ in range(self.n_trees):
-                drawn = np.bincount(rng.integers(n, size=n), minlength=n)
+                drawn = np.bincount(rng.integers(n, size=min(n, _LARGEST_SAMPLE)), minlength=n)
                 # A sample of one class would make a tree that knows one class only.
                 drawn[rng.choice(np.flatnonzero((codes == 0) & (weight > 0)))] += 1
                 drawn[rng.choice(np.flatnonzero((codes == 1) & (weight > 0)))] += 1

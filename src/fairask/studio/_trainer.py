@@ -20,13 +20,18 @@ __all__ = ["Trainer"]
 _LOG = logging.getLogger("fairask.studio")
 #: How long after an answer a person counts as labelling.
 _ACTIVE_SECONDS = 30.0
+#: Over how many seconds answers are counted, and the most answers per second of one person.
+_RATE_SECONDS, _FASTEST = 20.0, 2.0
+#: Seconds of a draw that people wait for; and how many labels a fit takes a second for.
+_PATIENCE, _LABELS_PER_SECOND = 3.0, 5000.0
 
 
 class Trainer:
     """Keeps the queue filled and the model up to date.
 
     Rows are drawn as late as possible, since a later draw knows more labels, but early enough that the
-    queue does not run empty during the next draw: the more people label, the more rows wait.
+    queue does not run empty during the next draw or fit: the more people label, the more rows wait. When it
+    is empty all the same, and a draw takes long, people get rows drawn uniformly at once.
     """
 
     def __init__(self, study: Study, pause: float = 0.05) -> None:
@@ -36,44 +41,46 @@ class Trainer:
         self._said: Training | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._draw_seconds = 0.2
-        self._seen: tuple[float, int] | None = None  # answers of before the start are not arriving now
-        self._rate = 0.0
+        with study.lock:
+            state = study.state()
+            # Until a draw was timed: a fit takes a second on some thousand labels.
+            self._draw_seconds = max(0.2, (state.answered - state.skipped) / _LABELS_PER_SECOND)
+        self._fit_seconds = 0.0
+        self._rate = 0.0  #: answers per second
 
     def low(self, people: int) -> int:
         """Return the number of free rows below which more are drawn, for so many people labelling."""
-        lasting = self._rate * 2.0 * (self._draw_seconds + self.pause)
+        lasting = self._rate * (1.5 * (self._draw_seconds + self.pause) + self._fit_seconds)
         return max(2, 2 * people, math.ceil(lasting))
-
-    def _measure(self, answered: int) -> None:
-        if self._seen is None:
-            self._seen = (time.monotonic(), answered)
-        at, before = self._seen
-        elapsed = time.monotonic() - at
-        if elapsed >= 0.5:
-            self._rate = max((answered - before) / elapsed, 0.6 * self._rate)
-            self._seen = (time.monotonic(), answered)
 
     def step(self) -> bool:
         """Do what is due; return whether anything was."""
         waiting = self.study.store.waiting()
         with self.study.lock:
             state = self.study.state()
-            answered, undrawn, fit_is_due = state.answered, state.undrawn, state.fit_is_due()
+            undrawn, fit_is_due = state.undrawn, state.fit_is_due()
             active = state.active_since(now(-_ACTIVE_SECONDS))
-        self._measure(answered)
+            answers = state.answers_since(now(-_RATE_SECONDS))
+        # Labels of a file come all at once: nobody answers faster than this.
+        self._rate = min(answers / _RATE_SECONDS, active * _FASTEST)
         # People who wait for a row hold none, so those who answered lately count as well.
-        low = self.low(max(waiting.people, active))
+        people = max(waiting.people, active)
+        low = self.low(people)
         worked = False
         if waiting.free < low and undrawn > 0:
             self._say("choosing the next rows")
-            began = time.monotonic()
             batch = self.study.config.learner.batch_size
-            worked = self.study.draw(min(max(batch, 2 * low - waiting.free), batch + low)) is not None
+            n = min(max(batch, 2 * low - waiting.free), batch + low)
+            if waiting.free < people and self._draw_seconds > _PATIENCE:
+                return self.study.draw(n, uniform=True) is not None
+            began = time.monotonic()
+            worked = self.study.draw(n) is not None
             self._draw_seconds = 0.5 * self._draw_seconds + 0.5 * (time.monotonic() - began)
         elif fit_is_due:
             self._say("training")
+            began = time.monotonic()
             worked = self.study.refit() is not None
+            self._fit_seconds = time.monotonic() - began
         self._say(None)
         return worked
 

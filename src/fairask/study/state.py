@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Self, cast
 
 import numpy as np
@@ -279,6 +280,14 @@ class State:
         """Count the people who have answered at this time or later."""
         return sum(last >= at for last in self.seen.values())
 
+    def answers_since(self, at: str) -> int:
+        """Count the answers given at this time or later."""
+        return sum(
+            sum(1 for _ in takewhile(lambda row, who=who: self.answers[row][who].at >= at, reversed(rows)))
+            for who, rows in self.recent.items()
+            if self.seen[who] >= at
+        )
+
     def fit_is_due(self) -> bool:
         """Whether a batch of rows, or all that are drawn, were answered since the last fit.
 
@@ -290,4 +299,6 @@ class State:
         if self.stale:
             return True
         news = self.answered - (self.history[-1]["answered"] if self.history else 0)
-        return news >= self.config.learner.batch_size or (news > 0 and self.answered == len(self.log.entries))
+        # With very many labels a batch changes nothing, and a fit takes long.
+        enough = max(self.config.learner.batch_size, (self.answered - self.skipped) // 100)
+        return news >= enough or (news > 0 and self.answered == len(self.log.entries))

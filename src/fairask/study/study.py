@@ -29,6 +29,7 @@ from fairask.study._settings import make_config
 from fairask.study._status import status_of
 from fairask.study.config import Config, check_person, check_stop
 from fairask.study.events import SKIP, Cell, Document, Happening
+from fairask.study.snapshot import keep_snapshot, read_state
 from fairask.study.state import State
 from fairask.study.store import Store, Transaction, is_url
 
@@ -183,12 +184,13 @@ class Study:
         store = Store.open(str(target))
         try:
             with store.read() as turn:
-                state = State.replay(turn.each_event())
+                state = read_state(turn)
             if state.pool is None:
                 table = from_parquet(store.read_pool(), state.config.pool_sha256)
             else:
                 table = PoolReference.from_dict(state.pool)
             study = cls(store, state, placed(table, pool, progress), device)
+            keep_snapshot(store, state)
             if moved_by is not None and state.pool is not None and study.table.uri != state.pool["uri"]:
                 store.append(check_person(moved_by), happened.PoolMoved(study.table.uri))
         except BaseException as error:
@@ -247,19 +249,26 @@ class Study:
             state = self.state()
             self.rows.cache_drawn_rows(state)
             if at is not None:
-                state = State.replay(event for event in self.store.events() if event.id <= at)
+                with self.store.read() as turn:
+                    state = read_state(turn, at)
             now = LearnerState(state.log, state.batches, state.history)
             return self._learner.with_state(now, background=self.rows.sample)
 
     # -- asking ---------------------------------------------------------------------------------
 
-    def draw(self, n: int | None = None) -> Query | None:
+    def draw(self, n: int | None = None, *, uniform: bool = False) -> Query | None:
         """Draw the next ``n`` rows (default: a batch) into the queue, within the budget.
 
-        Returns None when the budget is drawn, or when another process drew first.
+        With ``uniform`` every row that is left is equally likely: no model is fitted, so people who wait get
+        rows at once. Returns None when the budget is drawn, or when another process drew first.
         """
         with self.lock:
             learner, state = self.learner(), self._state  # the learner has read the newest events
+            if uniform:
+                plain = replace(self.config.learner, strategy="passive", strategy_params={})
+                learner = make_learner(self.rows, replace(self.config, learner=plain)).with_state(
+                    learner.state
+                )
             left, start = state.undrawn, len(state.log.entries)
             proposed = propose_audit(state, self.rows)
         if left < 1:
@@ -407,6 +416,8 @@ class Study:
             if any(event.kind in _JUDGED for event in turn.events(seen)):
                 return None  # another process fitted first, or began to judge the last model
             turn.append("fairask", happened.ModelFitted(entry))
+        with self.lock:
+            keep_snapshot(self.store, self.state())
         return entry
 
     @contextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fairask.study._errors import SENSELESS, StudyError
 from fairask.study.events import Event, EventLost
+from fairask.study.snapshot import check_snapshot
 from fairask.study.state import State
 from fairask.study.store import START, Store, is_url, link
 from fairask.study.store.transaction import Tables
@@ -55,6 +56,9 @@ def verify(target: str) -> StudyCheck:
         try:
             if not store.repair(change=False).sound:
                 problems.append("the queue is not what the events say: fairask repair rebuilds it")
+            with store.read() as turn:
+                wrong = check_snapshot(turn)
+            problems += [] if wrong is None else [wrong]
         except (*SENSELESS, StudyError) as error:
             problems.append(f"the events make no sense: {error}")
     finally:

@@ -13,7 +13,7 @@ from sqlalchemy import delete, insert, inspect, select, text
 
 from fairask.study.state import State
 from fairask.study.store._database import Database, clock
-from fairask.study.store._schema import tasks
+from fairask.study.store._schema import snapshots, tasks
 from fairask.study.store.transaction import Transaction
 
 __all__ = ["Repair", "queue_of", "repair"]
@@ -79,6 +79,8 @@ def repair(database: Database, *, change: bool = True) -> Repair:
         right = queue_of(State.replay(Transaction(connection).events()))
         result = _compare(found, right)
         leases = _keep_leases(found, right, clock(connection))
+        if change and inspect(connection).has_table(snapshots.name):
+            connection.execute(delete(snapshots))
         if change and not result.sound:
             connection.execute(delete(tasks))
             if right:

@@ -21,7 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["attempts", "events", "metadata", "people", "pool", "sessions", "tasks", "training"]
+__all__ = ["attempts", "events", "metadata", "people", "pool", "sessions", "snapshots", "tasks", "training"]
 
 metadata = MetaData()
 
@@ -93,4 +93,13 @@ training = Table(
     Column("name", String(16), primary_key=True),
     Column("busy", String(64)),  # what is being done, for the page
     Column("error", Text),  # why nothing is
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("event", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("format", String(64), nullable=False),
+    Column("hash", String(64)),  # of that event
+    Column("data", LargeBinary, nullable=False),
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from alembic.util import CommandError
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from fairask.errors import FairaskWarning, UserError
 from fairask.study._errors import SENSELESS, StudyError, senseless
@@ -22,7 +22,7 @@ from fairask.study.store._chain import START, first_break
 from fairask.study.store._count import COUNT, read_count, write_count
 from fairask.study.store._database import Database, is_url
 from fairask.study.store._repair import Repair, repair
-from fairask.study.store._schema import training
+from fairask.study.store._schema import snapshots, training
 from fairask.study.store.attempts import Attempts
 from fairask.study.store.people import People
 from fairask.study.store.transaction import Tables, Transaction, Waiting
@@ -205,6 +205,11 @@ class Store:
         """Add events of ``who``."""
         with self.write() as turn:
             turn.append(who, *happened)
+
+    def snapshot_at(self) -> int:
+        """Return the number of the event that the stored snapshot stands on, 0 if there is none."""
+        with self.database.read() as connection:
+            return int(connection.scalar(select(func.max(snapshots.c.event))) or 0)
 
     def read_pool(self) -> bytes:
         """Return the file of the pool that was copied into the study."""

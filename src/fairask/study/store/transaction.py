@@ -19,6 +19,7 @@ from sqlalchemy import (
     String,
     and_,
     bindparam,
+    delete,
     exists,
     func,
     insert,
@@ -32,7 +33,7 @@ from fairask.study._errors import NotYoursError
 from fairask.study.events import Event, Happening, RowsDrawn, at_second
 from fairask.study.store._chain import START, StoredEvent, link
 from fairask.study.store._database import clock
-from fairask.study.store._schema import events, people, pool, tasks
+from fairask.study.store._schema import events, people, pool, snapshots, tasks
 
 __all__ = ["Tables", "Transaction", "Waiting"]
 
@@ -190,6 +191,22 @@ class Transaction:
             for start in range(0, len(rows), 1000):
                 self.connection.execute(insert(table), rows[start : start + 1000])
         self.last = self.last_number()
+
+    def put_snapshot(self, number: int, form: str, data: bytes) -> None:
+        """Store the state after event ``number`` in place of the one that is there."""
+        mark = self.connection.scalar(select(events.c.hash).where(events.c.id == number))
+        self.connection.execute(delete(snapshots))
+        row = {"event": number, "format": form, "hash": mark, "data": data}
+        self.connection.execute(insert(snapshots), [row])
+
+    def get_snapshot(self, form: str, to: int | None = None) -> bytes | None:
+        """Return the stored state of this format, if its event is the one it was made at."""
+        same = and_(events.c.id == snapshots.c.event, events.c.hash == snapshots.c.hash)
+        query = select(snapshots.c.data).where(same, snapshots.c.format == form)
+        if to is not None:
+            query = query.where(snapshots.c.event <= to)
+        found = self.connection.scalar(query)
+        return None if found is None else bytes(found)
 
     def put_pool(self, data: bytes) -> None:
         """Store the file of the pool."""
