@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import signal
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,59 +11,118 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import httpx2 as httpx
+import psutil
 import pytest
 
-from fairask.studio import create_app
+from fairask.studio import _protocol, create_app
 from fairask.studio._desk import Desk
+from fairask.studio._limits import Limits
+from fairask.studio._protocol import TimedProtocol
 from fairask.studio._questions import RowFilter, row_page, start_audit, status
 from fairask.study import Study, StudyError
 from tests.studio.serving import serving
+from tests.study.postgres import running
 
 Make = Callable[..., Study]
 
 
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests wait and work for a short time only."""
+    monkeypatch.setattr(Limits.__init__, "__defaults__", (0.5, 1.0, 5.0))
+
+
 @contextmanager
-def frozen(study: Study) -> Iterator[None]:
-    """Every query of the study waits until the end of the block."""
-    go_on = threading.Event()
-    read, write = study.store.database.read, study.store.database.write
-
-    @contextmanager
-    def waiting(way: Callable[..., object], *args: object, **options: object) -> Iterator[object]:
-        go_on.wait()
-        with way(*args, **options) as connection:  # type: ignore[attr-defined]
-            yield connection
-
-    study.store.database.read = lambda: waiting(read)  # type: ignore[method-assign,assignment]
-    study.store.database.write = lambda durable=True: waiting(write, durable)  # type: ignore[method-assign,assignment]
+def stopped(url: str) -> Iterator[None]:
+    """A PostgreSQL server all of whose processes are stopped until the end of the block."""
+    port = url.rpartition(":")[2].partition("/")[0]
+    (home,) = (p for p in psutil.process_iter() if p.name() == "postgres" and port in " ".join(p.cmdline()))
+    processes = [home, *home.children(recursive=True)]
+    for process in processes:
+        process.send_signal(signal.SIGSTOP)
     try:
         yield
     finally:
-        study.store.database.read, study.store.database.write = read, write  # type: ignore[method-assign]
-        go_on.set()
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.slow
-def test_a_frozen_database_gives_503_and_files_are_still_served(make: Make) -> None:
+@pytest.mark.usefixtures("hasty")
+def test_a_stopped_database_gives_503_and_files_are_still_served(make: Make) -> None:
+    with running() as server:
+        study = make(f"{server}/postgres")
+        token = study.people.add("ada", "owner")
+        study.draw(10)
+        headers = {"Authorization": f"Bearer {token}"}
+        app = create_app(study, local=False, train=False)
+        with serving(app) as url, httpx.Client(timeout=60) as client:
+
+            def ask(path: str) -> httpx.Response:
+                return httpx.post(f"{url}{path}", json={}, headers=headers, timeout=60)
+
+            assert ask("/api/next").status_code == 200
+            with stopped(server), ThreadPoolExecutor(60) as pool:
+                study.people._known.clear()
+                asked = [pool.submit(ask, "/api/next") for _ in range(60)]
+                assert client.get(f"{url}/healthz").status_code == 200
+                assert client.get(f"{url}/static/studio.css").status_code == 200
+                answers = [future.result() for future in asked]
+                assert client.get(f"{url}/static/studio.css").status_code == 200
+            assert Counter(a.status_code for a in answers) == {503: 60}
+            assert all(int(a.headers["retry-after"]) > 0 for a in answers)
+            while ask("/api/next").status_code == 503:  # until the stopped requests are through
+                pass
+            assert ask("/api/next").status_code == 200
+        study.close()
+
+
+def _half(url: str, head: str) -> socket.socket:
+    """Send a part of a request."""
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    sender = socket.create_connection((host, int(port)), timeout=30)
+    sender.sendall(head.encode())
+    return sender
+
+
+@pytest.mark.usefixtures("hasty")
+def test_halves_of_requests_keep_nobody_from_labelling(make: Make) -> None:
     study = make()
     token = study.people.add("ada", "owner")
     study.draw(10)
     headers = {"Authorization": f"Bearer {token}"}
-    with serving(create_app(study, local=False, train=False)) as url, httpx.Client(timeout=60) as client:
-        with frozen(study):
-            study.people._known.clear()
-            with ThreadPoolExecutor(60) as pool:
-                asked = [
-                    pool.submit(httpx.post, f"{url}/api/next", json={}, headers=headers, timeout=60)
-                    for _ in range(60)
-                ]
-                time.sleep(0.5)
-                assert client.get(f"{url}/healthz").status_code == 200
-                assert client.get(f"{url}/static/studio.css").status_code == 200
-                answers = [future.result() for future in asked]
-            assert Counter(a.status_code for a in answers) == {503: 60}
-            assert all(int(a.headers["retry-after"]) > 0 for a in answers)
-        assert client.post(f"{url}/api/next", json={}, headers=headers).status_code == 200
+    head = "POST /api/next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n"
+    head += f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\r\n{{"
+    with serving(create_app(study, local=False, train=False)) as url:
+        halves = [_half(url, head) for _ in range(40)]  # more than may work at a time
+        refusals = [half.recv(100) for half in halves]
+        assert all(b" 503 " in refusal for refusal in refusals)
+        assert httpx.post(f"{url}/api/next", json={}, headers=headers).status_code == 200
+        for half in halves:
+            half.close()
+
+
+def test_a_connection_that_sends_no_whole_head_is_closed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_protocol, "HEAD_SECONDS", 0.2)
+    with serving(create_app(make(), train=False), http=TimedProtocol) as url:
+        for head in ("", "GET /healthz HTTP/1.1\r\nHost: local"):
+            with _half(url, head) as half:
+                assert half.recv(100) == b""  # closed by the server
+        with _half(url, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as whole:
+            assert b" 200 " in whole.recv(100)
+
+
+def test_more_connections_than_allowed_are_refused_and_the_others_go_on(make: Make) -> None:
+    with serving(create_app(make(), train=False), limit_concurrency=5) as url:
+        idle = [_half(url, "") for _ in range(4)]
+        with httpx.Client() as client:
+            while client.get(f"{url}/healthz").status_code != 503:
+                idle.append(_half(url, ""))
+        for half in idle:
+            half.close()
+        with httpx.Client() as client:
+            while client.get(f"{url}/healthz").status_code != 200:
+                pass
 
 
 def test_a_page_of_rows_is_counted_and_only_that_page_is_described(make: Make) -> None:

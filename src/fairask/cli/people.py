@@ -24,6 +24,13 @@ def people(
     ] = None,
     role: Annotated[str, typer.Option(help="annotator or owner.")] = "annotator",
     remove: Annotated[str | None, typer.Option(help="Remove a person; their labels stay.")] = None,
+    invite: Annotated[
+        str | None, typer.Option(help="Make a link that signs a person in once; they are added if new.")
+    ] = None,
+    hours: Annotated[float, typer.Option(min=0.1, max=720, help="How long the link can be used.")] = 72.0,
+    address: Annotated[
+        str, typer.Option(help="The studio's address, for the link: https://studio.example.org.")
+    ] = "",
 ) -> None:
     """List, add or remove the people who may sign in to the studio."""
     from fairask.study.events import AccessNoted
@@ -38,6 +45,13 @@ def people(
             typer.echo(
                 f"{chosen} ({role}) signs in with this token for {days} days, shown only now:\n{token}"
             )
+        elif invite is not None:
+            if invite not in {person.name for person in opened.people.all()}:
+                opened.people.add(invite, role)
+            code = opened.people.invite(invite, 3600 * hours)
+            opened.store.append("owner", AccessNoted("invited", invite))
+            typer.echo(f"{invite} signs in once, within {hours:g} hours, by this link, shown only now:")
+            typer.echo(f"{address.rstrip('/')}/?code={code}")
         elif remove is not None:
             opened.people.remove(remove)
             opened.store.append("owner", AccessNoted("removed", remove))

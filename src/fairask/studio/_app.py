@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from fairask.studio import _certificates, _health, _labelling, _media, _owning, _pages, _reopening
+from fairask.studio import _certificates, _health, _inviting, _labelling, _media, _owning, _pages, _reopening
 from fairask.studio._access import Access, Me, access_of, refuse_token
 from fairask.studio._desk import Desk
 from fairask.studio._limits import RETRY_SECONDS, Limits
@@ -62,11 +62,19 @@ def me(request: Request, me: Me) -> Document:
 
 @session.post("/session", status_code=201)
 def sign_in(request: Request, response: Response, given: SignIn) -> Document:
-    """Begin a session in this browser with a token."""
+    """Begin a session in this browser with a token, or with the code of an invitation."""
     access = access_of(request)
-    person = access.study.people.by_token(given.token)
+    if given.code is not None:
+        begun = access.study.people.redeem(given.code)
+        invited = None if begun is None else access.person(begun[0])
+        if begun is None or invited is None:
+            raise refuse_token(request, given.code)
+        access.remember(request, response, begun[1])
+        access.log.note(invited.name, "signed in", "by an invitation", request)
+        return {"name": invited.name, "role": invited.role}
+    person = access.study.people.by_token(given.token or "")
     if person is None:
-        raise refuse_token(request, given.token)
+        raise refuse_token(request, given.token or "")
     access.remember(request, response, access.study.people.sign_in(person.name))
     access.log.note(person.name, "signed in", person.name, request)
     return {"name": person.name, "role": person.role}
@@ -174,7 +182,7 @@ def create_app(
     app.state.images = Images.of(list(images), study.target)
     app.state.access = Access(study, getpass.getuser() if local else None, https=https)
     api = APIRouter(prefix="/api", responses=_REFUSALS)
-    owners = (_owning.router, _reopening.router, _certificates.router)
+    owners = (_owning.router, _inviting.router, _reopening.router, _certificates.router)
     for part in (session, _labelling.router, _media.router, *owners, demo):
         api.include_router(part)
     app.include_router(api)

@@ -70,8 +70,8 @@ class Limits:
         except TimeoutError:
             await _busy(scope, receive, send)
             return
-        reply = _Reply(send)
-        task = asyncio.create_task(self._handle(scope, receive, reply))
+        reply, body = _Reply(send), _Body(receive)
+        task = asyncio.create_task(self._handle(scope, body, reply))
         task.add_done_callback(lambda _: line.release())
         try:
             done, _ = await asyncio.wait([task], timeout=seconds)
@@ -81,8 +81,10 @@ class Limits:
         except asyncio.CancelledError:
             task.cancel()
             raise
-        # A thread that waits for the database cannot be stopped: leave it, and answer without it.
         reply.closed = True
+        if body.awaited:  # half of a request must not keep a place in the line
+            task.cancel()
+        # A thread that waits for the database cannot be stopped: leave it, and answer without it.
         self._left.add(task)
         task.add_done_callback(self._forget)
         await _busy(scope, receive, send)
@@ -94,6 +96,19 @@ class Limits:
         self._left.discard(task)
         with contextlib.suppress(asyncio.CancelledError, Exception):  # nobody waits for its answer
             task.result()
+
+
+class _Body:
+    """Receives a request, and knows whether a part of it is being waited for."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self.awaited = receive, False
+
+    async def __call__(self) -> Message:
+        self.awaited = True
+        message = await self._receive()
+        self.awaited = False
+        return message
 
 
 class _Reply:

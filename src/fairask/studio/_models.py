@@ -13,6 +13,7 @@ __all__ = [
     "Card",
     "CardField",
     "GivenAnswer",
+    "Invitation",
     "LabelProgress",
     "NewAnswer",
     "NewLabel",
@@ -109,9 +110,16 @@ class GivenAnswer(BaseModel):
 
 
 class SignIn(_Strict):
-    """A token."""
+    """A token, or the code of an invitation."""
 
-    token: Annotated[str, Field(min_length=1, max_length=200)]
+    token: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    code: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+
+class Invitation(_Strict):
+    """How long an invitation can be used."""
+
+    hours: Annotated[float, Field(gt=0, le=720)] = 72.0
 
 
 class ColumnWords(_Strict):

@@ -11,9 +11,11 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairask import __version__
 from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
@@ -102,7 +104,7 @@ def _pack(state: State) -> bytes:
         "kept": None if state.kept is None else state.kept["event"],
         "cells": list(state.cells.items()),
     }
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "index": np.array([e.index for e in entries], np.int64),
         "batch": np.array([e.batch for e in entries], np.int32),
         "propensity": np.array([e.propensity for e in entries], np.float64),
@@ -119,7 +121,7 @@ def _pack(state: State) -> bytes:
         "rest": np.frombuffer(json.dumps(rest, ensure_ascii=False).encode(), np.uint8),
     }
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
 
 
@@ -156,7 +158,7 @@ def _pairs(found: Iterable[list[Document]]) -> Iterable[tuple[int, Document]]:
     return ((int(str(row)), cells) for row, cells in found)
 
 
-def _log(n_pool: int, arrays: dict[str, np.ndarray[tuple[int], np.dtype]], rest: Document) -> DrawLog:
+def _log(n_pool: int, arrays: dict[str, NDArray[Any]], rest: Document) -> DrawLog:
     names = ("index", "batch", "propensity", "component", "pool_size", "state", "label")
     log = DrawLog(n_pool, version=rest["version"])
     for index, batch, q, component, size, state, label in zip(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import Self, cast
 
 import numpy as np
@@ -282,11 +281,13 @@ class State:
 
     def answers_since(self, at: str) -> int:
         """Count the answers given at this time or later."""
-        return sum(
-            sum(1 for _ in takewhile(lambda row, who=who: self.answers[row][who].at >= at, reversed(rows)))
-            for who, rows in self.recent.items()
-            if self.seen[who] >= at
-        )
+        count = 0
+        for who, rows in self.recent.items():
+            for row in reversed(rows):
+                if self.answers[row][who].at < at:
+                    break
+                count += 1
+        return count
 
     def fit_is_due(self) -> bool:
         """Whether a batch of rows, or all that are drawn, were answered since the last fit.

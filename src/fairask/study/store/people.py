@@ -15,7 +15,7 @@ from fairask.errors import suggest
 from fairask.study._errors import StudyError
 from fairask.study.config import check_person
 from fairask.study.events import now
-from fairask.study.store._database import Database
+from fairask.study.store._database import Database, clock
 from fairask.study.store._schema import people, sessions
 
 __all__ = ["ROLES", "People", "Person", "Session"]
@@ -163,28 +163,30 @@ class People:
         """Begin a session; return the value of its cookie."""
         cookie = secrets.token_urlsafe(24)
         with self._db.write() as connection:
-            connection.execute(delete(sessions).where(sessions.c.until < time.time()))
+            connection.execute(delete(sessions).where(sessions.c.until < clock(connection)))
             self._begin(connection, cookie, name)
         return cookie
 
     def _begin(self, connection: Connection, cookie: str, name: str) -> None:
         row = {"id": _hash(cookie), "name": name, "csrf": secrets.token_urlsafe(24)}
-        connection.execute(insert(sessions), [{**row, "until": time.time() + SESSION_SECONDS}])
+        connection.execute(insert(sessions), [{**row, "until": clock(connection) + SESSION_SECONDS}])
 
-    def invite(self, name: str) -> str:
-        """Make a code that begins one session of ``name``; earlier codes of that name end."""
+    def invite(self, name: str, seconds: float = SESSION_SECONDS) -> str:
+        """Make a code that begins one session of ``name`` within ``seconds``; earlier codes end."""
         code = secrets.token_urlsafe(24)
-        row = {"id": _hash(code), "name": name, "csrf": _INVITE, "until": time.time() + SESSION_SECONDS}
+        row = {"id": _hash(code), "name": name, "csrf": _INVITE}
         with self._db.write() as connection:
             connection.execute(delete(sessions).where(sessions.c.name == name, sessions.c.csrf == _INVITE))
-            connection.execute(insert(sessions), [row])
+            connection.execute(insert(sessions), [{**row, "until": clock(connection) + seconds}])
         return code
 
     def redeem(self, code: str) -> tuple[str, str] | None:
         """Begin the session of a code; return name and cookie, None when the code was used or is unknown."""
         cookie, mine = secrets.token_urlsafe(24), (sessions.c.id == _hash(code), sessions.c.csrf == _INVITE)
         with self._db.write() as connection:
-            name = connection.scalar(select(sessions.c.name).where(*mine, sessions.c.until > time.time()))
+            name = connection.scalar(
+                select(sessions.c.name).where(*mine, sessions.c.until > clock(connection))
+            )
             if name is None or not connection.execute(delete(sessions).where(*mine)).rowcount:
                 return None
             self._begin(connection, cookie, name)
@@ -199,11 +201,12 @@ class People:
         return self._cached(Session, "session", _hash(cookie), lambda: self._session(cookie))
 
     def _session(self, cookie: str) -> Session | None:
-        mine, at = sessions.c.id == _hash(cookie), time.time()
-        query = select(sessions.c.name, sessions.c.csrf, sessions.c.until).where(
-            mine, sessions.c.until > at, sessions.c.csrf != _INVITE
-        )
+        mine = sessions.c.id == _hash(cookie)
         with self._db.read() as connection:
+            at = clock(connection)
+            query = select(sessions.c.name, sessions.c.csrf, sessions.c.until).where(
+                mine, sessions.c.until > at, sessions.c.csrf != _INVITE
+            )
             row = connection.execute(query).first()
         if row is None:
             return None
