@@ -253,6 +253,20 @@ def test_a_value_that_changed_in_place_is_noticed_by_the_footer(memory: Any, tmp
         study.ask()
 
 
+def test_a_pool_that_is_written_to_while_the_study_is_open_is_noticed(local: Path, tmp_path: Path) -> None:
+    with Study.create(tmp_path / "study", refer(local), protected="sex", random_state=0) as study:
+        assert study.draw(5) is not None
+        file = next(file for file in [local, *local.rglob("*")] if file.is_file())
+        with file.open("r+b") as handle:  # one byte of the data; size and footer stay as they were
+            handle.seek(40)
+            byte = handle.read(1)
+            handle.seek(40)
+            handle.write(bytes([byte[0] ^ 1]))
+        with pytest.raises(StudyError, match="was changed while the study was using it"):
+            study.draw(5)
+        assert study.state().batches == 1
+
+
 def test_a_file_by_itself_may_get_another_name(local: Path, tmp_path: Path) -> None:
     pq.write_table(people(), tmp_path / "one.parquet")
     Study.create(tmp_path / "s", refer(tmp_path / "one.parquet"), **SETTINGS).close()

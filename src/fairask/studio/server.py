@@ -5,8 +5,10 @@ from __future__ import annotations
 import ipaddress
 import os
 import signal
+import sqlite3
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from fairask.errors import FairaskWarning
 from fairask.studio import _log
 from fairask.studio._app import create_app
 from fairask.studio._demo import demo_study
@@ -21,6 +24,7 @@ from fairask.studio._protocol import TimedProtocol
 from fairask.studio._robot import Robot
 from fairask.studio._trainer_process import TrainerProcess
 from fairask.study import Study, StudyError
+from fairask.study.store import is_url
 
 __all__ = ["Proxy", "app_from_environment", "check_host", "is_local", "serve", "serve_demo"]
 
@@ -29,6 +33,8 @@ _IMAGES = "FAIRASK_STUDIO_IMAGES"
 _SECURITY_LOG = "FAIRASK_STUDIO_SECURITY_LOG"
 #: Connections per process, and seconds for requests under way when the studio stops.
 _CONNECTIONS, _GRACE = 1000, 8
+#: Before this version a reset of the write-ahead log could collide with a writer of another process.
+_SOUND_SQLITE = (3, 51, 3)
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,21 @@ def check_host(study: Study, host: str) -> None:
         )
 
 
+def warn_of_sqlite(target: str) -> None:
+    """Warn if the study is in an SQLite that can lose a write when several processes write.
+
+    The studio's server, its trainer and its desk are processes of their own.
+    """
+    found = tuple(int(part) for part in sqlite3.sqlite_version.split("."))
+    if not is_url(target) and found < _SOUND_SQLITE:
+        warnings.warn(
+            f"SQLite {sqlite3.sqlite_version} has a rare fault with several writing processes, mended in "
+            "3.51.3: a study with many people belongs into PostgreSQL; make backups with fairask backup",
+            FairaskWarning,
+            stacklevel=3,
+        )
+
+
 def serve(
     target: str,
     *,
@@ -114,6 +135,7 @@ def serve(
         session; the code is empty where people sign in with tokens.
     """
     local = is_local(host) and not proxy.used
+    warn_of_sqlite(target)
     with Study.open(target) as study:
         check_host(study, host if not proxy.used else "a proxy")
         if not study.state().batches:

@@ -96,6 +96,15 @@ class PoolReference:
             )
         return table
 
+    def stamp(self) -> tuple[tuple[str, int, int], ...] | None:
+        """Return names, sizes and times of local files, to see whether one is written to; else None."""
+        place = local_path(self.uri)
+        if place is None:
+            return None
+        files = sorted(place.rglob("*")) if place.is_dir() else [place]
+        found = [(file.name, file.stat()) for file in files if file.is_file()]
+        return tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in found)
+
     def moved(self, uri: str) -> PoolReference:
         """Return the reference to the same pool at another place; StudyError if it is another pool."""
         there = replace(self, uri=_place(uri))

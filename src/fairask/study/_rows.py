@@ -18,6 +18,7 @@ from fairask.learner import FairActiveLearner
 from fairask.metrics import Int, Matrix, encode_groups
 from fairask.pools import StreamedPool
 from fairask.pools.runners import ProgressCallback, Threads
+from fairask.pools.sources.place import PlacedTable
 from fairask.study._errors import StudyError
 from fairask.study._pool import rows_values
 from fairask.study._reference import PoolReference, rows_table
@@ -132,8 +133,9 @@ class ReferencedRows:
         self.reference, self.sample = reference, reference.facts.sample
         protected = GroupColumns(as_specs(config.protected), tuple(v for v, _ in reference.facts.groups))
         self.sizes = [rows for _, rows in reference.facts.groups]
+        self._stamp: object = None
         self.pool = StreamedPool(
-            reference.open,
+            self._open,
             None,
             Threads(),
             reference.facts.encoder,
@@ -146,6 +148,10 @@ class ReferencedRows:
         self.encoder: Encoder | FirstEncoder = reference.facts.encoder
         self.codes: Int | _Codes = _Codes(self.pool)
         self._seen = 0
+
+    def _open(self) -> PlacedTable:
+        self._stamp = self.reference.stamp()
+        return self.reference.open()
 
     def row(self, index: int, state: State) -> dict[str, Cell]:
         """See :class:`StudyRows`; a row that was drawn is in the log."""
@@ -163,6 +169,11 @@ class ReferencedRows:
     def cells_of(self, rows: Sequence[int]) -> tuple[list[str], list[list[Cell]]]:
         """See :class:`StudyRows`."""
         table = self.pool.table(rows)
+        if self.reference.stamp() != self._stamp:
+            raise StudyError(
+                f"the pool at {self.reference.uri} was changed while the study was using it",
+                "Restore it, then start the studio or the command again: it compares every file",
+            )
         cells = [[_plain(value) for value in row.values()] for row in table.to_pylist()]
         return table.column_names, cells
 
