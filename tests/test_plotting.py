@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
+from fairask import FairActiveLearner
 from fairask.plotting import (
     GROUP_COLORS,
     METHOD_COLORS,
+    DrawnRowsDisplay,
+    EstimateCurvesDisplay,
     GroupRatesDisplay,
     LabelSpendDisplay,
     LearningCurveDisplay,
@@ -128,3 +132,28 @@ def test_labels_are_spread_apart_in_order_around_the_same_mean(positions: list[f
     order = np.argsort(positions, kind="stable")
     assert (np.diff(np.array(placed)[order]) >= gap - 1e-9).all()
     assert np.mean(placed) == pytest.approx(np.mean(positions), abs=1e-9)
+
+
+def test_displays_of_a_learner() -> None:
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(120, 3)), np.array(["a", "b", "b"] * 40)
+    learner = FairActiveLearner(X, groups, metric="eo", estimator="linear", batch_size=30, random_state=0)
+    for display in (EstimateCurvesDisplay, LabelSpendDisplay, GroupRatesDisplay, DrawnRowsDisplay):
+        with pytest.raises((ValueError, NotFittedError)):
+            display.from_learner(learner)
+    for _ in range(2):
+        rows = learner.ask().indices
+        learner.tell(rows, (X[rows, 0] > 0).astype(int))
+    curves = EstimateCurvesDisplay.from_learner(learner).plot()
+    assert curves.labels.tolist() == [30, 60]
+    assert curves.axes_[0].get_title(loc="left") == "Accuracy, estimated"
+    spent = LabelSpendDisplay.from_learner(learner)
+    assert spent.pool == {"a": pytest.approx(1 / 3), "b": pytest.approx(2 / 3)}
+    assert sum(share for by in spent.shares["fare"].values() for share in by.values()) == pytest.approx(1)
+    spent.plot()
+    rates = GroupRatesDisplay.from_learner(learner, "y=0").plot()
+    assert rates.means["fare"].tolist() == [learner.current_model().rates_["y=0", group] for group in "ab"]
+    with pytest.raises(ValueError, match="condition='tpr' is unknown"):
+        GroupRatesDisplay.from_learner(learner, "tpr")
+    drawn = DrawnRowsDisplay.from_learner(learner).plot()
+    assert sum(len(points) for points in drawn.drawn.values()) == 60

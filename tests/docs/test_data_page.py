@@ -15,9 +15,13 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.model_selection import cross_validate
 
-from fairask import CalibratedFairOracle, FairActiveLearner
+from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.data import TableFormat, TextColumns, fit_encoder, group_names, prepare, read_table
+from fairask.experiment import MLflowCallback
+from fairask.metrics import violation_scorer
+from fairask.plotting import EstimateCurvesDisplay
 from tests.data.comments import comments
 
 PAGE = Path(__file__).parents[2] / "docs" / "data.md"
@@ -113,6 +117,9 @@ def test_a_line_of_the_page_runs(
         "FairActiveLearner": FairActiveLearner, "TableFormat": TableFormat, "TextColumns": TextColumns,
         "fit_encoder": fit_encoder, "group_names": group_names, "prepare": prepare, "read_table": read_table,
         "polars": polars, "people": people(), "CalibratedFairOracle": CalibratedFairOracle, "taught": taught,
+        "cross_validate": cross_validate, "EmpiricalFairOracle": EmpiricalFairOracle, "np": np,
+        "violation_scorer": violation_scorer, "EstimateCurvesDisplay": EstimateCurvesDisplay,
+        "MLflowCallback": MLflowCallback,
     }  # fmt: skip
     found = eval(line, names)
     assert found is not None

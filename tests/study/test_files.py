@@ -150,8 +150,13 @@ def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Pat
     files = {path.name for path in export(study, tmp_path / "out")}
     assert files == {
         "labels.csv", "labels.parquet", "labels-label-studio.json", "events.jsonl", "study.json",
-        "report.html", "model.skops",
+        "report.html", "model.skops", "model-card.md",
     }  # fmt: skip
+    card = (tmp_path / "out" / "model-card.md").read_text()
+    assert "Decides between 'bad' and 'good'. Fitted by fairask on 60 labels" in card
+    assert "`income`, `debt`, `job`" in card
+    assert "at most 0.1 between the groups `f`, `m` of 'sex'" in card
+    assert "None: this model has not been audited" in card
     model = load_model(tmp_path / "out" / "model.skops")
     assert model.columns_ == ["income", "debt", "job"]
     raw = study.table.select(model.columns_)

@@ -16,6 +16,7 @@ from fairask.experiment.story import (
 )
 from fairask.experiment.table import LabelledTable, MemoryTable
 from fairask.experiment.task import BatchPlan, Task
+from fairask.experiment.tracking import MLflowCallback
 from fairask.experiment.trial import References, Run, Snapshot, Trial
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Job",
     "LabelSaving",
     "LabelledTable",
+    "MLflowCallback",
     "MemorySplit",
     "MemoryTable",
     "Method",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairask.learner import FairActiveLearner
 from fairask.metrics import Float
 from fairask.plotting._style import INK, METRIC_NAMES, draw_tolerance, method_color, panels, style
 
@@ -67,6 +68,31 @@ class EstimateCurvesDisplay:
                 raise ValueError(f"{name} has {len(table)} rounds, labels {len(x)}; expected as many")
         return cls(x, above, below, tolerance, metric, strategy)
 
+    @classmethod
+    def from_learner(cls, learner: FairActiveLearner) -> EstimateCurvesDisplay:
+        """The model's own estimates after each answered batch; they have no interval.
+
+        Examples
+        --------
+        >>> from fairask.datasets import load
+        >>> from fairask.experiment import simulate
+        >>> data = load("german")
+        >>> learner = FairActiveLearner(data.X, data.groups, estimator="linear", random_state=0)
+        >>> history = simulate(learner, data.y, 50)
+        >>> EstimateCurvesDisplay.from_learner(learner).labels.tolist()
+        [25, 50]
+        """
+        history = learner.history_
+        if not history:
+            raise ValueError("the learner has no answered batch yet: ask() for rows and tell() their labels")
+        accuracy, violation = (
+            np.stack([values, np.full_like(values, np.nan), np.full_like(values, np.nan)], axis=1)
+            for values in (1.0 - history["error"], history["violation"])
+        )
+        return cls(
+            history["labels"], accuracy, violation, learner.tolerance, learner.metric, learner.strategy.name
+        )
+
     def plot(self, ax: Panels = None) -> EstimateCurvesDisplay:
         """Draw on a pair of axes (accuracy, violation), or on a new figure."""
         with style():
@@ -82,10 +108,9 @@ class EstimateCurvesDisplay:
                     ecolor=color, alpha=0.35, linewidth=1.2,
                 )  # fmt: skip
                 axis.plot(self.labels, values[:, 0], color=color, marker="o", markersize=4)
-            top.set_title("Accuracy, estimated out of fold")
-            bottom.set_title(
-                METRIC_NAMES.get(self.metric, self.metric).capitalize() + ", estimated out of fold"
-            )
+            how = ", estimated out of fold" if np.isfinite(self.accuracy[:, 1:]).any() else ", estimated"
+            top.set_title("Accuracy" + how)
+            bottom.set_title(METRIC_NAMES.get(self.metric, self.metric).capitalize() + how)
             bottom.set_xlabel("labels")
             high = np.nanmax([*self.violation.ravel(), 0.0])
             limit = min(1.0, max(1.08 * float(high), 1.6 * self.tolerance, 0.02))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairask.checks import check_choice
+from fairask.learner import FairActiveLearner
 from fairask.metrics import Float
 from fairask.plotting._style import group_color, panels, style, thin
 
@@ -71,6 +73,27 @@ class GroupRatesDisplay:
                 half = t.ppf(0.975, n - 1) * table.std(axis=0, ddof=1) / np.sqrt(n)
             intervals[method] = np.stack([means[method] - half, means[method] + half], axis=1)
         return cls(trials, means, intervals, list(groups), title, names)
+
+    @classmethod
+    def from_learner(cls, learner: FairActiveLearner, condition: str | None = None) -> GroupRatesDisplay:
+        """The rates of the current model as its oracle estimates them, for one condition of the metric.
+
+        Examples
+        --------
+        >>> from fairask.datasets import load
+        >>> from fairask.experiment import simulate
+        >>> data = load("german")
+        >>> learner = FairActiveLearner(data.X, data.groups, estimator="linear", random_state=0)
+        >>> history = simulate(learner, data.y, 50)
+        >>> GroupRatesDisplay.from_learner(learner).groups
+        ['Female', 'Male']
+        """
+        rates = learner.current_model().rates_
+        known = list(dict.fromkeys(name for name, _ in rates))
+        chosen = known[0] if condition is None else check_choice(condition, "condition", known)
+        found = {str(group): rate for (name, group), rate in rates.items() if name == chosen}
+        title = f"Share decided positive ({chosen}), estimated"
+        return cls.from_trials({learner.strategy.name: [list(found.values())]}, list(found), title=title)
 
     def plot(self, ax: Panels = None) -> GroupRatesDisplay:
         """Draw on given axes, or on a new figure."""

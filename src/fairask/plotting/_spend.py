@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from fairask.learner import FairActiveLearner
 from fairask.plotting._style import COMPONENT_COLORS, INK, panels, style, thin
+from fairask.pools import MemoryPool
 
 if TYPE_CHECKING:
     from fairask.plotting._style import Panels
@@ -57,6 +62,29 @@ class LabelSpendDisplay:
                 raise ValueError(f"counts of {method!r} are all zero")
             shares[method] = {g: {c: n / total for c, n in by.items()} for g, by in by_group.items()}
         return cls(shares, pool, names)
+
+    @classmethod
+    def from_learner(cls, learner: FairActiveLearner) -> LabelSpendDisplay:
+        """The labels of a learner with a pool in memory, by group and component.
+
+        Examples
+        --------
+        >>> learner = FairActiveLearner(np.eye(4), ["a", "b"] * 2, random_state=0)
+        >>> learner.tell(learner.ask(4).indices, [0, 1, 0, 1])
+        >>> LabelSpendDisplay.from_learner(learner).shares
+        {'fare': {'a': {'uniform': 0.5}, 'b': {'uniform': 0.5}}}
+        """
+        pool = learner.pool
+        if not isinstance(pool, MemoryPool):
+            raise TypeError("from_learner needs a pool in memory; give counts to from_counts")
+        names = [str(group) for group in learner.groups_]
+        rows = np.bincount(pool.groups, minlength=len(names)) / pool.n_rows
+        drawn = pool.groups_of(learner.labelled_indices_)
+        counts = {
+            name: dict(Counter(c for c, g in zip(learner.components_, drawn, strict=True) if g == code))
+            for code, name in enumerate(names)
+        }
+        return cls.from_counts({learner.strategy.name: counts}, dict(zip(names, rows.tolist(), strict=True)))
 
     def plot(self, ax: Panels = None) -> LabelSpendDisplay:
         """Draw one bar per method and group, stacked by component, with a tick at the pool's share."""

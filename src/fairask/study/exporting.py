@@ -22,6 +22,7 @@ from fairask.study._report import report_html
 from fairask.study.encoder_0_1_0 import FirstEncoder
 from fairask.study.events import Document
 from fairask.study.model import TableModel
+from fairask.study.modelcard import model_card
 
 if TYPE_CHECKING:
     from fairask.study.study import Study
@@ -104,7 +105,7 @@ def label_table(study: Study) -> list[Document]:
 
 
 def export(study: Study, folder: str | Path, *, only: str | None = None) -> list[Path]:
-    """Write labels (CSV, Parquet, Label Studio's JSON), events, the report and, with labels, the model.
+    """Write labels (CSV, Parquet, Label Studio's JSON), events, the report and, with labels, model and card.
 
     Parameters
     ----------
@@ -146,6 +147,7 @@ def export(study: Study, folder: str | Path, *, only: str | None = None) -> list
     if study.state().certificates:
         writers["certificate.json"] = lambda: _json(study.state().certificates[-1])
     if any(row["state"] == "labelled" for row in rows):
+        writers["model-card.md"] = lambda: model_card(study, table_model(study))
         writers["model.skops"] = lambda: model_bytes(study)
     written = []
     for name, content in writers.items():
@@ -192,8 +194,8 @@ def _label_studio(study: Study, rows: list[Document]) -> list[Document]:
     ]
 
 
-def model_bytes(study: Study) -> bytes:
-    """The study's model with its encoder as a skops file: loading it runs no code of the file.
+def table_model(study: Study) -> TableModel:
+    """The study's model with its encoder.
 
     It is the certified model while that is kept, else the one fitted last; its ``fairask_`` says which.
     """
@@ -209,7 +211,12 @@ def model_bytes(study: Study) -> bytes:
     whole = TableModel([("encode", kept), ("model", model)])
     whole.columns_, whole.fairask_ = list(encoder.columns), study.status()["model"]
     whole.protected_ = None if study.rows.groups is None else study.rows.groups.to_dict()
-    return bytes(_skops().dumps(whole))
+    return whole
+
+
+def model_bytes(study: Study) -> bytes:
+    """The study's model as a skops file: loading it runs no code of the file."""
+    return bytes(_skops().dumps(table_model(study)))
 
 
 def load_model(path: str | Path) -> TableModel:

@@ -31,13 +31,14 @@ class TableModel(Pipeline):  # type: ignore[misc]
         Columns that the model learned from; also ``feature_names_in_``.
     protected_ : dict or None
         The protected columns as they were named, and their groups.
-    fairask_ : dict
-        Which model it is: round, labels, digest, and whether a certificate is about it.
+    fairask_ : dict or None
+        Which model it is: round, labels, digest, and whether a certificate is about it; None where the study
+        has not recorded a fit.
     """
 
     columns_: list[str]
     protected_: dict[str, object] | None = None
-    fairask_: dict[str, Any]
+    fairask_: dict[str, Any] | None
 
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
