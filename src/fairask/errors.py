@@ -12,6 +12,7 @@ __all__ = [
     "FairaskWarning",
     "InfeasibleWarning",
     "InterpolationWarning",
+    "MissingExtra",
     "NoDisagreementWarning",
     "NotConvergedWarning",
     "UserError",
@@ -47,6 +48,24 @@ class UserError(ValueError):
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str]]:
         return type(self), (self.what, self.remedy)
+
+
+class MissingExtra(UserError, ImportError):
+    """Something needs an optional package that is not installed; the remedy names the extra.
+
+    Examples
+    --------
+    >>> raise MissingExtra("strategy 'panda' needs PyTorch", "panda")
+    Traceback (most recent call last):
+    fairask.errors.MissingExtra: strategy 'panda' needs PyTorch; pip install 'fairask[panda]'
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(what, f"pip install 'fairask[{extra}]'")
+        self.extra = extra
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+        return type(self), (self.what, self.extra)
 
 
 class FairaskWarning(UserWarning):

@@ -223,7 +223,7 @@ def test_a_damaged_file_in_the_users_folder_is_theirs_to_mend(server, cache, tmp
     (folder / FILE).parent.mkdir(parents=True)
     (folder / FILE).write_bytes(CHANGED)
     monkeypatch.setenv("FAIRASK_DATA", str(folder))
-    with pytest.raises(DownloadError, match="Mend or remove this file"):
+    with pytest.raises(DownloadError, match="Repair or remove this file"):
         quick()
     assert (files_in(cache), files_in(folder)) == ({}, {FILE: CHANGED})
 

@@ -32,9 +32,8 @@ def test_torch_is_not_imported_until_a_policy_is_trained():
 
 def test_a_missing_torch_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    strategy = replace(SMALL, seed=123)  # no policy of this kind is kept
     with pytest.raises(ImportError, match=r"fairask\[panda\]"):
-        make_problem(strategy).propose(strategy)
+        replace(SMALL, seed=123)
 
 
 def test_width_must_be_a_multiple_of_heads():

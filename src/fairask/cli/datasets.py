@@ -39,9 +39,6 @@ def load_dataset(name: str) -> Dataset:
     _known(name)
     try:
         return datasets.load(name)
-    except datasets.DatasetNotFound as error:
-        what, _, remedy = str(error).partition(": ")
-        raise UserError(what, remedy) from error
     except datasets.TableError as error:
         raise UserError(str(error), f"Fetch it again: fairask datasets pull {name} --force") from error
 

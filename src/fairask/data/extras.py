@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fairask.errors import MissingExtra
+
 __all__ = ["Arrow", "Column", "Out", "optional"]
 
 #: An object of pyarrow, which has no type stubs.
@@ -30,9 +32,9 @@ def optional(module: str, extra: str) -> ModuleType:
     >>> optional("no_such_module", "dask")
     Traceback (most recent call last):
         ...
-    ImportError: no_such_module is not installed: pip install 'fairask[dask]'
+    fairask.errors.MissingExtra: no_such_module is not installed; pip install 'fairask[dask]'
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise ImportError(f"{module} is not installed: pip install 'fairask[{extra}]'") from error
+        raise MissingExtra(f"{module} is not installed", extra) from error

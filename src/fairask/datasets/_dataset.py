@@ -1,4 +1,4 @@
-"""The answer of a loader: a matrix, labels, groups and what they mean."""
+"""A loaded dataset: features, labels, groups and what they mean."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Dataset:
     groups : ndarray of shape (rows,)
         The group of each row, a readable name.
     feature_names : list of str
-        ``column`` or ``column=level``, one a column of ``X``.
+        ``column`` or ``column=level``, one per column of ``X``.
     target, protected : str
         What is predicted, and what the groups are.
     description, citation, licence : str

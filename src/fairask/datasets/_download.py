@@ -1,4 +1,4 @@
-"""One file over HTTP, in pooch's downloader protocol: resumable, failing in plain words."""
+"""Download one file over HTTP, by pooch's downloader protocol; a download that broke off is resumed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProgressBar(Protocol):
 
 
 class ResumingDownloader:
-    """Fetch a URL into ``part`` and hand it over when it is complete.
+    """Download a URL into ``part`` and move it to its place when it is complete.
 
     An interrupted download leaves ``part`` behind with a note of where it came from, and the next one asks
     the server for the rest only. ``If-Range`` makes a server whose file has changed since send it whole.
@@ -68,12 +68,12 @@ class ResumingDownloader:
             if "timed out" in str(error).lower():
                 raise self._stalled(url) from error
             raise DownloadError(
-                f"{url}: cannot be reached, or the connection broke ({error}). {self._kept()}"
+                f"{url}: cannot be reached, or the connection broke ({error})", self._kept()
             ) from error
         except requests.exceptions.ChunkedEncodingError as error:
-            raise DownloadError(f"{url}: the download was truncated ({error}). {self._kept()}") from error
+            raise DownloadError(f"{url}: the download was truncated ({error})", self._kept()) from error
         except requests.RequestException as error:
-            raise DownloadError(f"{url}: the request failed ({error})") from error
+            raise DownloadError(f"{url}: the request failed ({error})", self._kept()) from error
         self.part.replace(output_file)
         self.note.unlink(missing_ok=True)
 
@@ -85,7 +85,7 @@ class ResumingDownloader:
     def _request(self, url: str) -> Response:
         import requests
 
-        # Compressed transfer would make offsets and lengths mean something else.
+        # With compressed transfer, offsets and lengths would not be those of the file.
         headers = {"Accept-Encoding": "identity"}
         validator = self._validator(url)
         have = self._have()
@@ -93,7 +93,7 @@ class ResumingDownloader:
             headers |= {"Range": f"bytes={have}-"} | ({"If-Range": validator} if validator else {})
         response = requests.get(url, headers=headers, stream=True, timeout=self.timeout)
         if response.status_code == 416:
-            # What we have is no beginning of what there is: start again.
+            # The kept bytes are no beginning of the server's file: start again.
             response.close()
             self.discard()
             headers.pop("Range", None)
@@ -102,8 +102,8 @@ class ResumingDownloader:
         if response.status_code >= 400:
             response.close()
             raise DownloadError(
-                f"{url}: the server answered {response.status_code} ({response.reason}). "
-                "The file may have moved; nothing was changed"
+                f"{url}: the server answered {response.status_code} ({response.reason})",
+                "The file may have moved; nothing was changed",
             )
         return response
 
@@ -112,7 +112,9 @@ class ResumingDownloader:
         self.resumed = start is not None and start == self._have() and start > 0
         if not self.resumed:
             if start:
-                raise DownloadError(f"{url}: the server sent a part of the file that nobody asked for")
+                raise DownloadError(
+                    f"{url}: the server sent a part of the file that was not requested", self._kept()
+                )
             self.discard()
         have = self._have()
         length = response.headers.get("Content-Length")
@@ -127,7 +129,7 @@ class ResumingDownloader:
                 bar.update(len(chunk))
         if total is not None and self._have() < total:
             raise DownloadError(
-                f"{url}: the download was truncated after {self._have():,} of {total:,} bytes. {self._kept()}"
+                f"{url}: the download was truncated after {self._have():,} of {total:,} bytes", self._kept()
             )
 
     def _validator(self, url: str) -> str | None:
@@ -145,11 +147,13 @@ class ResumingDownloader:
 
     def _kept(self) -> str:
         have = self._have()
-        return f"{have:,} bytes are kept: run the same again to resume" if have else "Nothing was changed"
+        if have:
+            return f"{have:,} bytes are kept: run the same again to resume"
+        return "Nothing was changed: check the address and the network, then run the same again"
 
     def _stalled(self, url: str) -> DownloadError:
         return DownloadError(
-            f"{url}: the server stalled and sent nothing for {self.timeout:g} s. {self._kept()}"
+            f"{url}: the server stalled and sent nothing for {self.timeout:g} s", self._kept()
         )
 
 

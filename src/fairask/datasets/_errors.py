@@ -1,34 +1,38 @@
-"""What can go wrong with a dataset: it is not here, it cannot be fetched, or it is not what it should be."""
+"""What can go wrong with a dataset: it is not here, it cannot be downloaded, or its file is another table."""
 
 from __future__ import annotations
 
 from fairask.data import TableError
+from fairask.errors import UserError
 
 __all__ = ["DatasetNotFound", "DownloadError", "TableError", "wrong_table"]
 
 
-class DatasetNotFound(FileNotFoundError):
-    """The table's file is nowhere on this machine; the message says how to get it.
+class DatasetNotFound(UserError, FileNotFoundError):
+    """The table's file is not on this machine; the remedy says how to get it.
 
     Examples
     --------
-    >>> issubclass(DatasetNotFound, FileNotFoundError)
-    True
+    >>> print(DatasetNotFound("the drug table is not on this machine", "run `fairask datasets pull drug`"))
+    the drug table is not on this machine; run `fairask datasets pull drug`
     """
 
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}"  # an OSError of two arguments would print an error number
 
-class DownloadError(RuntimeError):
-    """A download did not give the published table; what was in the cache before is untouched.
+
+class DownloadError(UserError, RuntimeError):
+    """A download did not give the published table; the cache holds what it held before.
 
     Examples
     --------
-    >>> issubclass(DownloadError, RuntimeError)
-    True
+    >>> DownloadError("https://host/t.csv: the request failed", "Run it again").remedy
+    'Run it again'
     """
 
 
 def wrong_table(message: str) -> TableError:
-    """Return the error of a file that is not the table its name says; "; " divides what from why or remedy.
+    """Return the error of a file that is not the published table; "; " divides what from remedy.
 
     Examples
     --------

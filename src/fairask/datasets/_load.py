@@ -74,7 +74,7 @@ def load(
     spec = CATALOG[name]
     location = locate(spec)
     if location is None:
-        raise DatasetNotFound(f"the {name} table is not on this machine: {how_to_get(spec)}")
+        raise DatasetNotFound(f"the {name} table is not on this machine", how_to_get(spec))
     table = read(spec, location, verify=verify)
     return _dataset(spec, variant or "paper", table, standardize)
 
@@ -83,7 +83,7 @@ def read(spec: Spec, location: Location, *, verify: bool) -> ParsedTable:
     """Parse the files at ``location``, and check them against the published table."""
     source = str(location.paths[0]) if location.paths else spec.name
     table = spec.parse(read_texts(spec, location), source)
-    # The bytes of embedded files were checked already, which says more and costs less.
+    # The bytes of embedded files were checked when they were read.
     if verify and location.place != "embedded":
         check_table(spec, table, source)
     return table

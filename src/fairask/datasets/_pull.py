@@ -1,4 +1,4 @@
-"""Bringing a table from its official source into the cache, and nothing but that table.
+"""Download a table from its official source into the cache, after its content was checked.
 
 The sha256 of the official archives' own files is not pinned: the copies that the benchmark was made with have
 another header or fewer columns. What is pinned is the sha256 of the parsed table (names, features, labels and
@@ -20,6 +20,7 @@ from fairask.datasets._errors import DatasetNotFound, DownloadError, TableError
 from fairask.datasets._load import read
 from fairask.datasets._spec import Spec
 from fairask.datasets.files import CACHE_VARIABLE, Location, cache_folder, find_pooch, how_to_get, locate
+from fairask.errors import MissingExtra
 
 __all__ = ["URL_VARIABLE", "PullResult", "pull", "pull_all"]
 
@@ -29,7 +30,7 @@ URL_VARIABLE = "FAIRASK_DATA_URL"
 
 @dataclass(frozen=True)
 class PullResult:
-    """What a pull came to.
+    """The result of a pull.
 
     Attributes
     ----------
@@ -112,7 +113,7 @@ def pull(
         return _fetch(spec, url, cache / spec.files[0], progress, timeout, verify)
     except OSError as error:
         raise DownloadError(
-            f"cannot write to the cache folder {cache} ({error}); {CACHE_VARIABLE} can name another one"
+            f"cannot write to the cache folder {cache} ({error})", f"{CACHE_VARIABLE} can name another folder"
         ) from error
 
 
@@ -125,7 +126,7 @@ def pull_all(
     verify: bool = True,
     force: bool = False,
 ) -> list[PullResult]:
-    """Pull several tables (default: all); one that fails does not keep the others from coming.
+    """Pull several tables (default: all); the others are pulled even if one fails.
 
     Takes the arguments of :func:`pull`. Unknown names raise before anything is downloaded.
 
@@ -168,11 +169,12 @@ def _fetch(
             read(spec, Location("cache", (fresh,)), verify=verify)
         except TableError as error:
             if downloader.resumed:
-                # The beginning may be of another version than the end: the whole file settles it.
+                # The beginning may be of another version than the end: download the whole file.
                 continue
             reason = str(error).removeprefix(f"{fresh}: ")
             raise DownloadError(
-                f"{url}: what came is not the published {spec.name} table: {reason}. It was thrown away"
+                f"{url}: what came is not the published {spec.name} table: {reason}",
+                "It was deleted; try again later, or save the published file yourself",
             ) from error
         else:
             fresh.replace(target)
@@ -183,12 +185,14 @@ def _fetch(
 
 
 def _is_good(spec: Spec, location: Location, verify: bool) -> bool:
-    """Whether the file there can be used; a bad one in the user's own folder is the user's to mend."""
+    """Whether the file can be used. A bad file in the user's own folder is an error: it is not replaced."""
     try:
         read(spec, location, verify=verify)
     except TableError as error:
         if location.place == "folder":
-            raise DownloadError(f"{error}. Mend or remove this file: it comes before the cache") from error
+            raise DownloadError(
+                str(error), "Repair or remove this file: it is read before the cache"
+            ) from error
         return False
     return True
 
@@ -200,13 +204,13 @@ def _url(spec: Spec, base_url: str | None) -> str:
             raise ValueError(f"base_url must start with http:// or https://, got {base!r}")
         return f"{base.rstrip('/')}/{spec.files[0]}"
     if spec.url is None:
-        raise DatasetNotFound(f"the {spec.name} table is not on this machine: {how_to_get(spec)}")
+        raise DatasetNotFound(f"the {spec.name} table is not on this machine", how_to_get(spec))
     return spec.url
 
 
 def _require_cache() -> Path:
     if find_pooch() is None:
-        raise ImportError("downloading tables needs pooch: pip install 'fairask[bench]'")
+        raise MissingExtra("downloading tables needs pooch", "bench")
     cache = cache_folder()
     assert cache is not None  # pooch is there, so there is a folder
     return cache

@@ -16,7 +16,7 @@ __all__ = ["GroupCount", "ParsedTable", "Spec", "check_table", "fingerprint"]
 
 @dataclass(frozen=True)
 class ParsedTable:
-    """A table as read: encoded features (not standardised), labels 0 or 1, and a group a row."""
+    """A table as read: encoded features (not standardised), labels 0 or 1, and one group per row."""
 
     X: NDArray[np.float64]
     feature_names: list[str]

@@ -66,7 +66,9 @@ def data_folder() -> Path | None:
         return None
     folder = Path(chosen).expanduser()
     if not folder.is_dir():
-        raise DatasetNotFound(f"{FOLDER_VARIABLE} is set to {chosen!r}, which is not a folder")
+        raise DatasetNotFound(
+            f"{FOLDER_VARIABLE} is set to {chosen!r}, which is not a folder", "Name a folder, or unset it"
+        )
     return folder
 
 

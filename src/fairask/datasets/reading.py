@@ -58,7 +58,7 @@ class RawTable:
 
 
 def words(text: str) -> list[str]:
-    """Return the column names in a block of text; a list of 147 strings would be a page long.
+    """Return the column names in a block of text; shorter than a list of 147 strings.
 
     Examples
     --------

@@ -52,9 +52,10 @@ class MLflowCallback:
                 client.log_param(self.run_id, name, value)
         history = learner.state.history
         for row in history[self._rounds :]:
-            for name, value in row.items():
-                if math.isfinite(value):
-                    client.log_metric(self.run_id, _metric_name(name), float(value), step=int(row["labels"]))
+            for column, number in row.items():
+                if math.isfinite(number):
+                    step = int(row["labels"])
+                    client.log_metric(self.run_id, _metric_name(column), float(number), step=step)
         self._rounds = len(history)
         certificate = learner.certificate_
         if certificate is not None and certificate.digest != self._certified:

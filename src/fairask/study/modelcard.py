@@ -34,7 +34,7 @@ def model_card(study: Study, model: TableModel) -> str:
     negative, positive = config.classes
     goal, what = config.learner, METRIC_NAMES[config.learner.metric]
     certified = bool((model.fairask_ or {}).get("certified"))
-    learner = study.model_learner()
+    learner = study.learner(at=study.state().trained_to)
     card = _skops_card()(model, model_diagram=False, template=None)
     card.add(
         **{

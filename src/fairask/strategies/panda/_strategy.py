@@ -93,6 +93,9 @@ class Panda(InMemoryStrategy):
     name: ClassVar[str] = "panda"
 
     def __post_init__(self) -> None:
+        from fairask.strategies.panda._train import check_torch
+
+        check_torch()  # before a label is paid for
         check_count(self.pretrain, "pretrain", least=4)
         check_metric(self.metric)
         check_choice(self.unconverged, "unconverged", ("raise", "use"))

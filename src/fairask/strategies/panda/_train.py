@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,23 +18,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairask.errors import MissingExtra
 from fairask.metrics import METRICS, Float, Int, check_metric
 from fairask.strategies.panda._convergence import EPISODES, failure_of, pooled_gap
 
 if TYPE_CHECKING:
     from fairask.strategies.panda._strategy import Panda
 
-__all__ = ["Policy", "import_torch", "train"]
+__all__ = ["Policy", "check_torch", "train"]
 
 _PROXIMAL_STEPS = 10
 
 
-def import_torch() -> Any:
-    """Return PyTorch, or say how to install it."""
-    try:
-        return importlib.import_module("torch")
-    except ImportError as error:
-        raise ImportError("strategy 'panda' needs PyTorch: pip install 'fairask[panda]'") from error
+def check_torch() -> None:
+    """Raise if PyTorch is not installed, without the seconds that importing it takes."""
+    if importlib.util.find_spec("torch") is None:
+        raise MissingExtra("strategy 'panda' needs PyTorch", "panda")
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class _Episodes:
 
 def train(panda: Panda, X: Float, y: Float, groups: Int, n_groups: int) -> Policy:
     """Meta-train a policy on labelled rows; the result follows from the arguments alone."""
-    torch = import_torch()
+    torch = importlib.import_module("torch")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # sums in another order would give another policy
     try:
