@@ -8,7 +8,7 @@ import sys
 
 class Refuse:
     extras = {"matplotlib", "pandas", "pyarrow", "typer", "rich", "pooch", "requests", "tqdm", "jinja2",
-              "torch", "fairlearn", "dask", "ray", "sqlalchemy", "fastapi", "plotly", "cvxpy", "polars"}
+              "torch", "fairlearn", "dask", "ray", "sqlalchemy", "fastapi", "cvxpy", "polars"}
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in self.extras:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)

@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from fairask.studio import create_app
 from fairask.studio._security import LARGEST_BODY
+from fairask.studio._static import static_digest
 from fairask.studio.server import check_host
 from fairask.study import Study, StudyError
 from fairask.study.store import Attempts
@@ -93,8 +94,8 @@ def test_pages_work_below_the_path_of_a_proxy(study: Study) -> None:
     client = TestClient(app, base_url="http://localhost", root_path="/loans")
     page = client.get(f"/loans/label?code={app.state.access.invite()}")
     assert page.url.path == "/loans/label"
-    assert 'href="/loans/static/studio.css"' in page.text
-    assert client.get("/loans/static/studio.css").status_code == 200
+    assert f'href="/loans/static/{static_digest()}/studio.css"' in page.text
+    assert client.get(f"/loans/static/{static_digest()}/studio.css").status_code == 200
     assert client.get("/loans/api/me").json()["role"] == "owner"
     assert client.get("/loans/api/nowhere").json() == {"detail": "Not Found"}
 
@@ -226,7 +227,7 @@ def test_a_wrong_bearer_token_is_counted_too(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/label", "/overview", "/signin", "/api/me", "/static/studio.css", "/nowhere"]
+    "path", ["/label", "/overview", "/signin", "/api/me", f"/static/{static_digest()}/studio.css", "/nowhere"]
 )
 def test_every_answer_carries_the_security_headers(client: TestClient, path: str) -> None:
     headers = client.get(path).headers

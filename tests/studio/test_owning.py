@@ -91,6 +91,8 @@ def test_every_file_can_be_fetched(client: TestClient, labelled: Study, name: st
     assert len(answer.content) > 100
     if name == "labels.csv":
         assert "'=1+1" in answer.text
+        head = answer.text.splitlines()[0]
+        assert head.lstrip("\ufeff").split(",")[-4:] == ["income", "debt", "job", "sex"]  # the data, too
     assert client.get("/api/export/..%2Fstudy.db").status_code == 404
 
 
@@ -170,3 +172,36 @@ def test_pages_and_files_name_the_model_they_show(client: TestClient, labelled: 
     assert not model["certified"]
     assert model["digest"] in client.get("/api/export/report.html").text
     assert client.post("/api/model").status_code == 201
+
+
+def test_the_model_can_be_looked_into(client: TestClient, study: Study) -> None:
+    assert client.get("/api/model/details").json() == {"found": None}
+    rows = study.ask(60, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada")
+    study.refit()
+    found = client.get("/api/model/details").json()["found"]
+    assert sum(member["probability"] for member in found["members"]) == pytest.approx(1.0)
+    changes = {entry["column"]: entry["changes"] for entry in found["importance"]}
+    assert set(changes) == {"income", "debt", "job"}
+    assert all(0 <= change <= 1 for change in changes.values())
+    assert [group["group"] for group in found["near"]] in ([], ["f", "m"])
+    errors = {(entry["group"], entry["truth"]): entry for entry in found["errors"]}
+    assert set(errors) == {("f", 1), ("f", 0), ("m", 1), ("m", 0)}
+    assert sum(entry["labels"] for entry in errors.values()) == 60
+
+
+def test_certificates_are_kept_and_an_audits_size_is_proposed(client: TestClient, study: Study) -> None:
+    assert client.get("/api/audit").json()["suggested"] is None
+    rows = study.ask(60, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada")
+    study.refit()
+    proposed = client.get("/api/audit").json()
+    assert 1 <= proposed["suggested"] <= 140
+    for number in (1, 2):
+        client.post("/api/audit", json={"labels": 40})
+        rows = study.ask(40, "ada")
+        study.tell(rows, [LABELS[row] for row in rows], "ada")
+        assert client.post("/api/certificate").status_code == 201
+        found = client.get("/api/certificates").json()
+        assert len(found["certificates"]) == number
+        assert found["certificates"][0]["model"]["digest"] == found["model"]["digest"]

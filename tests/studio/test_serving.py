@@ -6,6 +6,8 @@ import http.client
 import json
 import os
 import signal
+import socket
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +18,12 @@ from typer.testing import CliRunner
 
 from fairask.cli.studio import register
 from fairask.studio import Robot, Trainer, TrainerProcess, create_app, demo_study
-from fairask.study import Study
+from fairask.studio.server import serve, serve_demo
+from fairask.study import Study, StudyError
 from fairask.study.store import Training
 from tests.studio.conftest import bearer
 from tests.studio.serving import serving
+from tests.study.conftest import people_table, truth
 
 
 def until(done: Callable[[], object], seconds: float = 60.0) -> None:
@@ -166,3 +170,31 @@ def test_the_command_says_what_is_wrong(words: list[str], message: str) -> None:
     result = CliRunner().invoke(app, [*words, "--no-open"])
     assert message in str(result.exception)
     assert result.output == ""
+
+
+def test_a_port_in_use_is_said_before_anything_else(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        for start in (
+            lambda: serve(str(tmp_path / "no study at all"), port=port),
+            lambda: serve_demo(port=port),
+        ):
+            with pytest.raises(StudyError, match=f"port {port} is in use") as refused:
+                start()
+            assert f"--port {port + 1}" in refused.value.remedy
+
+
+def test_the_demo_ends_although_a_visitor_left_rows_unanswered(make: Callable[..., Study]) -> None:
+    assert demo_study(tempfile.mkdtemp() + "/german")[0].config.lease_seconds <= 30
+    study = make(budget=12, batch_size=6, lease_seconds=1.0)
+    study.draw()
+    assert len(study.lease("visitor", 2)) == 2
+    robot = Robot(study, truth(people_table()))
+    trainer = Trainer(study)
+    deadline = time.monotonic() + 30
+    while not study.status()["complete"] and time.monotonic() < deadline:
+        if not robot.step():
+            trainer.step()
+    assert study.status()["complete"]

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from fairask.cli._app import app
 from fairask.learner import FairActiveLearner
 from fairask.study import Study, StudyError, export, load_model
-from fairask.study._estimate import model_digest
+from fairask.study.estimating import model_digest
 from fairask.study.verifying import check_certificate
 from tests.study.conftest import people_table, truth
 

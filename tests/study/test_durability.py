@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import select
 
 from fairask.study import Study
-from fairask.study._estimate import model_digest
+from fairask.study.estimating import model_digest
 from fairask.study.store._schema import tasks
 from tests.study.conftest import people_table
 

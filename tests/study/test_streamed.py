@@ -165,7 +165,7 @@ def test_a_streamed_study_draws_what_a_learner_on_the_pool_draws(local: Path, tm
         last = study.state().history[-1]
     # Cells from the log must give the features that the pool gave.
     with Study.open(tmp_path / "s") as again:
-        from fairask.study._estimate import model_digest
+        from fairask.study.estimating import model_digest
 
         assert model_digest(again.learner(at=last["seen"])) == last["digest"]
         rows = learner.labelled_indices_

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DatabaseError
 
 from fairask import FairActiveLearner
 from fairask.study import Config, NotYoursError, Receipt, Study, StudyError, read_pool
-from fairask.study._estimate import model_digest
+from fairask.study.estimating import model_digest
 from fairask.study.files import read_labels, write_rows
 from tests.study.conftest import people_table, truth
 

@@ -11,12 +11,24 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.staticfiles import StaticFiles
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.middleware.gzip import GZipMiddleware
 
-from fairask.studio import _certificates, _health, _inviting, _labelling, _media, _owning, _pages, _reopening
+from fairask.studio import (
+    _certificates,
+    _health,
+    _inviting,
+    _labelling,
+    _media,
+    _overview,
+    _owning,
+    _pages,
+    _reopening,
+    _rows,
+    _static,
+)
 from fairask.studio._access import Access, Me, access_of, refuse_token
 from fairask.studio._desk import Desk
 from fairask.studio._limits import RETRY_SECONDS, Limits
@@ -162,6 +174,10 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         workers = [worker for worker in (trainer, robot) if worker is not None]
+        if workers:
+            # FastAPI builds routes when they are first used, and silences warnings meanwhile, for all
+            # threads at once. A fit in another thread does the same: build the routes before it begins.
+            app.openapi()
         for worker in workers:
             worker.start()
         yield
@@ -182,13 +198,21 @@ def create_app(
     app.state.images = Images.of(list(images), study.target)
     app.state.access = Access(study, getpass.getuser() if local else None, https=https)
     api = APIRouter(prefix="/api", responses=_REFUSALS)
-    owners = (_owning.router, _inviting.router, _reopening.router, _certificates.router)
+    owners = (
+        _owning.router,
+        _overview.router,
+        _rows.router,
+        _inviting.router,
+        _reopening.router,
+        _certificates.router,
+    )
     for part in (session, _labelling.router, _media.router, *owners, demo):
         api.include_router(part)
     app.include_router(api)
-    app.mount("/static", StaticFiles(directory=_pages.HERE / "static"), name="static")
+    app.include_router(_static.router)
     app.include_router(_health.router)
     app.include_router(_pages.router)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
     _handle_errors(app)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, HTTPException, Request
 
 from fairask.studio._access import Owner
+from fairask.studio._certified import audit_budgets, certificates
 from fairask.studio._desk import desk_of
 from fairask.studio._labelling import study_of
 from fairask.studio._models import AuditSize
@@ -21,6 +22,18 @@ router = APIRouter(tags=["certificate"])
 def certificate(request: Request, me: Owner) -> Document:
     """The last certificate, and the audit under way."""
     return desk_of(request).ask(certificate_state)
+
+
+@router.get("/certificates")
+def all_certificates(request: Request, me: Owner) -> Document:
+    """All certificates, latest first, and the model that is the study's now."""
+    return desk_of(request).ask(certificates)
+
+
+@router.get("/audit")
+def budgets(request: Request, me: Owner) -> Document:
+    """What audits of several sizes would buy, by simulation, and the size to begin with."""
+    return desk_of(request).ask(audit_budgets)
 
 
 @router.post("/audit", status_code=201)

@@ -115,6 +115,8 @@ def demo_study(
         budget=budget,
         batch_size=batch_size,
         tolerance=0.1,
+        # Rows that a visitor looked at and left go back to the scripted annotator soon.
+        lease_seconds=20.0,
         random_state=random_state,
     )
     return study, truth

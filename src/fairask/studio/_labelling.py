@@ -107,6 +107,7 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
         progress=progress,
         training=coming and not late,
         notice=_LATE if late else "",
+        hold=study.config.lease_seconds,
     )
 
 

@@ -24,12 +24,14 @@ __all__ = ["RETRY_SECONDS", "Limits"]
 RETRY_SECONDS = 2
 #: Requests at work: all but owners', owners'. Together fewer than the server's 40 threads: files need some.
 _AT_WORK, _OWNERS_AT_WORK = 28, 4
-_FREE = ("/static/", "/vendor/", "/healthz")
+_FREE = ("/static/", "/healthz")
 _OWNERS = (
     "/api/status",
+    "/api/story",
     "/api/events",
     "/api/rows",
     "/api/reopened",
+    "/api/labels",
     "/api/model",
     "/api/certificate",
     "/api/audit",

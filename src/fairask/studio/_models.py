@@ -98,6 +98,7 @@ class Next(BaseModel):
     progress: LabelProgress
     training: bool  #: whether more rows are being drawn
     notice: str  #: why no rows come, in words; empty if all is well
+    hold: float = 60.0  #: seconds for which the rows are held
 
 
 class GivenAnswer(BaseModel):

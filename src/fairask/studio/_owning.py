@@ -1,4 +1,4 @@
-"""The part of the API for owners: status, events, rows, model, settings, people, files."""
+"""The part of the API for owners: status, events, model, settings, people, files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from fairask.studio._access import Owner, access_of
 from fairask.studio._desk import desk_of
-from fairask.studio._labelling import RowNumber, card, study_of
-from fairask.studio._models import Card, NewLabel, NewPerson, Settings
-from fairask.studio._questions import RowFilter, file_bytes, fit_again, model_members, row_page
+from fairask.studio._labelling import study_of
+from fairask.studio._models import NewPerson, Settings
+from fairask.studio._questions import file_bytes, fit_again, model_members
 from fairask.studio._questions import status as ask_status
 from fairask.study.events import Document
 
@@ -29,7 +29,6 @@ FILES = {
     "model.skops": "application/zip",
     "certificate.json": "application/json",
 }
-_Text = Annotated[str | None, Query(max_length=200)]
 
 
 @router.get("/status", responses={304: {"description": "Nothing has changed."}})
@@ -68,38 +67,6 @@ def _gist(data: Document) -> Document:
     if "rows" in data:
         kept["count"] = len(data["rows"])
     return kept
-
-
-@router.get("/rows")
-def rows(
-    request: Request,
-    me: Owner,
-    state: _Text = None,
-    group: _Text = None,
-    component: _Text = None,
-    who: _Text = None,
-    disagree: bool = False,
-    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> Document:
-    """Return one page of drawn rows, latest first: label, who gave it, when, why drawn and how likely."""
-    return desk_of(request).ask(row_page, RowFilter(state, group, component, who, disagree), offset, limit)
-
-
-@router.get("/rows/{row}")
-def row(request: Request, row: RowNumber, me: Owner) -> Card:
-    """One row of the pool, as annotators see it."""
-    study = study_of(request)
-    if row >= study.config.rows:
-        raise HTTPException(404, f"no row {row}")
-    return card(study, row)
-
-
-@router.put("/rows/{row}")
-def decide(request: Request, row: RowNumber, correction: NewLabel, me: Owner) -> Document:
-    """Decide a row's label, whatever its answers were."""
-    study_of(request).correct(row, correction.label, me.name, decide=True)
-    return {"row": row, "label": correction.label}
 
 
 @router.get("/model")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-from functools import cache
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import FileResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 from fastapi.templating import Jinja2Templates
 
 from fairask.studio._access import access_of
 from fairask.studio._labelling import study_of
+from fairask.studio._static import imported, static_digest
 from fairask.study.events import Document
 
 __all__ = ["HERE", "error_page", "router"]
@@ -19,7 +18,15 @@ __all__ = ["HERE", "error_page", "router"]
 HERE = Path(__file__).parent
 router = APIRouter(include_in_schema=False, default_response_class=Response)
 _TEMPLATES = Jinja2Templates(HERE / "templates")
+_TEMPLATES.env.globals |= {"static_digest": static_digest(), "imported": imported}
 
+#: What is compared between groups, in words.
+_METRICS = {
+    "tprp": "between groups, among rows of the positive class",
+    "fprp": "between groups, among rows of the negative class",
+    "eo": "between groups, among rows of either class",
+    "dp": "between groups, among all rows",
+}
 #: Views by name: title, and the least role that may see it.
 VIEWS = {
     "label": ("Label", "annotator"),
@@ -31,23 +38,6 @@ VIEWS = {
 }
 
 
-@cache
-def plotly_script() -> Path:
-    """Return the path of Plotly's script in the installed plotly package."""
-    spec = importlib.util.find_spec("plotly")
-    if spec is None or spec.origin is None:  # pragma: no cover - depends on the installation
-        raise ModuleNotFoundError("the studio needs plotly: pip install 'fairask[studio]'", name="plotly")
-    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
-
-
-@router.get("/vendor/plotly.js")
-def plotly() -> FileResponse:
-    """Serve Plotly's script; it changes with the package only."""
-    return FileResponse(
-        plotly_script(), media_type="text/javascript", headers={"cache-control": "max-age=86400"}
-    )
-
-
 def error_page(request: Request, status: int, words: str) -> Response:
     """Render an error page."""
     context: Document = {
@@ -57,6 +47,7 @@ def error_page(request: Request, status: int, words: str) -> Response:
         "views": {},
         "person": None,
         "csrf": "",
+        "script": "",
         "root": request.scope.get("root_path", ""),
     }
     return _TEMPLATES.TemplateResponse(request, "error.html", context, status_code=status)
@@ -66,7 +57,14 @@ def error_page(request: Request, status: int, words: str) -> Response:
 def sign_in(request: Request) -> Response:
     """Ask for a token."""
     access = access_of(request)
-    context: Document = {"title": "Sign in", "views": {}, "person": None, "csrf": "", "view": "signin"}
+    context: Document = {
+        "title": "Sign in",
+        "views": {},
+        "person": None,
+        "csrf": "",
+        "view": "signin",
+        "script": "signin.js",
+    }
     context |= {"root": request.scope.get("root_path", ""), "open": access.open}
     return _TEMPLATES.TemplateResponse(request, "signin.html", context)
 
@@ -112,11 +110,18 @@ def show(request: Request, view: str) -> Response:
     context = {
         "title": title,
         "view": view,
+        "script": f"{view}.js",
         "views": views,
         "person": person,
         "csrf": session.csrf,
         "root": request.scope.get("root_path", ""),
         "config": config,
+        "columns": [
+            {"name": c.name, "title": c.title or c.name.replace("_", " ")}
+            for c in config.columns
+            if c.role != "protected"
+        ],
+        "metric_words": _METRICS[config.learner.metric],
         "study": access.cookie,
         "local": access.open,
         "demo": request.app.state.robot is not None,

@@ -3,89 +3,29 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from fairask.learner.state import DrawnRow
 from fairask.rules import LinearProbability, LinearRule, PlugInRule, Rule
 from fairask.study import Study, StudyError, export
-from fairask.study.events import SKIP, Document
+from fairask.study.events import Document
 from fairask.study.exporting import model_bytes
-from fairask.study.state import Answer
 
 __all__ = [
-    "RowFilter",
     "certificate_state",
     "certify",
     "file_bytes",
     "fit_again",
     "model_members",
-    "row_page",
     "start_audit",
     "status",
 ]
 
 
-@dataclass(frozen=True)
-class RowFilter:
-    """Which drawn rows are wanted; None for all."""
-
-    state: str | None = None
-    group: str | None = None
-    component: str | None = None
-    who: str | None = None
-    disagree: bool = False
-
-    def fits(self, entry: DrawnRow, group: str, given: dict[str, Answer]) -> bool:
-        """Whether a row is wanted."""
-        return (
-            self.state in (None, entry.state)
-            and self.component in (None, entry.component)
-            and self.group in (None, group)
-            and (self.who is None or self.who in given)
-            and (not self.disagree or len({a.code for a in given.values() if a.code != SKIP}) > 1)
-        )
-
-
 def status(study: Study) -> Document:
     """Return where the study stands."""
     return study.status()
-
-
-def row_page(study: Study, wanted: RowFilter, offset: int, limit: int) -> Document:
-    """Return the rows of one page, latest first, and how many fit; other rows are only counted."""
-    with study.lock:
-        state = study.state()
-        found: list[Document] = []
-        total = 0
-        for entry in reversed(state.log.entries):
-            given = state.answers.get(entry.index, {})
-            group = str(study.groups[study.rows.codes[entry.index]])
-            if wanted.fits(entry, group, given):
-                if offset <= total < offset + limit:
-                    found.append(_row(study, entry, group, given, state.decided_by.get(entry.index)))
-                total += 1
-    return {"total": total, "rows": found}
-
-
-def _row(
-    study: Study, entry: DrawnRow, group: str, given: dict[str, Answer], decided_by: str | None
-) -> Document:
-    return {
-        "row": entry.index,
-        "group": group,
-        "label": None if entry.label is None else study.config.classes[entry.label],
-        "state": entry.state,
-        "batch": entry.batch,
-        "component": entry.component,
-        "propensity": None if np.isnan(entry.propensity) else float(entry.propensity),
-        "by": ", ".join([*given, *([f"{decided_by} (decided)"] if decided_by else [])]),
-        "at": max((answer.at for answer in given.values()), default=None),
-        "note": "; ".join(answer.note for answer in given.values() if answer.note),
-        "answers": {name: study.config.class_name(answer.code) for name, answer in given.items()},
-    }
 
 
 def certificate_state(study: Study) -> Document:

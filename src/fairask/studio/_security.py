@@ -13,14 +13,14 @@ __all__ = ["LARGEST_BODY", "Guard", "path_of"]
 
 #: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
 LARGEST_BODY = 1 << 20
-_TOO_LARGE = f"the body is larger than {LARGEST_BODY} bytes"
+#: Files of labels are larger.
+_LARGEST_FILE = 64 << 20
+_FILES = ("/api/labels",)
 
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src {style}; style-src-attr 'unsafe-inline'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-#: Plotly writes its style sheet into the page, so the one view with a chart allows inline styles.
-_CHARTED = ("/overview",)
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -49,8 +49,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
-                style = "'self' 'unsafe-inline'" if path_of(scope) in _CHARTED else "'self'"
-                headers["content-security-policy"] = _POLICY.format(style=style)
+                headers["content-security-policy"] = _POLICY
                 if "cache-control" not in headers:
                     headers["cache-control"] = "no-store"
             await send(message)
@@ -63,17 +62,19 @@ class Guard:
             return
         length = headers.get("content-length", "0")
         size = 0
+        largest = _LARGEST_FILE if path_of(scope).startswith(_FILES) else LARGEST_BODY
+        too_large = f"the body is larger than {largest} bytes"
 
         async def counted() -> Message:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > LARGEST_BODY:
-                raise HTTPException(413, _TOO_LARGE)
+            if size > largest:
+                raise HTTPException(413, too_large)
             return message
 
-        if not length.isdigit() or int(length) > LARGEST_BODY:
-            await JSONResponse({"detail": _TOO_LARGE}, 413)(scope, receive, guarded_send)
+        if not length.isdigit() or int(length) > largest:
+            await JSONResponse({"detail": too_large}, 413)(scope, receive, guarded_send)
             return
         await self.app(scope, counted, guarded_send)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import signal
+import socket
 import sqlite3
 import tempfile
 import threading
@@ -26,7 +28,7 @@ from fairask.studio._trainer_process import TrainerProcess
 from fairask.study import Study, StudyError
 from fairask.study.store import is_url
 
-__all__ = ["Proxy", "app_from_environment", "check_host", "is_local", "serve", "serve_demo"]
+__all__ = ["Proxy", "app_from_environment", "check_host", "check_port", "is_local", "serve", "serve_demo"]
 
 _STUDY, _LOCAL, _HTTPS = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL", "FAIRASK_STUDIO_HTTPS"
 _IMAGES = "FAIRASK_STUDIO_IMAGES"
@@ -104,6 +106,21 @@ def warn_of_sqlite(target: str) -> None:
         )
 
 
+def check_port(host: str, port: int) -> None:
+    """Refuse a port that is in use, before anything else is done."""
+    try:
+        kind = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise StudyError(
+                f"port {port} is in use, perhaps by another studio", f"Choose another one: --port {port + 1}"
+            ) from error
+        raise StudyError(f"cannot serve on {host}:{port}: {error.strerror or error}") from error
+
+
 def serve(
     target: str,
     *,
@@ -134,6 +151,7 @@ def serve(
         Called when everything is checked, just before serving begins, with the code that begins the owner's
         session; the code is empty where people sign in with tokens.
     """
+    check_port(host, port)
     local = is_local(host) and not proxy.used
     warn_of_sqlite(target)
     with Study.open(target) as study:
@@ -194,6 +212,7 @@ def serve_demo(
     """Serve a temporary study of German Credit that a scripted annotator labels."""
     if not is_local(host):
         raise StudyError(f"the demo is for this machine only, not for host {host!r}; leave --host out")
+    check_port(host, port)
     with tempfile.TemporaryDirectory() as folder:
         study, truth = demo_study(Path(folder) / "german")
         with study:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairask.learner import FairActiveLearner
 from fairask.learner.state import ASKED
-from fairask.study._estimate import estimate, model_digest
+from fairask.study.estimating import estimate, model_digest
 from fairask.study.events import Document
 
 __all__ = ["fit_entry"]

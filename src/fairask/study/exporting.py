@@ -135,8 +135,8 @@ def export(study: Study, folder: str | Path, *, only: str | None = None) -> list
     rows = label_table(study)
     flat = [{**row, "answers": json.dumps(row["answers"], ensure_ascii=False)} for row in rows]
     writers: dict[str, Callable[[], str | bytes]] = {
-        "labels.csv": lambda: csv_text(_COLUMNS, [[row[name] for name in _COLUMNS] for row in flat]),
-        "labels.parquet": lambda: _parquet({name: [row[name] for row in flat] for name in _COLUMNS}),
+        "labels.csv": lambda: csv_text(*_with_data(study, flat)),
+        "labels.parquet": lambda: _labels_parquet(*_with_data(study, flat)),
         "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
         "events.jsonl": lambda: "".join(
             json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.store.events()
@@ -162,9 +162,23 @@ def _json(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, indent=1)
 
 
-def _parquet(columns: dict[str, list[object]]) -> bytes:
+def _with_data(study: Study, rows: list[Document]) -> tuple[list[str], list[list[object]]]:
+    """Return names and rows of the file of labels: what is known of each row, then the pool's own columns.
+
+    A column of the pool with the name of one of the file's own columns is renamed, as in sheets to fill in.
+    """
+    data = [column.name for column in study.config.columns]
+    names = [*_COLUMNS, *(f"{name} (pool)" if name in _COLUMNS else name for name in data)]
+    cells = study.rows.rows([int(row["row"]) for row in rows], study.state()) if rows else []
+    table = zip(rows, cells, strict=True)
+    return names, [
+        [*(row[name] for name in _COLUMNS), *(found[name] for name in data)] for row, found in table
+    ]
+
+
+def _labels_parquet(names: list[str], rows: list[list[object]]) -> bytes:
     buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer)
+    pq.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)}), buffer)
     return buffer.getvalue()
 
 

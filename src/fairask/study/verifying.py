@@ -14,7 +14,7 @@ from fairask.certify.audit.table import digest_of
 from fairask.data import group_names, read_table
 from fairask.metrics import Float
 from fairask.study._errors import StudyError
-from fairask.study._estimate import decisions_digest
+from fairask.study.estimating import decisions_digest
 from fairask.study.events import Document
 from fairask.study.exporting import load_model
 from fairask.study.model import TableModel

@@ -15,8 +15,8 @@ export async function call(method, path, body, headers = {}) {
   try {
     response = await fetch(`${root}/api${path}`, {
       method,
-      headers: { "X-CSRF-Token": csrf, ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: { "X-CSRF-Token": csrf, ...(body === undefined || body instanceof Blob ? {} : { "Content-Type": "application/json" }), ...headers },
+      body: body === undefined || body instanceof Blob ? body : JSON.stringify(body), // a file goes as it is
     });
   } catch {
     throw new ApiError(0, "The server cannot be reached.");

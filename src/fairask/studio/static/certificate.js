@@ -1,42 +1,97 @@
-// What can be promised, and what cannot yet.
-import { get, post, remove } from "./api.js";
-import { $, alertUser, ago, el, fill, number } from "./dom.js";
+// What can be promised about which model, on what it rests, and how to find out more.
+import { get, post, remove, root } from "./api.js";
+import { $, alertUser, ago, confirmed, el, fill, number, percent, table } from "./dom.js";
+import { onAxis, responsive } from "./charts.js";
+import { term } from "./terms.js";
 
-const WORDS = { tprp: "true positive rates", fprp: "false positive rates", eo: "true and false positive rates", dp: "selection rates" };
+const ABOUT = {
+  tprp: (c) => `of rows that are “${c[1]}”, groups are answered “${c[1]}” equally often`,
+  fprp: (c) => `of rows that are “${c[0]}”, groups are answered “${c[1]}” equally often`,
+  eo: (c) => `of rows that are “${c[1]}”, and of rows that are “${c[0]}”, groups are answered “${c[1]}” equally often`,
+  dp: (c) => `groups are answered “${c[1]}” equally often`,
+};
 const VERDICTS = { certified: ["Certified", "good"], refuted: ["Refuted", "bad"], undecided: ["Cannot tell yet", "open"] };
+const points = (value) => (100 * value).toFixed(1);
 const panel = (title, ...content) => el("section", { class: "panel" }, el("h2", {}, title), ...content);
-const act = (action) => () => action().then(load).then(() => alertUser(null)).catch((error) => alertUser(error.message));
+const busy = (button, action) => async () => {
+  button.disabled = true;
+  try { if ((await action()) !== false) await load(); alertUser(null); } catch (error) { alertUser(error.message); } finally { button.disabled = false; }
+};
+const button = (words, tone, action) => { const made = el("button", { type: "button", class: tone }, words); made.addEventListener("click", busy(made, action)); return made; };
 
-function verdict(c) {
+const named = (model) => `model ${model.round + 1}, trained on ${number(model.labels)} labels`;
+
+function axis(c, tone) {
+  const most = Math.min(1, 1.15 * Math.max(c.upper, 1.6 * c.alpha, c.estimate ?? 0));
+  const row = { name: "Gap in points: estimate, bound", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
+    said: `estimate ${c.estimate === null ? "unknown" : points(c.estimate)} points, at most ${points(c.upper)} points` };
+  return responsive((node) => onAxis(node, [row], { limit: c.alpha, words: `you allow ${points(c.alpha)}`, most }));
+}
+
+function verdict(c, model, first) {
   const [words, tone] = VERDICTS[c.verdict];
-  return el("section", { class: `panel verdict ${tone}` }, el("h2", {}, words),
-    el("p", {}, `With ${100 * (1 - c.delta)} % confidence the violation is at most ${c.upper.toFixed(3)} (estimate ${c.estimate === null ? "unknown" : c.estimate.toFixed(3)}, tolerance ${c.alpha}).`),
-    el("p", {}, `Method ${c.method}, ${c.valid}; ${number(c.n_labels)} labels, ${ago(c.at)}.`),
-    c.model ? el("p", { class: "hash" }, `About the model of round ${c.model.round + 1}, digest ${c.model.digest}.`) : "",
-    c.more_labels ? el("p", {}, `About ${number(c.more_labels)} more labels would likely decide.`) : "",
-    el("details", {}, el("summary", {}, "What this rests on"), el("ul", {}, [c.target, ...c.assumptions].map((a) => el("li", {}, a)))));
+  const present = c.model && c.model.digest === model?.digest;
+  const promise = c.verdict === "refuted" ? `The gap is above the ${points(c.alpha)} points that you allow: at least ${points(c.lower)}.` : `With ${100 * (1 - c.delta)} % confidence the gap is at most ${points(c.upper)} points; you allow ${points(c.alpha)}.`;
+  const about = c.model ? el("p", {}, `About ${named(c.model)}. `, present ? "It is the study's model now." : "It is not the study's model any more.") : el("p", {}, "Which model it is about was not written down.");
+  const offers = first ? el("p", { class: "buttons" }, present && c.verdict === "certified" ? el("a", { class: "button primary", href: `${root}/api/export/model.skops`, download: true }, "Download this model") : null,
+    el("a", { class: "button", href: `${root}/api/export/certificate.json`, download: true }, "Download the certificate"), c.model ? el("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard?.writeText(c.model.digest), title: c.model.digest }, `Copy the digest ${c.model.digest.slice(0, 12)}…`) : null) : null;
+  return el("section", { class: `panel verdict ${tone}` }, el(first ? "h2" : "h3", {}, words), el("p", {}, promise), axis(c, tone), about, offers,
+    el("details", { "data-key": `rests-${c.event}` }, el("summary", {}, "What this rests on"), el("ul", { class: "rests" }, [`${number(c.n_labels)} labels, ${ago(c.at)}; ${c.method}, ${c.valid}.`, c.target, ...c.assumptions].map((a) => el("li", {}, a)), c.model ? el("li", { class: "hash" }, `digest ${c.model.digest}`) : null)));
 }
 
-function audit(state) {
-  if (!state.fitted) return panel("Audit", el("p", { class: "hint" }, "First a model must be fitted."));
-  if (state.audit) return panel("Audit under way",
-    el("p", {}, `${number(state.audited)} of ${number(state.audit.size)} labels. Rows are drawn by group and decision, in at most ${number(state.audit.looks)} batches, and nothing is trained meanwhile. The audit ends as soon as a complete batch decides: looking in between would break its promise.`),
-    el("p", { class: "buttons" }, el("button", { class: "primary", type: "button", disabled: !state.audit.done, onclick: act(() => post("/certificate")) }, "Certify"),
-      el("button", { type: "button", onclick: act(() => remove("/audit")) }, "End the audit")));
-  const size = el("input", { type: "number", min: 1, max: state.left, value: Math.min(200, state.left), id: "audit-size" });
-  const form = el("form", { class: "filters" }, el("label", {}, "Labels to spend", size), el("button", { class: "primary" }, "Start an audit"));
-  form.addEventListener("submit", (event) => { event.preventDefault(); act(() => post("/audit", { labels: Number(size.value) }))(); });
-  return panel("Start an audit", el("p", { class: "hint" }, "Labels that trained a model cannot certify it. An audit draws fresh rows for the annotators, on top of the budget, and holds the model still until it ends."), form);
+function underWay(state) {
+  const { audit } = state;
+  const share = Math.min(100, (100 * audit.labels) / audit.size);
+  return panel("An audit is under way", el("div", { class: "bar", role: "progressbar", "aria-label": "Labels of the audit", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": share.toFixed(0) }, el("span", { style: `width:${share}%` })),
+    el("p", { class: "gap-top" }, `${number(audit.labels)} of at most ${number(audit.size)} labels. Nothing is trained meanwhile. It looks at its labels in at most ${number(audit.looks)} steps fixed beforehand, and ends as soon as one decides.`),
+    el("p", { class: "buttons" }, audit.done ? button("Issue the certificate", "primary", () => post("/certificate")) : el("a", { class: "button primary", href: `${root}/label` }, "Label its rows"),
+      button("End the audit without a certificate", "", async () => ((await confirmed("End the audit?", "Its labels stay, and train the next model. There is no certificate.", "End the audit")) ? remove("/audit") : false))));
 }
 
+// The form stays as it is while somebody types: it is made once.
+const size = el("input", { type: "number", min: 1, id: "audit-size", required: true });
+const why = el("p", { class: "hint small", id: "audit-why" });
+const buys = el("div", {});
+const form = el("form", { class: "filters" }, el("label", {}, "Labels to spend at most", size), el("button", { class: "primary" }, "Start the audit"));
+const start = el("section", { class: "panel", id: "start" }, el("h2", {}, "Start an audit"), el("p", { class: "hint" }, "Labels that trained a model cannot certify it. An ", term("audit"), " draws fresh rows for the annotators, on top of the budget, and holds the model still until it ends."), form, why, buys);
+let touched = false;
+let planned = null;
+size.addEventListener("input", () => { touched = true; });
+form.addEventListener("submit", (event) => { event.preventDefault(); const b = form.querySelector("button"); busy(b, async () => { await post("/audit", { labels: Number(size.value) }); touched = false; planned = null; })(); });
+
+async function plan(state) {
+  const key = `${state.model.digest} ${state.left}`;
+  size.max = state.left;
+  if (!size.value) size.value = Math.min(200, state.left);
+  if (planned === key) return;
+  planned = key;
+  const found = await get("/audit");
+  if (!touched && found.suggested) size.value = found.suggested;
+  why.textContent = found.suggested ? `${number(found.suggested)} to begin with${found.why ? `: ${found.why}` : ""}.` : "";
+  fill(buys, found.budgets.length ? el("details", { "data-key": "buys" }, el("summary", {}, "What an audit of each size would find, simulated"), table([{ number: "Labels" }, { number: "certifies equal groups" }, { number: "certifies half the allowed gap" }, { number: "refutes one and a half times it" }],
+    found.budgets.map((b) => [b.labels, { number: percent(b.certifies_alike, 0) }, { number: percent(b.certifies_half, 0) }, { number: percent(b.refutes, 0) }]), "Sizes of audits")) : "");
+}
+
+let shown = "";
 async function load() {
-  const state = await get("/certificate");
-  const parts = [];
-  parts.push(state.certificate ? verdict(state.certificate) : panel("No certificate yet", el("p", {}, `A certificate would promise, with 95 % confidence, that the groups' ${WORDS[state.metric]} differ by at most ${state.tolerance} on people the model has not seen.`)));
-  parts.push(audit(state));
+  const state = await get("/certificates");
+  const now = JSON.stringify(state);
+  if (now === shown) return;
+  shown = now;
+  const open = new Set([...document.querySelectorAll("#certificate details[open]")].map((d) => d.dataset.key));
+  const [latest, ...past] = state.certificates;
+  const parts = [latest ? verdict(latest, state.model, true) : panel("No certificate yet", el("p", { dir: "auto" }, `A `, term("certificate"), ` would promise, with 95 % confidence, that ${ABOUT[state.metric](state.classes)}, up to ${points(state.tolerance)} points.`))];
+  if (!state.model) parts.push(panel("Audit", el("p", { class: "hint" }, "First a model must be fitted: label the first batch.")));
+  else {
+    parts.push(el("p", { class: "hint which" }, `The study's model now: ${named(state.model)}, digest ${state.model.digest.slice(0, 12)}…`));
+    if (state.audit) parts.push(underWay(state)); else if (state.left) parts.push(start);
+  }
+  if (past.length) parts.push(panel(`Earlier certificates (${past.length})`, el("div", { class: "past" }, past.map((c) => verdict(c, state.model, false)))));
   fill($("certificate"), ...parts);
-  $("certificate").dataset.audited = state.audited;
+  for (const details of document.querySelectorAll("#certificate details")) details.open ||= open.has(details.dataset.key);
+  $("certificate").dataset.audited = state.audit?.labels ?? 0;
+  if (state.model && !state.audit && state.left) await plan(state);
 }
 
 load().catch((error) => { alertUser(error.message); fill($("certificate")); });
-setInterval(() => document.activeElement?.id !== "audit-size" && !document.hidden && !document.querySelector("#certificate details[open]") && load().catch(() => {}), 3000);
+setInterval(() => !document.hidden && !document.querySelector("dialog[open]") && !start.contains(document.activeElement) && load().catch(() => {}), 2000);

@@ -1,56 +1,90 @@
-// Plotly, in this page's clothes. Colours: Okabe-Ito; groups never wear a method's colour.
+// Small charts as SVG. Colours are classes, so that a theme changes them without drawing again.
+import { el } from "./dom.js";
 
-// A variable's colour as the present theme resolves it: only a real element knows.
-const probe = document.body.appendChild(Object.assign(document.createElement("span"), { hidden: true }));
-const css = (name) => {
-  probe.style.color = `var(${name})`;
-  return getComputedStyle(probe).color;
-};
-const FONT = getComputedStyle(document.body).fontFamily;
-const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const NS = "http://www.w3.org/2000/svg";
 
-const band = (x, low, high, colour, axis) => ({
-  x: [...x, ...[...x].reverse()], y: [...high, ...[...low].reverse()], yaxis: axis, fill: "toself", fillcolor: colour,
-  line: { width: 0 }, hoverinfo: "skip", showlegend: false, type: "scatter", mode: "lines",
-});
+export function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(NS, tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== null && value !== undefined) node.setAttribute(name, value);
+  node.append(...children.flat().filter((child) => child !== null));
+  return node;
+}
 
-const line = (x, y, colour, axis, name) => ({
-  x, y, yaxis: axis, name, mode: x.length > 1 ? "lines+markers" : "markers", line: { color: colour, width: 2.5 },
-  marker: { size: 6, color: colour }, hovertemplate: `%{x} labels<br>${name} %{y:.3f}<extra></extra>`, showlegend: false, type: "scatter",
-});
+// About `count` round numbers from `low` to `high`.
+export function ticks(low, high, count = 4) {
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9; i++) found.push(i * step || 0);
+  return found;
+}
 
-// Accuracy above, violation below, aligned on labels; the forbidden side is tinted.
+const percent = (value) => `${Math.round(100 * value)} %`;
+const points = (value) => `${+(100 * value).toFixed(1)}`;
+const path = (list) => list.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
+
+// One panel: grid, band, line, points with what they mean, and limits drawn in.
+function panel({ top, height, width, left, x, range, name, tone, series, write, limit, words }) {
+  const y = (value) => top + height - (height * (Math.min(Math.max(value, range[0]), range[1]) - range[0])) / (range[1] - range[0]);
+  const parts = ticks(...range, 3).map((t) => svg("g", { class: "tick" }, svg("line", { x1: left, x2: width, y1: y(t), y2: y(t) }), svg("text", { x: left - 8, y: y(t) + 4, "text-anchor": "end" }, write(t))));
+  parts.push(svg("text", { class: "name", x: left, y: top - 8 }, name));
+  if (limit !== undefined) {
+    parts.unshift(svg("rect", { class: "forbidden", x: left, y: top, width: width - left, height: Math.max(y(limit) - top, 0) }));
+    parts.push(svg("line", { class: "limit", x1: left, x2: width, y1: y(limit), y2: y(limit) }), svg("text", { class: "limit-words", x: width, y: y(limit) - 5, "text-anchor": "end" }, words));
+  }
+  const known = series.filter((p) => p.value !== null);
+  if (known.length > 1) parts.push(svg("path", { class: `band ${tone}`, d: `${path([...known.map((p) => [x(p.x), y(p.high)]), ...[...known].reverse().map((p) => [x(p.x), y(p.low)])])}Z` }));
+  if (known.length === 1) parts.push(svg("line", { class: `whisk ${tone}`, x1: x(known[0].x), x2: x(known[0].x), y1: y(known[0].low), y2: y(known[0].high) }));
+  parts.push(svg("path", { class: `line ${tone}`, d: path(known.map((p) => [x(p.x), y(p.value)])) }));
+  parts.push(...known.map((p) => svg("g", { class: `dot-of ${tone}` }, svg("circle", { class: "hit", cx: x(p.x), cy: y(p.value), r: 11 }), svg("circle", { cx: x(p.x), cy: y(p.value), r: known.length > 40 ? 1.5 : 3.5 }),
+    svg("title", {}, `${p.x.toLocaleString("en")} labels: ${name.toLowerCase()} ${write(p.value)} (${write(p.low)} to ${write(p.high)})`))));
+  return parts;
+}
+
+// Accuracy above, gap below, aligned on labels; the forbidden side is tinted.
 export function curves(node, history, tolerance, budget) {
+  const width = Math.max(node.clientWidth, 260);
+  const left = 52, high = 150, apart = 52, top = 24;
   const seen = history.filter((entry) => entry.estimate);
-  const x = seen.map((entry) => entry.labels);
-  const part = (name, key) => seen.map((entry) => entry.estimate[name]?.[key] ?? null);
-  const gaps = part("violation", "high").filter((v) => v !== null);
-  const top = Math.max(2.2 * tolerance, Math.min(1, Math.max(0, ...gaps) * 1.1));
-  const lows = part("accuracy", "low");
-  const floor = Math.max(0, Math.min(0.5, ...lows) - 0.05);
-  const data = [
-    band(x, part("accuracy", "low"), part("accuracy", "high"), css("--blue-tint"), "y"),
-    line(x, part("accuracy", "value"), css("--blue"), "y", "accuracy"),
-    band(x, part("violation", "low"), part("violation", "high"), css("--orange-tint"), "y2"),
-    line(x, part("violation", "value"), css("--orange"), "y2", "violation"),
-  ];
-  const grid = css("--grid");
-  const axis = { gridcolor: grid, zeroline: false, linecolor: grid, fixedrange: true };
-  const span = [0, Math.max(budget, ...x) * 1.02];
-  const layout = {
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: FONT, size: 13, color: css("--muted") },
-    margin: { l: 64, r: 12, t: 8, b: 46 }, hovermode: "closest", showlegend: false,
-    xaxis: { ...axis, range: span, anchor: "y2", title: { text: "labels" } },
-    yaxis: { ...axis, domain: [0.56, 1], range: [floor, 1], title: { text: "accuracy", standoff: 10 }, tickformat: ".0%" },
-    yaxis2: { ...axis, domain: [0, 0.44], range: [0, top], title: { text: "violation", standoff: 10 } },
-    shapes: [
-      { type: "rect", xref: "paper", x0: 0, x1: 1, yref: "y2", y0: tolerance, y1: top, fillcolor: css("--forbidden"), line: { width: 0 }, layer: "below" },
-      { type: "line", xref: "paper", x0: 0, x1: 1, yref: "y2", y0: tolerance, y1: tolerance, line: { color: css("--red"), width: 1.5, dash: "dash" } },
-    ],
-    annotations: [{ xref: "paper", x: 1, xanchor: "right", yref: "y2", y: tolerance, yanchor: "bottom", text: `tolerance ${tolerance}`, showarrow: false, font: { size: 12, color: css("--red") } }],
-    transition: { duration: still ? 0 : 250 },
-  };
-  const drawn = window.Plotly.react(node, data, layout, { displayModeBar: false, responsive: true });
-  document.getElementById("js-plotly-tester")?.setAttribute("aria-hidden", "true"); // Plotly's own ruler
-  return drawn;
+  const most = Math.max(budget, ...seen.map((entry) => entry.labels));
+  const x = (labels) => left + ((width - left - 8) * labels) / most;
+  const series = (name) => seen.map((entry) => ({ x: entry.labels, value: null, ...entry.estimate[name] }));
+  const accuracy = series("accuracy"), gap = series("violation");
+  const ceiling = Math.min(1, Math.max(2.2 * tolerance, ...gap.filter((p) => p.value !== null).map((p) => p.high)) * 1.05);
+  const floor = Math.max(0, Math.min(0.5, ...accuracy.map((p) => p.low)) - 0.05);
+  const second = top + high + apart, height = second + high + 40;
+  const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `Accuracy and gap between groups by labels, ${seen.length} models; the numbers are in the table below` },
+    panel({ top, height: high, width, left, x, range: [floor, 1], name: "Right answers", tone: "blue", series: accuracy, write: percent }),
+    panel({ top: second, height: high, width, left, x, range: [0, ceiling], name: "Gap between groups, in points", tone: "orange", series: gap, write: points, limit: tolerance, words: `you allow ${points(tolerance)}` }),
+    ticks(0, most, width < 500 ? 3 : 6).map((t) => svg("text", { class: "axis", x: x(t), y: height - 18, "text-anchor": t ? (t > 0.97 * most ? "end" : "middle") : "start" }, t.toLocaleString("en"))),
+    svg("text", { class: "axis", x: width, y: height - 2, "text-anchor": "end" }, "labels"));
+  node.replaceChildren(drawn);
+}
+
+// Estimate, interval and limit on one axis from 0: for the certificate and the model.
+export function onAxis(node, rows, { limit, words, most, band, bandWords, write = points }) {
+  const width = Math.max(node.clientWidth, 260), left = 8, line = 44, top = limit === undefined && !band ? 8 : 26;
+  const x = (value) => left + ((width - left - 16) * Math.min(value, most)) / most;
+  const height = top + rows.length * line + 26;
+  const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": rows.map((row) => row.said).join("; ") + (limit === undefined ? "" : `; ${words}`) },
+    band ? [svg("rect", { class: "allowed", x: x(Math.max(band[0], 0)), y: top, width: x(band[1]) - x(Math.max(band[0], 0)), height: rows.length * line }), svg("text", { class: "allowed-words", x: x(band[1]), y: 14, "text-anchor": x(band[1]) > width / 2 ? "end" : "start" }, bandWords)] : [],
+    limit === undefined ? [] : [svg("rect", { class: "forbidden", x: x(limit), y: top, width: Math.max(width - 8 - x(limit), 0), height: rows.length * line }), svg("line", { class: "limit", x1: x(limit), x2: x(limit), y1: top - 6, y2: top + rows.length * line }), svg("text", { class: "limit-words", x: x(limit), y: 14, "text-anchor": x(limit) > width / 2 ? "end" : "start" }, words)],
+    rows.map((row, i) => {
+      const y = top + i * line + 30;
+      return svg("g", {}, svg("text", { class: "name", x: left, y: y - 13 }, row.name), svg("line", { class: "rule", x1: left, x2: width - 8, y1: y, y2: y }),
+        row.low === undefined ? null : svg("line", { class: `whisk ${row.tone ?? "blue"}`, x1: x(row.low), x2: x(row.high), y1: y, y2: y }),
+        row.end === undefined ? null : svg("line", { class: "end", x1: x(row.end), x2: x(row.end), y1: y - 9, y2: y + 9 }),
+        row.value === null || row.value === undefined ? null : svg("circle", { class: `point ${row.tone ?? "blue"}`, cx: x(row.value), cy: y, r: 6 }), svg("title", {}, row.said));
+    }),
+    ticks(0, most, width < 500 ? 3 : 6).map((t) => svg("text", { class: "axis", x: x(t), y: height - 6, "text-anchor": t ? "middle" : "start" }, write(t))));
+  node.replaceChildren(drawn);
+}
+
+// Draw now, and again when the width changes.
+export function responsive(draw) {
+  const node = el("div", { class: "chart" });
+  let width = 0;
+  new ResizeObserver(() => { if (node.clientWidth !== width) { width = node.clientWidth; draw(node); } }).observe(node);
+  return node;
 }

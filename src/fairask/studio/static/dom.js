@@ -30,6 +30,14 @@ export function alertUser(words) {
 export const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)} %`;
 export const number = (value) => value.toLocaleString("en");
 
+// Hours in words.
+export function span(hours) {
+  if (hours < 1 / 60) return "a minute";
+  if (hours < 1) return `${Math.ceil(60 * hours)} min`;
+  if (hours < 48) return `${hours.toFixed(hours < 10 ? 1 : 0)} h`;
+  return `${number(Math.round(hours / 24))} days`;
+}
+
 export function ago(at) {
   const seconds = Math.max(0, (Date.now() - Date.parse(at)) / 1000);
   if (seconds < 10) return "now";
@@ -40,7 +48,21 @@ export function ago(at) {
 }
 
 export function table(heads, rows, caption) {
-  const cell = (tag) => (value) => el(tag, { class: typeof value === "number" || value?.number ? "number" : null, dir: "auto", scope: tag === "th" ? "col" : null }, value?.number ?? value);
+  const cell = (tag) => (value) => el(tag, { class: typeof value === "number" || value?.number ? "number" : null, dir: "auto", scope: tag === "th" ? "col" : null }, value?.number ?? (typeof value === "number" ? number(value) : value));
   return el("table", {}, caption ? el("caption", { class: "unseen" }, caption) : null,
     el("thead", {}, el("tr", {}, heads.map(cell("th")))), el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell("td"))))));
+}
+
+// Ask before what cannot be undone; resolves to whether it was meant. With `typed`, the word must be typed.
+export function confirmed(heading, words, action, typed = null) {
+  return new Promise((resolve) => {
+    const input = typed === null ? null : el("input", { "aria-label": `Type ${typed} to confirm`, autocomplete: "off" });
+    const yes = el("button", { value: "yes", class: "primary", disabled: typed !== null }, action);
+    const box = el("dialog", { class: "confirm", "aria-label": heading }, el("h2", {}, heading), el("p", { dir: "auto" }, words),
+      typed === null ? null : el("p", {}, "Type ", el("strong", {}, typed), " to confirm.", input), el("form", { method: "dialog", class: "buttons" }, yes, el("button", { value: "no", autofocus: typed === null }, "Cancel")));
+    input?.addEventListener("input", () => { yes.disabled = input.value !== typed; });
+    box.addEventListener("close", () => { resolve(box.returnValue === "yes"); box.remove(); });
+    document.body.append(box);
+    box.showModal();
+  });
 }

@@ -92,11 +92,11 @@ async function refill() {
       showState("Nothing for you right now", "Others hold the remaining rows. This page looks again by itself.");
       timer = setTimeout(() => guard(refill), 4000);
     }
-  } else timer = setTimeout(renew, 60000);
+  } else timer = setTimeout(renew, Math.min(60, answer.hold / 2) * 1000);
 }
 
 // Keeps the rows mine while I think, but not when I have left.
-const renew = () => (Date.now() - active > IDLE ? null : guard(refill));
+const renew = () => (document.hidden || Date.now() - active > IDLE ? null : guard(refill));
 
 function awake() {
   const idle = Date.now() - active > IDLE;
@@ -222,6 +222,7 @@ for (const button of [...buttons, $("skip")]) {
   button.addEventListener("click", clicked(button === $("skip") ? null : button.dataset.label));
 }
 for (const kind of ["pointerdown", "pointermove", "keydown"]) addEventListener(kind, awake);
+document.addEventListener("visibilitychange", () => { if (!document.hidden && cards.length) guard(refill); });
 addEventListener("signedout", () => { leaving = true; });
 addEventListener("beforeunload", (event) => { if (unsaved.size && !leaving) event.preventDefault(); });
 $("undo").addEventListener("click", undo);

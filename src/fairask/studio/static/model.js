@@ -1,50 +1,91 @@
-// The last fitted model in numbers.
+// The study's model: which it is, how it treats groups, what it looks at, and where it is unsure.
 import { get, post } from "./api.js";
 import { follow } from "./live.js";
-import { $, ago, alertUser, el, fill, number, percent, table } from "./dom.js";
+import { cardBody } from "./card.js";
+import { onAxis, responsive } from "./charts.js";
+import { $, ago, alertUser, confirmed, el, fill, number, percent, table } from "./dom.js";
+import { term } from "./terms.js";
 
-const CONDITIONS = { "y=1": "true positive rate", "y=0": "false positive rate", all: "selection rate" };
+const points = (value) => (100 * value).toFixed(1);
 const panel = (title, ...content) => el("section", { class: "panel" }, el("h2", {}, title), ...content);
+const CONDITIONS = (c) => ({ "y=1": `Of rows that are “${c[1]}”: answered “${c[1]}”`, "y=0": `Of rows that are “${c[0]}”: answered “${c[1]}”`, all: `Of all rows: answered “${c[1]}”` });
+let status = null;
 
+// One axis per condition; the band is where all groups must lie if the highest stays as it is.
 function rates(entry) {
-  const list = entry.estimate?.rates ?? entry.rates.map((rate) => ({ ...rate, value: rate.rate }));
-  return el("div", { class: "rates" }, list.map((rate) => el("div", { class: "rate" },
-    el("p", { dir: "auto" }, el("strong", {}, rate.group), ` ${CONDITIONS[rate.condition]}`),
-    rate.value === null ? el("p", { class: "missing" }, "no such labels yet") : el("div", { class: "whisker", role: "img", "aria-label": `${percent(rate.value)}` + (rate.low === undefined ? "" : `, interval ${percent(rate.low)} to ${percent(rate.high)}`) },
-      rate.low === undefined ? "" : el("span", { class: "span", style: `left:${100 * rate.low}%;width:${100 * (rate.high - rate.low)}%` }), el("span", { class: "point", style: `left:${100 * rate.value}%` })),
-    rate.value === null ? "" : el("p", { class: "words" }, `${percent(rate.value)}` + (rate.low === undefined ? "" : ` (${percent(rate.low, 0)} to ${percent(rate.high, 0)}, ${rate.labels} labels)`)))));
+  const list = (entry.estimate?.rates ?? entry.rates.map((rate) => ({ ...rate, value: rate.rate }))).filter((rate) => rate.value !== null);
+  const kinds = [...new Set(list.map((rate) => rate.condition))];
+  return kinds.map((kind) => {
+    const mine = list.filter((rate) => rate.condition === kind);
+    const high = Math.max(...mine.map((rate) => rate.value));
+    const rows = mine.map((rate) => ({ name: `${rate.group}: ${Math.round(100 * rate.value)} of 100`, value: rate.value, low: rate.low, high: rate.high, said: `${rate.group}: ${percent(rate.value)}${rate.low === undefined ? "" : `, between ${percent(rate.low, 0)} and ${percent(rate.high, 0)}, ${number(rate.labels)} labels`}` }));
+    const band = [high - status.tolerance, high];
+    return el("div", {}, el("h3", { dir: "auto" }, CONDITIONS(status.classes)[kind]), responsive((node) => onAxis(node, rows, { most: 1, band, bandWords: `${points(status.tolerance)} points, as you allow`, write: (v) => `${Math.round(100 * v)}` })));
+  });
 }
 
-function weights(member) {
-  if (!member.weights.length) return el("p", { class: "empty" }, "The same answer for everybody.");
-  const most = Math.max(...member.weights.map((w) => Math.abs(w.weight)), 1e-9);
-  return el("ul", { class: "weights" }, member.weights.map((w) => el("li", {}, el("span", { class: "feature", dir: "auto" }, w.feature),
+function errors(list) {
+  if (!list.length) return null;
+  const [no, yes] = status.classes;
+  const rows = list.map((e) => [e.group, e.truth ? `is “${yes}”, said “${no}”` : `is “${no}”, said “${yes}”`, { number: e.value === null ? "–" : percent(e.value, 0) }, { number: e.value === null ? "–" : `${percent(e.low, 0)} to ${percent(e.high, 0)}` }, e.labels]);
+  return panel("Errors by group", el("p", { class: "hint" }, "On labelled rows that the model was not trained on."), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by group" }, table(["Group", "Error", { number: "Share" }, { number: "95 % interval" }, { number: "Labels" }], rows, "Errors by group")));
+}
+
+function members(found) {
+  const many = found.members.length > 1;
+  const one = (m) => el("li", {}, many ? el("strong", {}, `${percent(m.probability, m.probability > 0.0995 ? 0 : 1)} of decisions: `) : "", m.words,
+    m.thresholds ? el("ul", {}, Object.entries(m.thresholds).map(([group, cut]) => el("li", { dir: "auto" }, `${group}: “${status.classes[1]}” from a probability of ${percent(cut, 0)}`))) : "");
+  const forest = found.forest === null ? "" : found.forest === 0 ? "Probabilities come from a logistic regression." : `Probabilities are ${percent(1 - found.forest, 0)} logistic regression and ${percent(found.forest, 0)} random forest.`;
+  return panel(many ? "How it decides: one of several rules, drawn for each row" : "How it decides", el("ul", { class: "members" }, found.members.map(one)), el("p", { class: "hint small" }, forest));
+}
+
+function looks(list, linear) {
+  const seen = list.filter((entry) => entry.changes > 0).slice(0, 12);
+  if (!list.length) return null;
+  const most = Math.max(...seen.map((entry) => entry.changes), 1e-9);
+  return panel("What it looks at", el("p", { class: "hint" }, "The share of decisions on the pool that change when a column is shuffled."),
+    seen.length ? el("ul", { class: "weights" }, seen.map((entry) => el("li", {}, el("span", { class: "feature", dir: "auto", title: entry.column }, entry.column), el("span", { class: "track plain" }, el("span", { class: "part all", style: `width:${(100 * entry.changes) / most}%` })), el("span", { class: "end" }, percent(entry.changes))))) : el("p", { class: "empty" }, "No column changes a decision: everybody gets the same answer."),
+    linear.length ? el("details", {}, el("summary", {}, "Weights of the linear rule"), weights(linear)) : "");
+}
+
+function weights(list) {
+  const most = Math.max(...list.map((w) => Math.abs(w.weight)), 1e-9);
+  return el("ul", { class: "weights" }, list.map((w) => el("li", {}, el("span", { class: "feature", dir: "auto", title: w.feature }, w.feature),
     el("span", { class: "track" }, el("span", { class: `part ${w.weight < 0 ? "minus" : "plus"}`, style: `width:${(50 * Math.abs(w.weight)) / most}%` })), el("span", { class: "end" }, w.weight.toFixed(2)))));
 }
 
-function show(model) {
-  if (!model.history.length) {
-    fill($("model"), el("section", { class: "panel" }, el("p", { class: "empty" }, "No model yet. One is fitted when the first batch is answered.")));
-    return;
-  }
+const near = (list) => (list.length ? panel("Rows it is least sure of", el("p", { class: "hint" }, "Rows of the pool nearest to the threshold, by group. Their answer would change first."),
+  list.map((group) => el("details", {}, el("summary", { dir: "auto" }, `${group.group}: rows ${group.rows.map((row) => number(row.row)).join(", ")}`), el("div", { class: "near" }, group.rows.map((card) => el("article", { class: "small-card", "aria-label": `Row ${card.row}` }, el("h3", {}, `Row ${number(card.row)}`), cardBody(card))))))) : null);
+
+async function again() {
+  if (!(await confirmed("Fit another model?", "The certificate stays, but it is not about the new model.", "Fit another model"))) return;
+  try { await post("/model"); await load(); } catch (error) { alertUser(error.message); }
+}
+
+async function load() {
+  const model = await get("/model");
+  if (!model.history.length) return fill($("model"), el("section", { class: "panel" }, el("p", { class: "empty" }, "No model yet. One is fitted when the first batch is answered.")));
   $("download").hidden = false;
   const entry = model.model;
-  const note = entry.interpolates ? "The model separates its labels without error, so the constraint binds nothing yet: more labels will tell." : entry.feasible ? "" : "No classifier within the tolerance was found on these labels.";
-  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, { number: number(e.labels) }, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: e.estimate?.violation ? e.estimate.violation.value.toFixed(3) : "–" }, { number: e.tolerance.toFixed(3) }, ago(e.at)]);
-  const again = el("button", { type: "button", onclick: () => post("/model").then(() => get("/model")).then(show).catch((error) => alertUser(error.message)) }, "Fit another model");
-  const which = panel(`Round ${entry.round + 1}, on ${number(entry.labels)} labels`,
+  const note = entry.interpolates ? "The model separates its labels without error, so the limit on the gap changes nothing yet: more labels will tell." : entry.feasible ? "" : "No classifier within the allowed gap was found on these labels.";
+  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: e.estimate?.violation ? points(e.estimate.violation.value) : "–" }, { number: points(e.tolerance) }, ago(e.at)]);
+  const which = panel(`Model ${entry.round + 1}, trained on ${number(entry.labels)} labels`,
     el("p", {}, entry.certified ? "This is the certified model. It stays the study's model, and the one that is downloaded, until you ask for another fit." : "This is the last model fitted, and the one that is downloaded. No certificate is about it."),
-    el("p", { class: "hash" }, `digest ${entry.digest}`), entry.certified ? again : "");
-  fill($("model"), which,
-    panel("Rates by group", el("p", { class: "hint" }, entry.estimate ? "Out of fold, weighted by how rows were drawn, with 95 % intervals." : "On the labels it was fitted to; estimates begin at 30 labels."), rates(entry), note ? el("p", { class: "warn" }, note) : ""),
-    panel(model.members.length > 1 ? "A mixture of classifiers" : "The classifier", el("p", { class: "hint" }, model.members.length > 1 ? "The fair model draws one of these for each row, with the probability given." : "The twelve largest weights of its features, which are standardised."), el("div", { class: "pair" }, model.members.map((m) => el("div", {}, model.members.length > 1 ? el("h3", {}, `With probability ${m.probability.toFixed(3)}`) : "", weights(m))))),
-    panel("Rounds", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of rounds" }, table([{ number: "Round" }, { number: "Labels" }, { number: "Accuracy" }, { number: "Violation" }, { number: "Fitted within" }, "When"], history, "History of rounds"))));
+    el("p", { class: "hash" }, `digest ${entry.digest}`), entry.certified ? el("p", { class: "buttons" }, el("button", { type: "button", onclick: again }, "Fit another model")) : "");
+  const more = el("div", { id: "details", "aria-busy": "true" }, el("section", { class: "panel" }, el("p", { class: "empty" }, "Looking into the model…")));
+  fill($("model"), which, panel("Rates by group", el("p", { class: "hint" }, entry.estimate ? "On rows it was not trained on, corrected for how rows were drawn, with 95 % " : "On the labels it was fitted to; estimates begin at 30 labels. ", entry.estimate ? term("interval", "intervals") : "", entry.estimate ? "." : ""), ...rates(entry), note ? el("p", { class: "warn" }, note) : ""), more,
+    panel("All models", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, { number: "Fitted within" }, "When"], history, "History of models"))));
+  const { found } = await get("/model/details");
+  const linear = model.members.find((member) => member.weights.length)?.weights ?? [];
+  fill(more, ...[members(found), errors(found.errors), looks(found.importance, linear), near(found.near)].filter(Boolean));
+  more.removeAttribute("aria-busy");
 }
 
 let rounds = "";
-follow(async (status) => {
-  const now = `${status.history.length} ${status.model?.digest} ${status.model?.certified}`;
-  if (now === rounds) return; // it is the same model
-  show(await get("/model"));
-  rounds = now;
+follow(async (now) => {
+  status = now;
+  const key = `${now.history.length} ${now.model?.digest} ${now.model?.certified}`;
+  if (key === rounds) return; // it is the same model
+  rounds = key;
+  await load();
 });

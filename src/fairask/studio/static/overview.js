@@ -1,91 +1,98 @@
-// The owner's overview: asks once a second whether anything has changed, and redraws what has.
-import { get } from "./api.js";
-import { $, ago, alertUser, el, fill, number, percent, table } from "./dom.js";
-import { curves } from "./charts.js";
+// The owner's overview: what is, what to do next, and the numbers behind it. Asks once a second, redraws what changed.
+import { get, root } from "./api.js";
+import { $, ago, alertUser, el, fill, number, percent, span, table } from "./dom.js";
+import { curves, responsive } from "./charts.js";
+import { feed } from "./feed.js";
+import { term } from "./terms.js";
 
 let etag = null;
 let last = null;
 
+const points = (value) => (100 * value).toFixed(1);
 const tile = (name, value, words, tone) => el("div", { class: `tile ${tone ?? ""}` }, el("h2", {}, name), el("p", { class: "value" }, value), el("p", { class: "words" }, words));
-const range = (guess, show) => `${show(guess.low)} to ${show(guess.high)}`;
-const three = (value) => value.toFixed(3);
+const chart = responsive((node) => last && curves(node, last.history, last.tolerance, last.budget));
+$("curves").append(chart);
 
-function tiles(status) {
+function tiles(status, story) {
   const fitted = status.history.findLast((entry) => entry.digest === status.model?.digest) ?? status.history.at(-1);
-  const which = status.model ? `; model of round ${status.model.round + 1}` : "";
-  const guess = fitted?.estimate;
-  const gap = guess?.violation;
+  const guess = fitted?.estimate, gap = guess?.violation;
   const soon = status.labels ? "after 30 labels of both classes" : "no labels yet";
   const judged = !gap ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
-  const words = { good: "within", bad: "above", open: "cannot tell yet:" }[judged];
+  const words = { good: "within what you allow", bad: "above what you allow", open: "cannot tell yet" }[judged];
   const certificate = status.certificate;
+  const left = story.hours_left === null ? "" : `; about ${span(story.hours_left)} left`;
+  const pace = story.pace === null ? `${number(status.open)} rows out, ${number(status.skipped)} skipped` : `${number(Math.round(story.pace))} per hour${left}`;
   return [
-    tile("Labels", `${number(status.labels)}`, `of ${number(status.budget)}; ${number(status.open)} out, ${number(status.skipped)} skipped`),
-    guess ? tile("Accuracy", percent(guess.accuracy.value), `95 % interval ${range(guess.accuracy, (v) => percent(v, 0))}${which}`) : tile("Accuracy", "–", soon),
-    gap ? tile("Violation", three(gap.value), `${words} tolerance ${status.tolerance}; interval ${range(gap, three)}`, judged) : tile("Violation", "–", guess ? "a group has no such labels yet" : soon),
-    certificate ? tile("Certificate", certificate.verdict, `upper bound ${three(certificate.upper)}${certificate.model ? `; model of round ${certificate.model.round + 1}${certificate.model.digest === status.model?.digest ? "" : ", not the present one"}` : ""}`, { certified: "good", refuted: "bad" }[certificate.verdict] ?? "open") : tile("Certificate", "none", "an estimate is no promise"),
+    tile(term("budget", "Labels"), number(status.labels), `of ${number(status.budget)}; ${pace}`),
+    tile(term("right answers", "Right answers"), guess ? percent(guess.accuracy.value) : "–", guess ? `between ${percent(guess.accuracy.low, 0)} and ${percent(guess.accuracy.high, 0)}, model ${fitted.round + 1}` : soon),
+    tile(term("gap between groups", "Gap between groups"), gap ? `${points(gap.value)} points` : "–", gap ? `${words} (${points(status.tolerance)}); between ${points(gap.low)} and ${points(gap.high)}` : guess ? "a group has no such labels yet" : soon, judged),
+    tile(term("certificate", "Certificate"), certificate?.verdict ?? "none", certificate ? `at most ${points(certificate.upper)} points${certificate.model ? `; model ${certificate.model.round + 1}${certificate.model.digest === status.model?.digest ? "" : ", not the present one"}` : ""}` : "an estimate is no promise", certificate ? { certified: "good", refuted: "bad" }[certificate.verdict] ?? "open" : ""),
   ];
 }
 
-function groups(status) {
-  const most = Math.max(...status.groups.map((g) => Math.max(g.labels / Math.max(status.labels, 1), g.pool / status.rows)), 0.01);
-  const bar = (share, tone, title) => el("span", { class: `part ${tone}`, title, style: `width:${(100 * share) / most}%` });
-  return status.groups.map((g) => el("div", { class: "group" },
-    el("h3", { dir: "auto" }, g.group),
-    el("p", { class: "share" }, el("span", { class: "side" }, "labels"), el("span", { class: "track" }, inOrder(Object.keys(g.components)).map((name) => [name, g.components[name]]).map(([name, n]) => bar(n / Math.max(status.labels, 1), `c-${name}`, `${name}: ${n}`))), el("span", { class: "side end" }, `${g.labels} (${percent(g.labels / Math.max(status.labels, 1), 0)})`)),
-    el("p", { class: "share" }, el("span", { class: "side" }, "pool"), el("span", { class: "track" }, bar(g.pool / status.rows, "c-pool", `${g.pool} rows`)), el("span", { class: "side end" }, `${number(g.pool)} (${percent(g.pool / status.rows, 0)})`))))
-    .concat(legend(status));
+function lead(story) {
+  fill($("headline"), ...story.headline.map((sentence) => el("span", { dir: "auto" }, `${sentence} `)));
+  const { words, page, why } = story.next;
+  fill($("next"), el("a", { class: "button primary", href: `${root}/${page}` }, words), el("span", { class: "hint" }, why));
+  fill($("steps"), ...story.steps.map((step) => el("li", { class: step.state, "aria-current": step.state === "now" ? "step" : null }, el("strong", {}, step.name), el("span", {}, step.words))));
+  $("settle").hidden = !story.disagreements;
+  if (story.disagreements) fill($("settle"), `People disagree on ${number(story.disagreements)} ${story.disagreements === 1 ? "row" : "rows"}. `, el("a", { href: `${root}/rows?disagree=true` }, "Settle them"));
 }
 
-const COMPONENTS = { uniform: "uniform (first batch)", diff: "where models disagree", fair: "all groups alike", ranked: "ranked", audit: "audit" };
-
+const COMPONENTS = { uniform: "first batch", diff: "where models disagree", fair: "all groups alike", ranked: "ranked", audit: "audit" };
 const inOrder = (names) => [...names].sort((a, b) => Object.keys(COMPONENTS).indexOf(a) - Object.keys(COMPONENTS).indexOf(b));
 
-function legend(status) {
+function groups(status, story) {
+  const share = (n, of) => n / Math.max(of, 1);
+  const most = Math.max(...status.groups.map((g) => Math.max(share(g.labels, status.labels), share(g.pool, status.rows))), 0.01);
+  const bar = (part, tone, title) => el("span", { class: `part ${tone}`, title, style: `width:${(100 * part) / most}%` });
+  const line = (side, parts, end) => el("p", { class: "share" }, el("span", { class: "side" }, side), el("span", { class: "track" }, parts), el("span", { class: "side end" }, end));
   const used = inOrder(new Set(status.groups.flatMap((g) => Object.keys(g.components))));
-  return el("p", { class: "legend" }, used.map((name) => el("span", {}, el("i", { class: `c-${name}`, "aria-hidden": "true" }), COMPONENTS[name] ?? name)));
+  return [...status.groups.map((g, i) => {
+    const { labels, positives } = story.positives[i] ?? { labels: 0, positives: 0 };
+    return el("div", { class: "group" }, el("h3", { dir: "auto" }, g.group),
+      line("labels", inOrder(Object.keys(g.components)).map((name) => bar(share(g.components[name], status.labels), `c-${name}`, `${COMPONENTS[name] ?? name}: ${g.components[name]}`)), `${number(g.labels)} (${percent(share(g.labels, status.labels), 0)})`),
+      line("pool", bar(share(g.pool, status.rows), "c-pool", `${number(g.pool)} rows`), `${number(g.pool)} (${percent(share(g.pool, status.rows), 0)})`),
+      labels ? el("p", { class: "hint small", dir: "auto" }, `${number(positives)} of ${number(labels)} labels are “${status.classes[1]}” (${percent(positives / labels, 0)})`) : "");
+  }), el("p", { class: "legend" }, used.map((name) => el("span", {}, el("i", { class: `c-${name}`, "aria-hidden": "true" }), COMPONENTS[name] ? term(COMPONENTS[name]) : name))),
+    el("p", { class: "hint small" }, "Rows are chosen for what they tell, so shares of labels are not shares of the pool.")];
 }
 
 function people(status) {
   if (!status.people.length) return el("p", { class: "empty" }, "Nobody has answered yet.");
   const rows = status.people.map((p) => [p.who, p.labels, p.skips, { number: p.seconds === null ? "–" : `${p.seconds.toFixed(1)} s` }]);
   const agreed = status.agreement;
-  const words = agreed.rows ? `${percent(agreed.share, 0)} of pairs of answers agree on ${agreed.rows} rows answered by several` + (agreed.alpha === null ? "." : ` (Krippendorff's alpha ${agreed.alpha.toFixed(2)}).`) : status.overlap > 1 ? "No row has two answers yet." : "Each row is answered once, so agreement is not measured.";
-  return el("div", {}, table(["Person", { number: "Labels" }, { number: "Skips" }, { number: "Pace" }], rows, "People"), el("p", { class: "hint" }, words));
+  const words = agreed.rows ? `${percent(agreed.share, 0)} of pairs of answers agree on ${number(agreed.rows)} rows answered by several` + (agreed.alpha === null ? "." : ` (Krippendorff's alpha ${agreed.alpha.toFixed(2)}).`) : status.overlap > 1 ? "No row has two answers yet." : "Each row is answered once, so agreement is not measured.";
+  return el("div", {}, table(["Person", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }], rows, "People"), el("p", { class: "hint" }, words, " ", agreed.rows ? term("agreement", "What is this?") : ""));
 }
 
-const STORIES = {
-  labelled: (e, c) => `labelled row ${e.row}: ${c[e.label]}`,
-  skipped: (e) => `skipped row ${e.row}`,
-  withdrawn: (e) => `took back row ${e.row}`,
-  corrected: (e, c) => `corrected row ${e.row} to ${c[e.label]}`,
-  proposed: (e) => `drew batch ${e.batch + 1}: ${e.count} rows`,
-  fitted: (e) => `fitted model ${e.round + 1} on ${e.labels} labels`,
-  configured: () => "changed the words",
-  certified: () => "asked for a certificate",
-  access: (e) => (e.what === "signed in" ? "signed in" : `${e.what} ${e.name}`),
-  audit: (e) => (e.size ? `began an audit of ${e.size} labels` : "ended the audit"),
-};
-
-function feed(events, classes) {
-  return events.slice(0, 12).map((e) => el("li", { class: e.kind }, el("span", { class: "who", dir: "auto" }, e.who), " ", el("span", { dir: "auto" }, STORIES[e.kind]?.(e, classes) ?? e.kind, e.note ? ` (“${e.note}”)` : ""), " ", el("time", { datetime: e.at }, ago(e.at))));
+function beside(status) {
+  const fitted = status.history.at(-1), found = status.story, guess = fitted?.estimate;
+  $("beside-panel").hidden = !found;
+  $("useless").hidden = found?.case !== "no better";
+  if (!found) return;
+  const row = (name, accuracy, gap) => [name, { number: percent(accuracy) }, { number: gap === null ? "–" : points(gap) }];
+  fill($("beside"), el("p", { dir: "auto" }, found.sentence), table([`Model ${fitted.round + 1}`, { number: "Right answers" }, { number: "Gap, in points" }],
+    [row("This model", guess.accuracy.value, guess.violation?.value ?? null), row(term("without a limit", "Without a limit on the gap"), guess.plain.accuracy.value, guess.plain.violation?.value ?? null), row(term("one answer for all", `Always “${found.answer}”`), guess.constant.accuracy, 0)], "Models side by side"));
 }
 
-function draw(status) {
-  fill($("tiles"), ...tiles(status));
+function draw(status, story) {
+  lead(story);
+  fill($("tiles"), ...tiles(status, story));
   const any = status.history.some((entry) => entry.estimate);
   $("curves").hidden = !any;
   $("curves-empty").hidden = any;
   document.querySelector(".table-for-chart").hidden = !any;
-  if (status.labels) $("curves-empty").textContent = "Not enough labels to estimate: the curves begin at 30 labels of both classes.";
-  if (any && window.Plotly) {
-    curves($("curves"), status.history, status.tolerance, status.budget);
-    const rows = status.history.filter((e) => e.estimate).map((e) => [e.labels, { number: percent(e.estimate.accuracy.value) }, { number: e.estimate.violation ? three(e.estimate.violation.value) : "–" }]);
-    fill($("curves-table"), table([{ number: "Labels" }, { number: "Accuracy" }, { number: "Violation" }], rows, "Rounds"));
+  $("curves-empty").textContent = status.labels ? "Not enough labels to estimate: the curves begin at 30 labels of both classes." : "No labels yet: the first batch is uniform, so that nothing is assumed.";
+  if (any) {
+    curves(chart, status.history, status.tolerance, status.budget);
+    const rows = status.history.filter((e) => e.estimate).map((e) => [e.labels, { number: percent(e.estimate.accuracy.value) }, { number: e.estimate.violation ? points(e.estimate.violation.value) : "–" }]);
+    fill($("curves-table"), table([{ number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }], rows, "Rounds"));
     $("curves").dataset.points = rows.length;
   }
-  fill($("groups"), ...(status.labels ? groups(status) : [el("p", { class: "empty" }, "No labels yet.")]));
+  fill($("groups"), ...(status.labels ? groups(status, story) : [el("p", { class: "empty" }, "No labels yet.")]));
   fill($("people"), people(status));
+  beside(status);
 }
 
 function live(status) {
@@ -96,17 +103,20 @@ function live(status) {
   alertUser(status.error ? `Drawing and fitting have stopped: ${status.error}` : null);
 }
 
+// An explanation that is open stays open: nothing is redrawn under a reader.
+const reading = () => document.querySelector(".meaning:popover-open") !== null;
+
 async function look() {
   try {
     const status = await get("/status", etag ? { "If-None-Match": etag } : {});
-    if (!status.unchanged) {
+    if (!status.unchanged && !reading()) {
+      const [story, events] = await Promise.all([get("/story"), get("/events?limit=200")]);
       ({ etag } = status);
       last = status;
-      draw(status);
-      fill($("feed"), ...feed(await get("/events?limit=30"), status.classes));
-      if (!$("feed").children.length) fill($("feed"), el("li", { class: "empty" }, "Nothing yet."));
+      draw(status, story);
+      fill($("feed"), ...feed(events, status.classes));
     }
-    live(last);
+    live(last ?? status);
   } catch (error) {
     $("live-words").textContent = "not connected";
     $("live").className = "live bad";
@@ -115,6 +125,4 @@ async function look() {
   setTimeout(look, document.hidden ? 5000 : 1000);
 }
 
-addEventListener("themechange", () => last && draw(last));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => last && draw(last));
 look();

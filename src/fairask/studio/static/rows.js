@@ -1,80 +1,193 @@
-// What was drawn, by whom it was answered and why it was drawn; a label can be decided here.
-import { get, put } from "./api.js";
-import { follow } from "./live.js";
+// The rows that were drawn, as a grid: search, filters, order and pages are the server's. A row opens beside it.
+import { call, get, put } from "./api.js";
 import { cardBody } from "./card.js";
+import { follow } from "./live.js";
 import { $, ago, alertUser, el, fill, number, say } from "./dom.js";
 
 const PAGE = 50;
 const classes = JSON.parse($("classes").textContent);
+const columns = JSON.parse($("columns").textContent); // {name, title}
+const KEY = "fairask columns";
+const COMPONENTS = { uniform: "first batch", diff: "where models disagree", fair: "all groups alike", audit: "audit" };
 let offset = 0;
+let sort = "";
+let shown = []; // rows of the page
+let open = null; // row number in the side panel
+let wanted = 0;
 
-const query = () => {
-  const chosen = [...new FormData($("filter"))].filter(([, value]) => value);
-  return new URLSearchParams([...chosen, ["offset", offset], ["limit", PAGE]]);
-};
+const OWN = [
+  { name: "row", title: "Row", number: true, cell: (r) => number(r.row) },
+  { name: "label", title: "Label", cell: (r) => r.label ?? el("span", { class: "missing" }, r.state) },
+  { name: "group", title: "Group", cell: (r) => r.group },
+  { name: "by", title: "Answered by", cell: (r) => el("span", {}, Object.entries(r.answers).map(([who, label]) => `${who}: ${label}`).join(", ") || "–", r.by.includes("(decided)") ? el("em", {}, " decided") : "") },
+  { name: "at", title: "When", cell: (r) => (r.at ? ago(r.at) : "–") },
+  { name: "component", title: "Drawn by", cell: (r) => COMPONENTS[r.component] ?? r.component },
+  { name: "propensity", title: "Probability", number: true, cell: (r) => (r.propensity === null ? "–" : r.propensity.toPrecision(3)) },
+  { name: "note", title: "Note", long: true, cell: (r) => r.note },
+];
 
-const answered = (row) => Object.entries(row.answers).map(([who, label]) => `${who}: ${label}`).join(", ") || "–";
+const chosen = () => [...$("chooser").querySelectorAll("input:checked")].map((input) => input.value);
+const all = () => [OWN[0], OWN[1], ...columns.filter((c) => chosen().includes(c.name)).map((c) => ({ ...c, long: true, pool: true, cell: (r) => r.cells?.[c.name] ?? "" })), ...OWN.slice(2)];
+
+function query() {
+  const fields = [...new FormData($("filter"))].filter(([, value]) => value);
+  return new URLSearchParams([...fields, ...chosen().map((name) => ["columns", name]), ...(sort ? [["sort", sort]] : []), ["offset", offset], ["limit", PAGE]]);
+}
+
+// What is shown is in the address, so that it can be kept and sent.
+function keep() {
+  const fields = [...new FormData($("filter"))].filter(([, value]) => value);
+  history.replaceState(null, "", `?${new URLSearchParams([...fields, ...(sort ? [["sort", sort]] : [])])}${open === null ? "" : `#${open}`}`);
+}
+
+function heads() {
+  fill($("heads"), ...all().map((c) => {
+    const way = sort === c.name ? "ascending" : sort === `-${c.name}` ? "descending" : "none";
+    return el("th", { scope: "col", class: c.number ? "number" : null, "aria-sort": way }, el("button", { type: "button", class: "sort", onclick: () => order(c.name) }, c.title, el("span", { "aria-hidden": "true" }, { ascending: " ↑", descending: " ↓", none: "" }[way])));
+  }));
+}
+
+function order(name) {
+  sort = sort === name ? `-${name}` : sort === `-${name}` ? "" : name;
+  offset = 0;
+  load().then(() => [...$("heads").querySelectorAll("button")].find((b) => b.textContent.startsWith(all().find((c) => c.name === name).title))?.focus());
+}
 
 function line(row) {
   const split = new Set(Object.values(row.answers).filter((a) => a !== "skipped")).size > 1;
-  return el("tr", { class: split ? "split" : null }, el("td", { class: "number" }, row.row), el("td", { dir: "auto" }, row.label ?? el("span", { class: "missing" }, row.state)),
-    el("td", { dir: "auto" }, row.group), el("td", { dir: "auto" }, answered(row), row.by.includes("(decided)") ? el("em", {}, " decided") : ""), el("td", {}, row.at ? ago(row.at) : "–"),
-    el("td", {}, row.component), el("td", { class: "number" }, row.propensity === null ? "–" : row.propensity.toPrecision(3)), el("td", { class: "note-cell", dir: "auto" }, row.note),
-    el("td", {}, el("button", { type: "button", onclick: () => open(row), "aria-label": `Open row ${row.row}` }, "Open")));
+  return el("tr", { class: [split ? "split" : "", row.row === open ? "open" : ""].join(" ").trim() || null, "data-row": row.row, tabindex: "-1", onclick: (event) => { if (!event.target.closest("button, a")) show(row.row); } },
+    all().map((c, i) => el("td", { class: c.number ? "number" : c.long ? "note-cell" : null, dir: "auto", "data-title": c.title, title: c.long ? c.cell(row) : null }, i ? c.cell(row) : el("button", { type: "button", class: "more", onclick: () => show(row.row), "aria-label": `Open row ${row.row}` }, c.cell(row)))));
 }
 
 async function load() {
+  const turn = (wanted += 1);
   try {
     const { total, rows } = await get(`/rows?${query()}`);
+    if (turn !== wanted) return; // another search was begun
+    shown = rows;
+    heads();
     fill(document.querySelector("#rows tbody"), ...rows.map(line));
     $("empty").hidden = total > 0;
-    $("empty").textContent = [...new FormData($("filter"))].some(([name, v]) => v && name !== "state") ? "No row fits this filter." : "No such rows yet. Rows appear when they are drawn, and are labelled one by one.";
+    $("empty").textContent = [...new FormData($("filter"))].some(([, v]) => v) ? "No row fits this filter." : "No such rows yet. Rows appear when they are drawn, and are labelled one by one.";
     $("page").textContent = total ? `${number(offset + 1)} to ${number(Math.min(offset + PAGE, total))} of ${number(total)}` : "";
     $("newer").disabled = offset === 0;
     $("older").disabled = offset + PAGE >= total;
     alertUser(null);
+    keep();
   } catch (error) { alertUser(error.message); }
 }
 
-async function open(row) {
+const STORIES = {
+  drawn: (e) => `drew it in batch ${e.batch + 1}, ${COMPONENTS[e.component] ?? e.component}${e.propensity === null ? "" : `, with probability ${e.propensity.toPrecision(2)}`}`,
+  labelled: (e) => `said ${e.label}`,
+  skipped: () => "skipped it",
+  withdrawn: () => "took the answer back",
+  corrected: (e) => (e.decides ? `decided: ${e.label}` : `changed the answer to ${e.label}`),
+};
+
+async function show(row, focus = true) {
   try {
-    const card = await get(`/rows/${row.row}`);
-    $("row-title").textContent = `Row ${row.row}`;
+    const [card, past] = await Promise.all([get(`/rows/${row}`), get(`/rows/${row}/history`)]);
+    open = row;
+    const now = past.now;
+    $("row-title").textContent = `Row ${number(row)}`;
+    fill($("row-answers"), ...(now?.state === "labelled" ? classes.map((label) => el("button", { type: "button", class: "answer", "aria-pressed": String(label === now.label), onclick: () => decide(row, label) }, el("span", { dir: "auto" }, label))) : [el("p", { class: "hint" }, now?.state === "skipped" ? "Skipped: there is no label to decide on." : "Not labelled yet, so there is nothing to decide.")]));
     fill($("row-fields"), cardBody(card));
-    const buttons = row.state === "labelled" ? classes.map((label) => el("button", { type: "button", class: "answer", "aria-pressed": String(label === row.label), onclick: () => decide(row, label) }, el("span", { dir: "auto" }, label))) : [el("p", { class: "hint" }, "Not labelled yet, so there is nothing to correct.")];
-    fill($("row-answers"), ...buttons);
-    $("row-box").showModal();
+    fill($("row-history"), ...past.history.map((e) => el("li", {}, el("span", { class: "who", dir: "auto" }, e.who), el("span", { dir: "auto" }, STORIES[e.kind]?.(e) ?? e.kind, e.note ? ` (“${e.note}”)` : ""), el("time", { datetime: e.at }, ago(e.at)))));
+    $("side").hidden = false;
+    $("both").classList.add("opened");
+    for (const tr of document.querySelectorAll("#rows tbody tr")) tr.classList.toggle("open", Number(tr.dataset.row) === row);
+    if (focus) $("side").focus();
+    keep();
   } catch (error) { alertUser(error.message); }
+}
+
+function close() {
+  const row = open;
+  open = null;
+  $("side").hidden = true;
+  $("both").classList.remove("opened");
+  document.querySelector(`#rows tr[data-row="${row}"] button`)?.focus();
+  document.querySelector("#rows tr.open")?.classList.remove("open");
+  keep();
 }
 
 async function decide(row, label) {
   try {
-    await put(`/rows/${row.row}`, { label });
-    $("row-box").close();
-    say(`Row ${row.row} is ${label}.`);
-    await load();
-  } catch (error) { $("row-box").close(); alertUser(error.message); }
+    await put(`/rows/${row}`, { label });
+    say(`Row ${row} is ${label}.`);
+    await Promise.all([load(), show(row, false)]);
+  } catch (error) { alertUser(error.message); }
 }
 
-$("filter").addEventListener("change", () => { offset = 0; load(); });
+// Up and down go through the rows, also with one open; numbers decide the open one.
+document.addEventListener("keydown", (event) => {
+  if (event.target.closest("input, select, textarea, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+  if (event.key === "Escape" && open !== null) close();
+  else if (event.key === "/") $("filter").elements.search.focus();
+  else if (step && shown.length) {
+    const at = shown.findIndex((row) => row.row === open);
+    const next = shown[Math.min(Math.max(at + step, 0), shown.length - 1)];
+    if (next.row !== open) show(next.row);
+  } else if (open !== null && classes[Number(event.key) - 1] && $("row-answers").querySelector("button")) decide(open, classes[Number(event.key) - 1]);
+  else return;
+  event.preventDefault();
+});
+
+let pause = null;
+$("filter").addEventListener("input", (event) => {
+  clearTimeout(pause);
+  if (event.target.closest("#chooser")) localStorage.setItem(KEY, JSON.stringify(chosen()));
+  pause = setTimeout(() => { offset = 0; load(); }, event.target.name === "search" ? 250 : 0);
+});
 $("filter").addEventListener("submit", (event) => event.preventDefault());
 $("newer").addEventListener("click", () => { offset -= PAGE; load(); });
 $("older").addEventListener("click", () => { offset += PAGE; load(); });
+$("close").addEventListener("click", close);
+
+$("import").addEventListener("click", () => { $("import-said").textContent = ""; $("import-box").showModal(); });
+$("import-close").addEventListener("click", () => $("import-box").close());
+$("import-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target.elements;
+  const file = form.file.files[0];
+  const flags = new URLSearchParams({ name: file.name, correct: form.correct.checked, unchecked: form.unchecked.checked });
+  try {
+    const found = await call("POST", `/labels?${flags}`, file);
+    $("import-said").className = "";
+    $("import-said").textContent = [...found.notes, `${number(found.new)} new labels, ${number(found.known)} known already, ${number(found.corrected)} corrected.`].join(" ");
+    event.target.reset();
+    await load();
+  } catch (error) { $("import-said").className = "refused"; $("import-said").textContent = error.message; }
+});
 
 // New groups of choices are added as they appear; what is chosen stays chosen.
 function choices(status) {
   const add = (id, values) => {
     const known = new Set([...$(id).options].map((option) => option.value));
-    $(id).append(...values.filter((value) => !known.has(value)).map((value) => el("option", { value }, value)));
+    $(id).append(...values.filter((value) => !known.has(value)).map((value) => el("option", { value }, id === "filter-component" ? COMPONENTS[value] ?? value : value)));
   };
   add("filter-group", status.groups.map((g) => g.group));
   add("filter-component", [...new Set(status.groups.flatMap((g) => Object.keys(g.components)))]);
   add("filter-who", status.people.map((p) => p.who));
 }
 
+const kept = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? columns.slice(0, 2).map((c) => c.name);
+$("chooser").append(...columns.map((c) => el("label", { class: "check", dir: "auto" }, el("input", { type: "checkbox", value: c.name, checked: kept.includes(c.name) }), c.title)));
+const asked = new URLSearchParams(location.search);
+sort = asked.get("sort") ?? "";
+
 follow(async (status, first) => {
   choices(status);
+  if (first) {
+    for (const [name, value] of asked) {
+      const field = $("filter").elements[name];
+      if (field?.type === "checkbox") field.checked = value === "true"; else if (field) field.value = value;
+    }
+    if (/^#\d+$/.test(location.hash)) show(Number(location.hash.slice(1)), false);
+  }
   // Rows do not move under somebody who reads on another page, is in the table or has one open.
-  const reading = offset > 0 || $("row-box").open || document.querySelector(".scroll").contains(document.activeElement);
+  const reading = offset > 0 || open !== null || $("import-box").open || document.querySelector(".scroll").contains(document.activeElement);
   if (first || !reading) await load();
 });

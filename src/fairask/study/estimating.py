@@ -24,7 +24,7 @@ from fairask.oracle import decision_probability
 from fairask.pools import MemoryPool
 from fairask.rules import decide
 
-__all__ = ["decisions_digest", "estimate", "model_digest"]
+__all__ = ["decisions_digest", "errors_by_group", "estimate", "model_digest"]
 
 FOLDS = 5
 #: With fewer labels a fold is too small to say anything.
@@ -38,19 +38,10 @@ def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
     ``plain`` is the same of the default's classifier without a constraint, ``constant`` the accuracy of the
     more frequent answer: what people have without a fair method.
     """
-    rows = learner.labelled()
-    if len(rows) < FEWEST or len(np.unique(rows.y)) < 2:
+    positive = _cross_fitted(learner)
+    if positive is None:
         return None
-    # Draw order is random already, so every fifth row is a random fifth.
-    fold = np.arange(len(rows)) % FOLDS
-    positive = np.empty(len(rows))
-    for part in range(FOLDS):
-        inside, outside = fold != part, fold == part
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FairaskWarning)  # the whole fit has said it
-            oracle = learner.fit_on(rows.where(inside))
-        votes = decide(oracle.members_, rows.X[outside], rows.groups[outside]).astype(np.float64)
-        positive[outside] = np.clip(np.asarray(oracle.weights_) @ votes, 0.0, 1.0)
+    rows = learner.labelled()
     right = np.where(rows.y == 1.0, positive, 1.0 - positive)
     # How rows were drawn is undone in both, also where the fit itself leaves its risk unweighted.
     weights = learner.state.log.weights("ips")
@@ -65,6 +56,41 @@ def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
         "plain": {"accuracy": _mean((decided == rows.y) + 0.0, weights), "violation": _worst(plain)},
         "constant": {"answer": int(frequent), "accuracy": share},
     }
+
+
+def errors_by_group(learner: FairActiveLearner) -> list[dict[str, Any]]:
+    """Cross-fitted share of errors by group and true class, with 95 % intervals; none with too few labels."""
+    positive = _cross_fitted(learner)
+    if positive is None:
+        return []
+    rows, weights = learner.labelled(), learner.state.log.weights("ips")
+    found: list[dict[str, Any]] = []
+    for code, group in enumerate(learner.groups_):
+        for label in (1, 0):
+            cell = (rows.groups == code) & (rows.y == label)
+            wrong = 1.0 - positive[cell] if label else positive[cell]
+            known = bool(weights[cell].sum() > 0)
+            entry = {"group": str(group), "truth": label, "labels": int(cell.sum())}
+            found.append(entry | (_mean(wrong, weights[cell]) if known else {"value": None}))
+    return found
+
+
+def _cross_fitted(learner: FairActiveLearner) -> Float | None:
+    """Return the probability of a positive decision for each labelled row by a model fitted without it."""
+    rows = learner.labelled()
+    if len(rows) < FEWEST or len(np.unique(rows.y)) < 2:
+        return None
+    # Draw order is random already, so every fifth row is a random fifth.
+    fold = np.arange(len(rows)) % FOLDS
+    positive = np.empty(len(rows))
+    for part in range(FOLDS):
+        inside, outside = fold != part, fold == part
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FairaskWarning)  # the whole fit has said it
+            oracle = learner.fit_on(rows.where(inside))
+        votes = decide(oracle.members_, rows.X[outside], rows.groups[outside]).astype(np.float64)
+        positive[outside] = np.clip(np.asarray(oracle.weights_) @ votes, 0.0, 1.0)
+    return positive
 
 
 def _mean(value: Float, weight: Float) -> dict[str, float]:

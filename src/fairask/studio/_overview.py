@@ -1,0 +1,27 @@
+"""The API of the overview and the model's page: the story in words, and a look into the model."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from fairask.studio._access import Owner
+from fairask.studio._desk import desk_of
+from fairask.studio._model_page import model_details
+from fairask.studio._story import story as ask_story
+from fairask.study.events import Document
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["owning"])
+
+
+@router.get("/story")
+def story(request: Request, me: Owner) -> Document:
+    """Return where the study stands in words, its steps and the next one, pace and disagreements."""
+    return desk_of(request).ask(ask_story)
+
+
+@router.get("/model/details")
+def details(request: Request, me: Owner) -> Document:
+    """Return members and thresholds, what the model looks at, rows near a threshold, errors by group."""
+    return {"found": desk_of(request).ask(model_details)}

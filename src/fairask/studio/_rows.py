@@ -1,0 +1,91 @@
+"""The API of the grid of rows: pages, one row with its history, decisions, labels from a file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from fairask.errors import UserError
+from fairask.studio._access import Owner
+from fairask.studio._desk import desk_of
+from fairask.studio._grid import GridQuery, grid_page, import_labels, row_history
+from fairask.studio._labelling import RowNumber, card, study_of
+from fairask.studio._models import Card, NewLabel
+from fairask.study.events import Document
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["owning"])
+_Text = Annotated[str | None, Query(max_length=200)]
+_MOST_COLUMNS = 30
+
+
+@router.get("/rows")
+def rows(
+    request: Request,
+    me: Owner,
+    state: _Text = None,
+    label: _Text = None,
+    group: _Text = None,
+    component: _Text = None,
+    who: _Text = None,
+    disagree: bool = False,
+    note: bool = False,
+    search: _Text = None,
+    sort: _Text = None,
+    columns: Annotated[list[str] | None, Query(max_length=_MOST_COLUMNS)] = None,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Document:
+    """Return one page of drawn rows, latest first: label, who gave it, when, why drawn and how likely.
+
+    ``sort`` is the name of a column, with a minus in front for the other direction.
+    """
+    order = sort or ""
+    wanted = GridQuery(
+        state, label, group, component, who, disagree, note, search or "", order.removeprefix("-"),
+        order.startswith("-"), tuple(columns or ()),
+    )  # fmt: skip
+    return desk_of(request).ask(grid_page, wanted, offset, limit)
+
+
+@router.get("/rows/{row}")
+def row(request: Request, row: RowNumber, me: Owner) -> Card:
+    """One row of the pool, as annotators see it."""
+    study = study_of(request)
+    if row >= study.config.rows:
+        raise HTTPException(404, f"no row {row}")
+    return card(study, row)
+
+
+@router.get("/rows/{row}/history")
+def history(request: Request, row: RowNumber, me: Owner) -> Document:
+    """Everything that happened to a row, oldest first."""
+    return desk_of(request).do(row_history, row)
+
+
+@router.put("/rows/{row}")
+def decide(request: Request, row: RowNumber, correction: NewLabel, me: Owner) -> Document:
+    """Decide a row's label, whatever its answers were."""
+    study_of(request).correct(row, correction.label, me.name, decide=True)
+    return {"row": row, "label": correction.label}
+
+
+@router.post("/labels", status_code=201)
+async def labels(
+    request: Request,
+    me: Owner,
+    name: Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^/\\\x00]+\.(csv|parquet|json)$")],
+    correct: bool = False,
+    unchecked: bool = False,
+) -> Document:
+    """Take labels from a file in the body (CSV, Parquet, Label Studio's JSON): all of them or none."""
+    data = await request.body()
+    try:
+        return await run_in_threadpool(
+            import_labels, study_of(request), name, data, me.name, correct, unchecked
+        )
+    except UserError as error:
+        raise HTTPException(422, str(error)) from error
