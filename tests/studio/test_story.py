@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from fastapi.testclient import TestClient
 
-from fairask.studio._story import headline, next_step, steps
+from fairask.studio._desk import Desk
+from fairask.studio._story import headline, next_step, steps, story
 from fairask.study import Study
 from fairask.study.events import Document
 from tests.study.conftest import people_table, truth
@@ -71,6 +72,7 @@ def test_the_story_of_a_study_moves_with_its_labels(study: Study, client: TestCl
     rows = study.ask(60, "ada")
     study.tell(rows, [LABELS[row] for row in rows], "ada")
     study.refit()
+    client.app.state.desk = Desk(study)  # type: ignore[attr-defined]  # slow answers are given again for a while
     found = client.get("/api/story").json()
     assert found["headline"][0].startswith("Right for about")
     assert found["next"]["words"] == "Start an audit"
@@ -80,8 +82,6 @@ def test_the_story_of_a_study_moves_with_its_labels(study: Study, client: TestCl
 
 
 def test_disagreements_are_counted_until_they_are_settled(make: Callable[..., Study]) -> None:
-    from fairask.studio._story import story
-
     study = make(budget=10, batch_size=10, overlap=2)
     rows = study.ask(10, "ada")
     study.tell(rows, ["good"] * 10, "ada")

@@ -71,8 +71,11 @@ class Desk:
             return cast(_T, known.answer)
 
     def do(self, question: Callable[..., _T], *args: object) -> _T:
-        """Call the function now."""
-        return cast(_T, self._do(question, args)[1])
+        """Call the function now. Whoever asks afterwards sees what it changed, however slow that is."""
+        answer = cast(_T, self._do(question, args)[1])
+        with self._lock:
+            self._known.clear()
+        return answer
 
     def _do(self, question: Callable[..., object], args: tuple[object, ...]) -> tuple[float, object]:
         if not self.apart:
