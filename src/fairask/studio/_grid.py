@@ -193,11 +193,7 @@ def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool,
     if not told.rows:
         raise StudyError(f"{name} holds no label", "Fill in the column 'label'")
     if not unchecked:
-        with study.lock:
-            state = study.state()
-            drawn = [row for row in dict.fromkeys(told.rows) if row in state.log.position]
-            cells = dict(zip(drawn, study.rows.rows(drawn, state) if drawn else [], strict=True))
-        check_told(name, told, cells)
+        check_told(name, told, study)
     labels, forgiven = match_labels(told.labels, study.config.classes, told.rows)
     receipt = study.tell(told.rows, labels, who, notes=told.notes, correct=correct)
     return {
