@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
@@ -18,37 +19,49 @@ from fairask.study.events import Document
 __all__ = ["router"]
 
 router = APIRouter(tags=["owning"])
-_Text = Annotated[str | None, Query(max_length=200)]
+_Text = Annotated[str | None, Field(max_length=200)]
 _MOST_COLUMNS = 30
 
 
-@router.get("/rows")
-def rows(
-    request: Request,
-    me: Owner,
-    state: _Text = None,
-    label: _Text = None,
-    group: _Text = None,
-    component: _Text = None,
-    who: _Text = None,
-    disagree: bool = False,
-    note: bool = False,
-    search: _Text = None,
-    sort: _Text = None,
-    columns: Annotated[list[str] | None, Query(max_length=_MOST_COLUMNS)] = None,
-    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> Document:
-    """Return one page of drawn rows, latest first: label, who gave it, when, why drawn and how likely.
+class RowQuery(BaseModel):
+    """Which drawn rows are wanted, in which order, with which columns, and which page of them."""
 
-    ``sort`` is the name of a column, with a minus in front for the other direction.
-    """
-    order = sort or ""
-    wanted = GridQuery(
-        state, label, group, component, who, disagree, note, search or "", order.removeprefix("-"),
-        order.startswith("-"), tuple(columns or ()),
-    )  # fmt: skip
-    return desk_of(request).ask(grid_page, wanted, offset, limit)
+    model_config = ConfigDict(extra="forbid")
+    state: _Text = None
+    label: _Text = None
+    group: _Text = None
+    component: _Text = None
+    who: _Text = None
+    disagree: bool = False
+    note: bool = False
+    search: _Text = None
+    sort: _Text = None  #: a column, with a minus in front for the other direction
+    columns: Annotated[list[str], Field(max_length=_MOST_COLUMNS)] = []
+    offset: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+    def grid(self) -> GridQuery:
+        """Return the question that the grid answers."""
+        order = self.sort or ""
+        return GridQuery(
+            self.state,
+            self.label,
+            self.group,
+            self.component,
+            self.who,
+            self.disagree,
+            self.note,
+            self.search or "",
+            order.removeprefix("-"),
+            order.startswith("-"),
+            tuple(self.columns),
+        )
+
+
+@router.get("/rows")
+def rows(request: Request, me: Owner, wanted: Annotated[RowQuery, Query()]) -> Document:
+    """Return one page of drawn rows, latest first: label, who gave it, when, why drawn and how likely."""
+    return desk_of(request).ask(grid_page, wanted.grid(), wanted.offset, wanted.limit)
 
 
 @router.get("/rows/{row}")
