@@ -163,6 +163,7 @@ def test_a_correction_after_a_look_is_recorded_and_named(fairask: Run, pool: Pat
     assert found["made_from"]["corrections"] == "1, listed in audit.json"
 
 
+@pytest.mark.slow
 def test_a_study_is_certified_look_by_look(fairask: Run, rows: Rows, write: Callable[..., Path]) -> None:
     table = write([{k: v for k, v in row.items() if k != "paid"} for row in rows])
     truth = {i: row["paid"] for i, row in enumerate(rows)}

@@ -187,7 +187,7 @@ def certify(
     value = sample.score if soft else sample.decision
     rates = {_RATE[label]: _rates(sample, label, value) for label in conditions}
     _warn_empty(sample.groups, rates)
-    estimate = max(_violation(values, question.ratio) for values in rates.values())
+    estimate = max(question.violation(values) for values in rates.values())
     assumptions: tuple[str, ...] = ("The rows given are the whole pool.",)
     if known:
         lower = upper = estimate
@@ -230,9 +230,3 @@ def certify(
             str(g) for i, g in enumerate(sample.groups) if any(math.isnan(v[i]) for v in rates.values())
         ),
     )
-
-
-def _violation(rates: tuple[float, ...], ratio: bool) -> float:
-    if not ratio:
-        return float(np.ptp(rates))
-    return 1 - min(rates) / max(rates) if max(rates) > 0 else math.nan

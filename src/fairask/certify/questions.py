@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
+
+import numpy as np
 
 from fairask.checks import check_choice
 
@@ -30,6 +34,18 @@ class Question:
     conditions: tuple[int | None, ...]
     ratio: bool
     words: str
+
+    def violation(self, rates: Sequence[float]) -> float:
+        """The largest difference of these rates, or 1 minus their least ratio; NaN if a rate is unknown.
+
+        Examples
+        --------
+        >>> QUESTIONS["tpr-ratio"].violation([0.4, 0.5]), round(QUESTIONS["tprp"].violation([0.4, 0.5]), 3)
+        (0.19999999999999996, 0.1)
+        """
+        if not self.ratio:
+            return float(np.ptp(rates))
+        return float(1 - np.min(rates) / np.max(rates)) if np.max(rates) > 0 else math.nan
 
     @property
     def labels(self) -> tuple[int, ...]:

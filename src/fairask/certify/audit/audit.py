@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.certify._card import audit_card
-from fairask.certify.audit.binning import bins_for
 from fairask.certify.audit.calibrate import worst_error
 from fairask.certify.audit.draws import SKIPPED, AuditDraws, AuditQuery
 from fairask.certify.audit.found import LookFound
@@ -94,10 +93,7 @@ class Audit:
         **settings: Unpack[PlanSettings],
     ) -> None:
         plan = AuditPlan.of(plan, settings)
-        bins = 1
-        if score is not None:
-            groups_, models = split_groups(groups)[0], np.asarray(pred).ndim
-            bins = bins_for(plan.budget // plan.looks, 2**models * len(groups_), plan.bins)
+        bins = 1 if score is None else plan.score_bins(len(split_groups(groups)[0]), np.asarray(pred).ndim)
         codes = known_codes(known, classes)
         strata = Strata.of_rows(
             pred, groups, trained_on, pos_label, plan.random_state, codes, score, bins, cost

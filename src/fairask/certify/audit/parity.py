@@ -36,8 +36,8 @@ def parity(
     hits, size, names = sizes[1::2][here], size[here], [str(groups[g]) for g in here.tolist()]
     rate = hits / size
     ratio = QUESTIONS[metric].ratio
-    top = float(rate.max())
-    estimate = (1 - float(rate.min()) / top if top > 0 else 0.0) if ratio else float(np.ptp(rate))
+    # Nobody is selected: no group less often than another.
+    estimate = QUESTIONS[metric].violation(rate) if rate.any() else 0.0
     name = "exact" if size.max() <= MOST_EXACT and not ratio else "clopper-pearson"
     if target == "pool":
         name, lower, upper, valid = "known", estimate, estimate, "known"

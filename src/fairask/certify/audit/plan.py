@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
+from fairask.certify.audit.binning import bins_for
 from fairask.certify.audit.schedule import Claim, Schedule
 from fairask.certify.questions import COMPARISONS, AuditMetric, check_question
 from fairask.checks import check_choice, check_count, check_share
@@ -120,6 +121,16 @@ class AuditPlan:
         totals = sorted({max(1, round(top * k / self.looks)) for k in range(1, self.looks + 1)})
         claims = tuple(claim for claim in self.claims(models) if claim.question.labels)
         return Schedule(claims, self.delta, tuple(totals), self.target == "population")
+
+    def score_bins(self, groups: int, models: int = 1) -> int:
+        """Bins of a score within each group and decision that the pilot can bear.
+
+        Examples
+        --------
+        >>> AuditPlan(budget=500).score_bins(2), AuditPlan(budget=100).score_bins(2)
+        (4, 1)
+        """
+        return bins_for(self.budget // self.looks, 2**models * groups, self.bins)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; ``AuditPlan(**values)`` is the same plan."""

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairask.certify.audit.binning import bins_for
 from fairask.certify.audit.plan import AuditPlan, PlanSettings
 from fairask.certify.audit.simulate import CERTIFIED, REFUTED, Truth, play
 from fairask.certify.audit.strata import Strata, split_groups
@@ -113,7 +112,7 @@ def plan_audit(
     for budget in sorted({min(int(b), len(np.asarray(groups))) for b in budgets}):
         for used in (None,) if values is None else (None, values):
             now = replace(asked, budget=budget, also=())
-            bins = 1 if used is None else bins_for(budget // now.looks, 2 * len(names), now.bins)
+            bins = 1 if used is None else now.score_bins(len(names))
             strata = Strata.of_rows(pred, groups, None, pos_label, now.random_state, None, used, bins)
             share = np.where(strata.layout.decision[0] == 1, ASSUMED[1], ASSUMED[0])
             if chance and values is not None:

@@ -8,7 +8,6 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairask.certify.audit.binning import bins_for
 from fairask.certify.audit.layout import Counts, Layout
 from fairask.certify.audit.plan import AuditPlan, PlanSettings
 from fairask.certify.audit.schedule import Schedule
@@ -117,10 +116,7 @@ def simulate_audit(
         )
     truth = binary_labels(y, pos_label)
     n_audits = check_count(n_audits, "n_audits")
-    bins = 1
-    if score is not None:
-        names = split_groups(groups)[0]
-        bins = bins_for(plan.budget // plan.looks, 2 * len(names), plan.bins)
+    bins = 1 if score is None else plan.score_bins(len(split_groups(groups)[0]))
     lengths = len(truth), len(np.asarray(pred)), len(np.asarray(groups))
     if len(set(lengths)) > 1:
         raise ValueError("lengths disagree: y has {}, pred has {}, groups has {}".format(*lengths))
