@@ -10,6 +10,7 @@ from typing import Literal, cast
 import numpy as np
 
 from fairask.checks import check_choice
+from fairask.metrics import Float
 
 __all__ = ["COMPARISONS", "QUESTIONS", "AuditMetric", "Question", "check_question"]
 
@@ -35,7 +36,7 @@ class Question:
     ratio: bool
     words: str
 
-    def violation(self, rates: Sequence[float]) -> float:
+    def violation(self, rates: Sequence[float] | Float) -> float:
         """The largest difference of these rates, or 1 minus their least ratio; NaN if a rate is unknown.
 
         Examples
