@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+from benchmarks._lag import lag
 from benchmarks.studio_load import Annotator, Tally, machine, make_pool, quantiles, served
 
 from fairask.study import Study
@@ -42,6 +43,7 @@ class Seen:
     next_rows: list[tuple[float, float]] = field(default_factory=list)  # when asked, seconds
     rows_came: list[float] = field(default_factory=list)  # when somebody was given a row
     owners: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)  # when 503 came
     bad: Counter[int] = field(
         default_factory=Counter
     )  # 5xx other than 503 with Retry-After, and lost connections
@@ -66,6 +68,7 @@ class Worker(Annotator):
             if status >= 500 and not (status == 503 and retry):
                 self.seen.bad[status] += 1
             if status == 503:
+                self.seen.busy.append(time.monotonic())
                 await asyncio.sleep(1.0)
                 if method == "POST":
                     continue
@@ -82,7 +85,7 @@ class Worker(Annotator):
                 self.seen.rows_came.append(time.monotonic())
             if status != 200 or not found["cards"]:
                 self.tally.waited += 1
-                await asyncio.sleep(0.2)
+                await asyncio.sleep(0.4)  # as the page does
                 continue
             card = found["cards"][0]
             row = int(card["row"])
@@ -212,6 +215,8 @@ def report(seen: Seen, kills: int, freezes: list[tuple[float, float]], study: St
     print(
         f"trouble      trainer killed {kills} times; database frozen {len(freezes)} times for {FREEZE:.0f} s"
     )
+    calm = sum(not any(s <= at <= e + 5 for s, e in freezes) for at in seen.busy)
+    print(f"busy         503 outside the freezes: {calm}; no row to give: {seen.tally.waited} times")
     print(f"recovery     {', '.join(f'{r:.1f} s' for r in recoveries)} after a freeze until a row came")
     print(machine())
     good = not (lost or doubled or twice or seen.bad) and p95 < 0.1 and all(r <= 5 for r in recoveries)
@@ -257,10 +262,11 @@ def main() -> None:
             found, *_ = await asyncio.gather(trouble(until, seconds, freeze), *people, *pages)
             return found
 
-        with served(target, 1) as port:
+        with served(target, 1) as port, lag() as late:
             kills, freezes = asyncio.run(everybody(port))
         with Study.open(target) as study:
             good = report(seen, kills, freezes, study)
+    print(f"delay        {late[0]}   of a process that only sleeps: the machine's own")
     raise SystemExit(not good)
 
 

@@ -6,6 +6,7 @@ from scipy.special import expit
 from sklearn.datasets import make_moons
 from sklearn.utils.estimator_checks import check_estimator
 
+from fairask.oracle import linear_forest
 from fairask.oracle.linear_forest import LinearForestClassifier
 
 #: A bootstrap sample cannot treat a weight of two like a row that is there twice.
@@ -70,3 +71,13 @@ def test_plain_trees_predict_as_the_trees_they_were_made_of() -> None:
     new = make_moons(5000, noise=0.3, random_state=1)[0]
     np.testing.assert_allclose(model.bare().proba(new), model.proba(new), atol=1e-9)
     assert model.bare().bare() is not None
+
+
+def test_with_very_many_rows_each_tree_sees_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_forest, "_LARGEST_SAMPLE", 60)
+    X, y = make_moons(400, noise=0.3, random_state=0)
+    model = LinearForestClassifier(n_trees=60, random_state=0).fit(X, y)
+    seen = [tree.tree_.n_node_samples[0] for tree in model.model_.trees]
+    assert 40 < max(seen) <= 62
+    new, truth = make_moons(4000, noise=0.3, random_state=1)
+    assert abs(np.mean((model.held_out_ > 0.5) == y) - model.score(new, truth)) < 0.06

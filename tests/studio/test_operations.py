@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2 as httpx
+import psycopg
 import pytest
 
 from tests.study.conftest import people_table
@@ -57,6 +58,21 @@ def running(command: list[str], port: int, cwd: Path) -> Iterator[None]:
             process.wait(40)
 
 
+def _cannot_change_events(url: str) -> None:
+    """The service's role may add events, and nothing else."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in (
+            "UPDATE events SET who = 'eve'",
+            "DELETE FROM events",
+            "TRUNCATE events",
+            "ALTER TABLE events DISABLE TRIGGER ALL",
+            "DROP TABLE events",
+            "UPDATE pool SET bytes = ''",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement.encode())
+
+
 def test_every_command_of_the_page_works(tmp_path: Path) -> None:
     nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if nginx is None:
@@ -89,6 +105,7 @@ def test_every_command_of_the_page_works(tmp_path: Path) -> None:
         make, health, backup = blocks("sh")
         tokens = re.findall(r"shown only now:\n(\S+)", sh(make))
         assert len(tokens) == 2
+        _cannot_change_events(f"postgresql://studio@127.0.0.1:{port}/loans")
 
         unit = configparser.ConfigParser(strict=False)
         unit.optionxform = str  # type: ignore[assignment,method-assign]
@@ -138,4 +155,6 @@ def test_every_command_of_the_page_works(tmp_path: Path) -> None:
                 for i in range(9)
             ]  # fmt: skip
             assert guesses == [401] * 8 + [429]
-            assert re.search(r"\b1\b", sh(backup))
+            said = sh(backup)
+            assert "Whole:" in said
+            assert re.search(r"\b1\b", said)

@@ -72,21 +72,32 @@ def main(target: str, kills: int, seed: int) -> None:
             os.close(into)
             children.append(pid)
             pipes.append(out)
-        if rng.random() < 0.8:  # the others die while they open the study
-            for pipe in pipes:
-                select.select([pipe], [], [], 30)
-        time.sleep(rng.uniform(0.0, 0.3))
+        said = [b""] * len(pipes)
+        # Acts to wait for, however long the machine takes for them; the others die while they open the study.
+        wanted = rng.randrange(12) if rng.random() < 0.8 else 0
+        while done(said) < wanted:
+            ready = select.select(pipes, [], [], 60)[0]
+            parts = {pipe: os.read(pipe, 1 << 16) for pipe in ready}
+            if not any(parts.values()):
+                break  # they ended, or hang
+            said = [data + parts.get(pipe, b"") for data, pipe in zip(said, pipes, strict=True)]
+        time.sleep(rng.uniform(0.0, 0.02 if wanted else 0.3))
         for pid in children:
             os.kill(pid, signal.SIGKILL)
         for pid in children:
             os.waitpid(pid, 0)
-        for pipe in pipes:
-            data = b""
+        print(json.dumps([kill, "planned", wanted, "", ""]))
+        for pipe, data in zip(pipes, said, strict=True):
             while select.select([pipe], [], [], 0)[0] and (part := os.read(pipe, 1 << 16)):
                 data += part
             os.close(pipe)
             for line in data.decode().splitlines():
                 print(json.dumps([kill, *json.loads(line)]), flush=True)
+
+
+def done(said: list[bytes]) -> int:
+    """Count the acts that writers have reported."""
+    return sum(data.count(b"\n") - data.count(b'["ready"') for data in said)
 
 
 if __name__ == "__main__":

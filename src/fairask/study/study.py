@@ -238,7 +238,8 @@ class Study:
 
     def row(self, index: int) -> dict[str, Cell]:
         """Return the cells of a row of the pool."""
-        return self.rows.row(index, self.state())
+        known = index in self._state.log.position  # then no newer event says more about its cells
+        return self.rows.row(index, self._state if known else self.state())
 
     def learner(self, at: int | None = None) -> FairActiveLearner:
         """Return a learner with this study's log; changing the learner does not change the study.
