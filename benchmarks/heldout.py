@@ -29,7 +29,10 @@ from paper.problems import Problem
 from fairask.datasets import Dataset
 from fairask.data import prepare
 
-METHODS = ("calibrated", "calibrated-passive", "fare", "fare-diff", "passive", "fal-25")
+METHODS = (
+    "default", "default-passive", "fare", "fare-diff", "passive", "fal-25", "plain-passive",
+    "threshold-optimizer", "relaxed-thresholds",
+)  # fmt: skip
 BUDGET, BATCH = 250, 25
 COLUMNS = ["table", "rows", "method", "trial", "labels", "accuracy", "violation"]
 
@@ -116,6 +119,8 @@ def main() -> None:
     for table in args.tables:
         for method in METHODS:
             ends = [r for r in rows[1:] if r[0] == table and r[2] == method and int(r[4]) == BUDGET]
+            if not ends:
+                continue
             accuracy, violation = (np.array([float(r[i]) for r in ends]) for i in (5, 6))
             error = accuracy.std(ddof=1) / len(ends) ** 0.5
             print(

@@ -13,11 +13,12 @@ from paper.stats import summarize
 from paper.store import load_curves
 
 COLUMNS = (
-    ("passive", "passive"),
-    ("fare", "FARE"),
-    ("fare-diff", "FARE, λ_diff alone"),
-    ("fal-10", "FAL, 10 % pretraining"),
-    ("calibrated", "calibrated"),
+    ("passive", "passive, paper"),
+    ("fare", "FARE, paper"),
+    ("plain-passive", "no constraint"),
+    ("threshold-optimizer", "ThresholdOptimizer"),
+    ("default-passive", "default, passive"),
+    ("default", "default"),
 )
 
 
@@ -30,8 +31,12 @@ def main():
         problem, paper = profile.problem(name), PAPER[name, "FARE"]
         cells = []
         for method, _ in COLUMNS:
+            if (name, method) not in results:
+                cells.append("–")
+                continue
             end = summarize(results[name, method], profile.tolerance)
-            cells.append(f"{end.accuracy:.1f} / {end.violation:.3f} / {100 * end.above:.0f} %")
+            few = "" if end.trials >= 100 else f" ({end.trials})"
+            cells.append(f"{end.accuracy:.1f} / {end.violation:.3f} / {100 * end.above:.0f} %{few}")
         first = f"{problem.title}, {problem.budget:,} | {paper.accuracy:.1f} / {paper.violation:.3f}"
         print(f"| {first} | {' | '.join(cells)} |")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from fairask.experiment import missing, run
 from paper.docs import write_page
 from paper.figures import draw_all
+from paper.floor import write_floors
 from paper.methods import METHODS
 from paper.problems import get_setup
 from paper.render import render
@@ -74,8 +75,13 @@ def _figures(a: argparse.Namespace) -> str:
 
 def _docs(a: argparse.Namespace) -> str:
     misses = a.results / "misses.csv"
-    page = write_page(load_curves(a.results, "paper"), a.docs, misses if misses.exists() else None)
+    simulated = load_curves(a.results, "populations") if (a.results / "populations").exists() else None
+    page = write_page(load_curves(a.results, "paper"), a.docs, misses if misses.exists() else None, simulated)
     return f"written: {page}"
+
+
+def _floor(a: argparse.Namespace) -> str:
+    return f"written: {write_floors(get_setup('paper'), a.results / 'floor.csv')}"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -117,6 +123,11 @@ def _parser() -> argparse.ArgumentParser:
     c.set_defaults(call=_figures)
     c.add_argument("--out", type=Path, default=Path("figures"), help="folder for the pictures")
     c.add_argument("--formats", type=_names, default=["png", "pdf"], help="comma-separated file types")
+
+    c = commands.add_parser(
+        "floor", parents=[results], help="write the noise of test parts; needs the tables"
+    )
+    c.set_defaults(call=_floor)
 
     c = commands.add_parser("docs", parents=[results], help="write results.md and its figures")
     c.set_defaults(call=_docs)

@@ -37,14 +37,14 @@ def styled(draw: Callable[Given, Figure]) -> Callable[Given, Figure]:
 def look_of(name: str) -> str:
     """The name under which a method has its colour in ``fairask.plotting``.
 
-    The paper's FARE is the package's ``fare_paper``; the package's FARE is here called "calibrated".
+    The paper's FARE is the package's ``fare_paper``; the package's FARE is here called "default".
 
     Examples
     --------
-    >>> look_of("fare"), look_of("calibrated"), look_of("fal-25")
+    >>> look_of("fare"), look_of("default"), look_of("fal-25")
     ('fare_paper', 'fare', 'fal')
     """
-    known = {"fare": "fare_paper", "fare-diff": "fare_diff_paper", "calibrated": "fare"}
+    known = {"fare": "fare_paper", "fare-diff": "fare_diff_paper", "default": "fare"}
     method = METHODS[name]
     return known.get(name, method.strategy if method.family else name)
 

@@ -35,7 +35,7 @@ FIGURES: dict[str, tuple[str, str, tuple[str, ...] | None]] = {
 
 #: In figures of their own, or in tables only: a figure of a dozen lines shows none of them.
 _ABLATIONS = ("fare-nomargin", "fare-tree", "passive-tree", "group_balanced", LONG)
-_VARIANTS = "calibrated-"
+_VARIANTS = "default-"
 
 
 def draw_all(

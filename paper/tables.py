@@ -44,7 +44,7 @@ def best_of_families(methods: dict[str, Curves], tolerance: float) -> dict[str, 
     best: dict[str, tuple[tuple[bool, bool, float], str]] = {}
     for name, curves in methods.items():
         method = METHODS[name]
-        if name == LONG:
+        if name == LONG or method.constraint:  # what people would use instead has a table of its own
             continue
         if method.family is None:
             out[name] = (method.label, curves)

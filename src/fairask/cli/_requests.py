@@ -14,6 +14,7 @@ class DemoRequest:
     """The options of ``fairask demo`` that determine its results."""
 
     dataset: str
+    metric: str
     trials: int
     budget: int
     batch: int
@@ -59,8 +60,8 @@ def command_of(command: str, request: DemoRequest | SimulateRequest) -> str:
 
     Examples
     --------
-    >>> print(command_of("demo", DemoRequest("german", 2, 100, 50, 0, 7, "paper")))
-    fairask demo --dataset german --trials 2 --budget 100 --batch 50 --audit-labels 0 --seed 7
+    >>> print(command_of("demo", DemoRequest("german", "dp", 2, 100, 50, 0, 7, "paper")))
+    fairask demo --dataset german --metric dp --trials 2 --budget 100 --batch 50 --audit-labels 0 --seed 7
     --profile paper
     """
     words = ["fairask", command]

@@ -11,7 +11,8 @@ from fairask.cli import _options as opt
 
 __all__ = ["demo", "register"]
 
-DATASET, TRIALS, BUDGET, BATCH = "adult", 10, 700, 50
+#: Without a constraint, groups of Adult get the positive answer at rates more than the tolerance apart.
+DATASET, METRIC, TRIALS, BUDGET, BATCH = "adult", "dp", 8, 600, 100
 #: Labels of the audit; no more than a pool has left.
 AUDIT = 1000
 
@@ -23,6 +24,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     dataset: Annotated[str, typer.Option(help="A dataset of `fairask datasets list`.")] = DATASET,
+    metric: opt.Metric = METRIC,
     profile: opt.Profile = "calibrated",
     trials: opt.Trials = TRIALS,
     budget: Annotated[int, typer.Option(help="Labels per run.")] = BUDGET,
@@ -39,8 +41,8 @@ def demo(
     as_json: opt.Json = False,
     no_color: opt.NoColor = False,
 ) -> None:
-    """Compare FARE with passive sampling on Adult, and write report.html (a minute)."""
-    from fairask.cli._output import BASELINE_FACTOR, Output, check_counts
+    """Compare a fair model on chosen rows with a plain one and passive sampling on Adult (a minute)."""
+    from fairask.cli._output import BASELINE_FACTOR, Output, check_counts, check_goal
     from fairask.cli._play import About, play
     from fairask.cli._requests import DemoRequest, command_of
     from fairask.cli.datasets import load_dataset
@@ -48,11 +50,13 @@ def demo(
 
     output = Output(out or (None if as_json else Path("report.html")), figure, quiet, as_json, no_color)
     output.check()
+    goal = check_goal(metric, Task.tolerance)
     data = load_dataset(dataset)
     pool = pool_size(len(data.y))
     audit = max(min(AUDIT, pool - budget), 0) if audit_labels is None else audit_labels
     methods = choose_methods(["fare", "passive", "plain"], profile)
     task = Task(
+        metric=goal,
         budget=budget,
         batch=batch,
         baseline_budget=min(BASELINE_FACTOR * budget, pool),
@@ -61,6 +65,6 @@ def demo(
         audit=audit,
     )
     check_counts(task, len(data.y), trials, jobs)
-    request = DemoRequest(dataset, trials, budget, batch, audit, seed, profile)
+    request = DemoRequest(dataset, metric, trials, budget, batch, audit, seed, profile)
     about = About(data.name.capitalize(), data.target, data.protected, command_of("demo", request))
     play(MemoryTable.from_dataset(data), methods, task, trials, jobs, about, output)

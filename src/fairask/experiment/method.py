@@ -84,8 +84,9 @@ class Method:
         return self.name == BASELINE
 
     def plan_batches(self, task: Task, rows: int) -> BatchPlan:
-        """Batches of a run on a pool of ``rows``; the baseline may go past the budget."""
-        return BatchPlan(task.budget, task.batch, task.baseline_budget if self.is_baseline else 0)
+        """Batches of a run on a pool of ``rows``; the baseline may go past the budget, in larger batches."""
+        reach = task.baseline_budget if self.is_baseline else 0
+        return BatchPlan(task.budget, task.batch, reach, stride=task.budget // 4)
 
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
         """Make the learner of a trial. All methods of a trial share its seed, and so their first batch."""

@@ -57,6 +57,8 @@ class BatchPlan:
         Labels per run and per batch.
     reach : int
         Labels after the budget's end, if more than the budget.
+    stride : int
+        Labels per batch after the budget's end, if more than ``batch``: there a curve is only read off.
     first : int
         Labels of the first batch, if they differ.
     grid : int
@@ -75,11 +77,14 @@ class BatchPlan:
     reach: int = 0
     first: int = 0
     grid: int = 0
+    stride: int = 0
 
     def size(self, spent: int) -> int:
         """Size of the batch after ``spent`` labels, before it is cut to the labels left."""
         if spent < self.first:
             return self.first
+        if spent >= self.budget:
+            return max(self.stride, self.batch)
         return min(self.batch, self.grid - spent % self.grid) if self.grid else self.batch
 
     def is_measured(self, spent: int) -> bool:

@@ -1,0 +1,242 @@
+"""The first ten lines and the first figure of the results page: what a reader should take home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fairask.plotting import INK, panels
+from paper._draw import styled
+from paper.methods import METHODS
+from paper.problems import Setup
+from paper.reported import PAPER
+from paper.rivals import paired
+from paper.stats import Summary, summarize
+from paper.store import Curves
+
+__all__ = ["SHOWN", "SIX", "methods_table", "save_takehome", "takehome_lines", "takehome_table"]
+
+Results = Mapping[tuple[str, str], Curves]
+
+SIX = ("drug", "german", "compas", "crime", "bank", "adult")
+DEFAULT, PASSIVE, PLAIN = "default", "default-passive", "plain-passive"
+#: Methods of the figure and the first table, with their colours.
+SHOWN = {
+    DEFAULT: "#0072b2",
+    PASSIVE: INK,
+    "fare": "#e69f00",
+    "passive": "#999999",
+    PLAIN: "#d55e00",
+    "plain-uncertainty": "#56b4e9",
+    "plain-fal": "#cc79a7",
+    "plain-falcur": "#8c564b",
+    "threshold-optimizer": "#009e73",
+    "relaxed-thresholds": "#5e4fa2",
+    "exponentiated-gradient": "#b8a500",
+}
+#: What people would use to be fair.
+_MADE_FAIR = ("threshold-optimizer", "relaxed-thresholds", "exponentiated-gradient")
+
+
+def takehome_lines(results: Results, setup: Setup) -> list[str]:
+    """Ten lines at most; each is left out where its results are not there."""
+    tables = [name for name in SIX if (name, DEFAULT) in results]
+    if not tables:
+        return []
+    alpha = setup.tolerance
+    ends = {key: summarize(curves, alpha) for key, curves in results.items()}
+    trials = sorted({ends[name, DEFAULT].trials for name in tables})
+    counted = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
+    ours = [ends[name, DEFAULT] for name in tables]
+    lines = [
+        f"The default (one setting) on {len(tables)} tables, {counted} trials each: "
+        f"mean violation {min(e.violation for e in ours):.3f} to {max(e.violation for e in ours):.3f} "
+        f"(tolerance {alpha:g}), {100 * min(e.above for e in ours):.0f} to "
+        f"{100 * max(e.above for e in ours):.0f} % of trials above it.",
+        _half(results, setup, tables),
+        _exploring(results, setup, tables),
+        _unconstrained(ends, setup, tables),
+        _ahead(results, ends, setup, tables),
+        _made_fair(ends, setup, tables),
+        "Where a plain model is fair by itself, nothing is bought: use one. Where a group has few positive "
+        "rows, "
+        "the default answers a share of the rows by a constant to stay safe, and says so.",
+        "The paper's own numbers reproduce in part: see below, with what was tried to explain the misses.",
+    ]
+    return [line for line in lines if line]
+
+
+def _title(setup: Setup, name: str) -> str:
+    return setup.problem(name).title
+
+
+def _half(results: Results, setup: Setup, tables: list[str]) -> str:
+    reached = {}
+    for share in (2, 3):
+        names = []
+        for name in tables:
+            curves, paper = results[name, DEFAULT], PAPER[name, "FARE"]
+            at = np.flatnonzero(curves.labels <= setup.problem(name).budget // share)
+            if not len(at):
+                continue
+            accuracy, gap = curves.accuracy[:, at[-1]].mean(), curves.violation[:, at[-1]].mean()
+            if 100 * accuracy >= paper.accuracy and gap <= setup.tolerance:
+                names.append(_title(setup, name))
+        reached[share] = names
+    half, third = (f"{len(found)} of {len(tables)}" for found in reached.values())
+    named = f" ({', '.join(reached[2])})" if reached[2] else ""
+    return (
+        f"The paper's FARE at its full budget is reached with half the labels on {half}{named}, with a "
+        f"third on {third}, within the tolerance."
+    )
+
+
+def _exploring(results: Results, setup: Setup, tables: list[str]) -> str:
+    gains = []
+    for name in tables:
+        if (name, PASSIVE) in results:
+            _, (gain, error), _ = paired(results[name, DEFAULT], results[name, PASSIVE])
+            gains.append((gain, error, f"{_title(setup, name)} {gain:+.1f} ± {error:.1f}"))
+    if not gains:
+        return ""
+    clear, lost = sum(g > 2 * e for g, e, _ in gains), sum(g < -0.2 for g, _, _ in gains)
+    return (
+        f"Choosing rows, with the same oracle and classifier as passive sampling, gains two standard "
+        f"errors on {clear} of {len(gains)} and loses more than 0.2 points on {lost}: "
+        f"{', '.join(t for *_, t in gains)} points."
+    )
+
+
+def _unconstrained(ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list[str]) -> str:
+    found = [(name, ends[name, PLAIN], ends[name, DEFAULT]) for name in tables if (name, PLAIN) in ends]
+    if not found:
+        return ""
+    unfair = [name for name, plain, _ in found if plain.violation > setup.tolerance]
+    prices = [f"{_title(setup, name)} {plain.accuracy - ours.accuracy:+.1f}" for name, plain, ours in found]
+    return (
+        f"Without a constraint the same classifier on passive sampling's labels is unfair in the mean on "
+        f"{len(unfair)} of {len(found)}; its accuracy against the default's: {', '.join(prices)} points."
+    )
+
+
+def _ahead(results: Results, ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list[str]) -> str:
+    ahead, compared = [], 0
+    for name in tables:
+        for (problem, method), curves in results.items():
+            rival = METHODS[method].constraint or METHODS[method].family
+            if problem != name or not rival or ends[name, method].violation > setup.tolerance:
+                continue
+            trials, (more, error), _ = paired(curves, results[name, DEFAULT])
+            compared += trials > 1
+            if trials > 1 and more > 2 * error:
+                ahead.append(
+                    f"{METHODS[method].label} on {_title(setup, name)} ({more:+.1f} ± {error:.1f}, "
+                    f"{trials} trials)"
+                )
+    if not compared:
+        return ""
+    which = f": {'; '.join(ahead)}" if ahead else ""
+    return (
+        f"Of {compared} comparisons with a rival that is within the tolerance in the mean, the rival is "
+        f"ahead by more than two standard errors in {len(ahead)}{which}. Many rivals are tried, so a few are ahead "
+        f"by chance."
+    )
+
+
+def _made_fair(ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list[str]) -> str:
+    parts = []
+    for method in _MADE_FAIR:
+        found = [ends[name, method] for name in tables if (name, method) in ends]
+        if found:
+            above = np.mean([end.above for end in found])
+            parts.append(f"{METHODS[method].label.removeprefix('Passive + ')} {100 * above:.0f} %")
+    if not parts:
+        return ""
+    ours = np.mean([ends[name, DEFAULT].above for name in tables])
+    return (
+        f"Trials above the tolerance, mean over the tables that were run: default {100 * ours:.0f} %, "
+        f"{', '.join(parts)}. The tools meet the tolerance on the labels they were fitted on, not on new "
+        f"rows."
+    )
+
+
+def takehome_table(results: Results, setup: Setup, floors: Mapping[str, float]) -> list[str]:
+    """Accuracy, violation and share above of every shown method, with the floor from test noise."""
+    tables = [name for name in SIX if (name, DEFAULT) in results]
+    shares = [f"{100 * floors[name]:.0f} %" if name in floors else "–" for name in tables]
+    return [
+        "*Floor*: the share of trials above α of a model that is exactly fair, from the noise of the test "
+        "part "
+        "alone (`python -m paper floor`).\n",
+        *methods_table(results, setup, tables),
+        f"| floor | {' | '.join(shares)} |\n",
+    ]
+
+
+def methods_table(results: Results, setup: Setup, tables: list[str]) -> list[str]:
+    """One row per method, one column per table."""
+    lines = [
+        "Accuracy % ± standard error / mean violation (✗: above α) / trials above α, at the full budget "
+        "(trials).\n",
+        f"| method | {' | '.join(f'{_title(setup, n)}, {setup.problem(n).budget:,}' for n in tables)} |",
+        f"|---{'|---' * len(tables)}|",
+    ]
+    for method in SHOWN:
+        cells = []
+        for name in tables:
+            if (name, method) not in results:
+                cells.append("–")
+                continue
+            end = summarize(results[name, method], setup.tolerance)
+            sign = "" if end.met(setup.tolerance) else " ✗"
+            cells.append(
+                f"{end.accuracy:.1f} ± {end.accuracy_se:.1f} / {end.violation:.3f}{sign} / "
+                f"{100 * end.above:.0f} % ({end.trials})"
+            )
+        if set(cells) != {"–"}:
+            lines.append(f"| {METHODS[method].label} | {' | '.join(cells)} |")
+    return lines
+
+
+@styled
+def _figure(results: Results, setup: Setup) -> Figure:
+    """Labels against accuracy on each table: solid where the mean violation at the end is within bounds."""
+    tables = [name for name in SIX if (name, DEFAULT) in results]
+    rows = -(-len(tables) // 3)
+    figure, axes = panels(None, rows, min(3, len(tables)), (12.5, 3.6 * rows + 0.9))
+    seen = {}
+    for axis, name in zip(axes, tables, strict=False):
+        for method, color in SHOWN.items():
+            if (name, method) not in results:
+                continue
+            curves = results[name, method].of_converged()
+            fair = summarize(curves, setup.tolerance).met(setup.tolerance)
+            wide = 2.6 if method == DEFAULT else 1.3
+            (line,) = axis.plot(
+                curves.labels, 100 * curves.accuracy.mean(axis=0), "-" if fair else "--",
+                color=color, lw=wide, marker="o", ms=3 if len(curves.labels) < 8 else 0,
+            )  # fmt: skip
+            seen.setdefault(METHODS[method].label, line)
+        axis.set_title(_title(setup, name))
+        axis.set_xlabel("labels")
+        low = min(100 * results[name, m].accuracy.mean(axis=0)[-1] for m in SHOWN if (name, m) in results)
+        high = max(100 * results[name, m].accuracy.mean(axis=0)[-1] for m in SHOWN if (name, m) in results)
+        axis.set_ylim(low - 1.6 * max(high - low, 1.0), high + 0.25 * max(high - low, 1.0))
+    axes[0].set_ylabel("accuracy %")
+    figure.legend(
+        seen.values(), seen.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=9,
+        title="solid: mean violation within 0.1; dashed: above it",
+    )  # fmt: skip
+    return figure
+
+
+def save_takehome(results: Results, setup: Setup, folder: Path) -> str | None:
+    """Write the figure; return its name, None where there is nothing to draw."""
+    if not any((name, DEFAULT) in results for name in SIX):
+        return None
+    figure = _figure(results, setup)
+    figure.savefig(folder / "takehome.png", dpi=80, facecolor="white")
+    return "takehome.png"
