@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,7 @@ from paper.unrun import unrun_section
 
 __all__ = ["write_page"]
 
-Results = Mapping[tuple[str, str], Curves]
+Results = dict[tuple[str, str], Curves]
 
 _FIRST = """# Results
 
@@ -44,7 +43,8 @@ _PROTOCOL = """
 Each trial splits the table at random, 75 % to learn from and 25 % to test on; all methods share the splits.
 The paper's methods fit logistic regression without penalty under the fair oracle, at tolerance
 max(α − 1/√n, 0) with α = 0.1 and n the labels so far. Accuracy and violation are those of the randomised
-classifier, in expectation, on the test rows. The paper prints no label budgets; these were inferred from its passive row:
+classifier, in expectation, on the test rows. The paper prints no label budgets; these were inferred from its
+passive row:
 """
 
 _MADE = """

@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from paper.problems import Problem, Setup
 from paper.trials import split, trial_data
 
-__all__ = ["read_floors", "test_noise", "write_floors"]
+__all__ = ["gap_noise", "read_floors", "write_floors"]
 
 
-def test_noise(problem: Problem, setup: Setup) -> tuple[float, float]:
+def gap_noise(problem: Problem, setup: Setup) -> tuple[float, float]:
     """Standard deviation of a measured gap of true positive rates, and the share above the tolerance.
 
     The model has the same true rate in both groups, that of a logistic regression on the pool of trial 0.
@@ -37,7 +37,7 @@ def write_floors(setup: Setup, path: Path) -> Path:
         writer.writerow(["problem", "deviation", "above"])
         for problem in setup.problems.values():
             if problem.metric == "tprp":
-                deviation, above = test_noise(problem, setup)
+                deviation, above = gap_noise(problem, setup)
                 writer.writerow([problem.name, f"{deviation:.4f}", f"{above:.4f}"])
     return path
 

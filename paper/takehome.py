@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from fairask.plotting import INK, panels
@@ -141,7 +142,8 @@ def _ahead(results: Results, ends: Mapping[tuple[str, str], Summary], setup: Set
     which = f": {'; '.join(ahead)}" if ahead else ""
     return (
         f"Of {compared} comparisons with a rival that is within the tolerance in the mean, the rival is "
-        f"ahead by more than two standard errors in {len(ahead)}{which}. Many rivals are tried, so a few are ahead "
+        f"ahead by more than two standard errors in {len(ahead)}{which}. Many rivals are tried, so a few "
+        f"are ahead "
         f"by chance."
     )
 
@@ -207,7 +209,7 @@ def _figure(results: Results, setup: Setup) -> Figure:
     tables = [name for name in SIX if (name, DEFAULT) in results]
     rows = -(-len(tables) // 3)
     figure, axes = panels(None, rows, min(3, len(tables)), (12.5, 3.6 * rows + 0.9))
-    seen = {}
+    seen: dict[str, Artist] = {}
     for axis, name in zip(axes, tables, strict=False):
         for method, color in SHOWN.items():
             if (name, method) not in results:
@@ -227,7 +229,7 @@ def _figure(results: Results, setup: Setup) -> Figure:
         axis.set_ylim(low - 1.6 * max(high - low, 1.0), high + 0.25 * max(high - low, 1.0))
     axes[0].set_ylabel("accuracy %")
     figure.legend(
-        seen.values(), seen.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=9,
+        list(seen.values()), list(seen), loc="outside lower center", ncols=4, frameon=False, fontsize=9,
         title="solid: mean violation within 0.1; dashed: above it",
     )  # fmt: skip
     return figure

@@ -135,7 +135,7 @@ def _relaxed_thresholds(rows: Labelled, metric: Metric, tolerance: float, seed: 
     except ImportError as error:
         raise ImportError(
             "relaxed_thresholds needs error-parity, which asks for NumPy 1 and runs with NumPy 2: "
-            "pip install --no-deps error-parity && pip install cvxpy"
+            "pip install --no-deps error-parity ecos && pip install cvxpy"
         ) from error
     (model, positive), names = fit_held_out(rows, seed), _names(rows)
     tool = RelaxedThresholdOptimizer(
