@@ -101,18 +101,14 @@ def write_page(
 
 def _take_home(results: Results, setup: Setup, folder: Path, beside: Path | None) -> list[str]:
     lines = takehome_lines(results, setup)
-    if not lines:
-        return ["The default has not been run on these tables.\n"]
     figure = save_takehome(results, setup, folder)
     floors = {} if beside is None else read_floors(beside / "floor.csv")
     promise = _promise(None if beside is None else beside / "promise.csv")
-    return [
-        *(f"- {line}" for line in [lines[0], *promise, *lines[1:]]),
-        "",
-        f"![Labels against accuracy; solid lines are fair in the mean, dashed ones are "
-        f"not](img/results/{figure})\n",
-        *takehome_table(results, setup, floors),
-    ]
+    said = [*(f"- {line}" for line in [lines[0], *promise, *lines[1:]]), ""]
+    if figure is None:
+        return said
+    title = "Labels against accuracy; solid lines are fair in the mean, dashed ones are not"
+    return [*said, f"![{title}](img/results/{figure})\n", *takehome_table(results, setup, floors)]
 
 
 def _promise(path: Path | None) -> list[str]:
