@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from fairask.experiment import run
 from paper import METHODS, plan
@@ -16,6 +17,16 @@ def smoke_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     run(plan("smoke", ["german"], ["passive", "fare"], 3), folder)
     return folder
+
+
+@pytest.fixture
+def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are files without content: for tests of what a page says, not of how it looks."""
+
+    def touch(figure: Figure, path: Path, **settings: object) -> None:
+        Path(path).touch()
+
+    monkeypatch.setattr(Figure, "savefig", touch)
 
 
 def make_curves(method="passive", problem="german", labels=(25, 50, 75), accuracy=(), violation=()) -> Curves:

@@ -27,6 +27,7 @@ def test_the_page_lists_every_miss(tmp_path):
     assert all((tmp_path / picture).exists() for picture in pictures)
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_the_page_explains_misses_by_experiments(tmp_path):
     misses = tmp_path / "misses.csv"
     misses.write_text(

@@ -67,6 +67,7 @@ def test_a_share_that_seldom_converges_is_not_the_best_one():
     assert list(best_of_families(methods, 0.1)) == ["panda-50"]
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_the_page_marks_what_did_not_converge_and_shows_it_in_the_sweep(tmp_path):
     results = paper_like()
     for share in (25, 50):
@@ -124,6 +125,7 @@ def test_a_rival_that_is_more_accurate_and_as_fair_is_ahead():
     assert "ahead" not in second
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_the_page_shows_experiments_on_rivals(tmp_path):
     header = "problem,method,variant,trials,accuracy,accuracy_se,violation,violation_se\n"
     (tmp_path / "misses.csv").write_text(header)

@@ -15,7 +15,7 @@ from fairask.rules import LinearRule
 
 
 def campaign(
-    pool: Any, strategy: str, y: Any, rounds: int = 4, profile: str = "calibrated"
+    pool: Any, strategy: str, y: Any, rounds: int = 3, profile: str = "calibrated"
 ) -> FairActiveLearner:
     # Pools that are not in memory learn by logistic regression alone; so must the array, to be compared.
     learner = FairActiveLearner(
@@ -30,14 +30,23 @@ def campaign(
 
 
 @pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
-@pytest.mark.parametrize("strategy", ["passive", "group_balanced", "uncertainty", "fare"])
-@pytest.mark.parametrize("profile", ["calibrated", "paper"])
+# The strategy draws and the profile fits: each strategy once, and the profiles beside the one that uses both.
+@pytest.mark.parametrize(
+    ("strategy", "profile"),
+    [
+        ("passive", "paper"),
+        ("group_balanced", "paper"),
+        ("uncertainty", "calibrated"),
+        ("fare", "calibrated"),
+        ("fare", "paper"),
+    ],
+)
 def test_every_pool_draws_the_same_rows(
     strategy: str, profile: str, pools: dict[str, Any], rows: Any
 ) -> None:
     found = {name: campaign(pool, strategy, rows[2], profile=profile) for name, pool in pools.items()}
     first = found.pop("arrays")
-    assert len(set(first.labelled_indices_.tolist())) == 120
+    assert len(set(first.labelled_indices_.tolist())) == 90
     for name, learner in found.items():
         assert learner.labelled_indices_.tolist() == first.labelled_indices_.tolist(), name
         assert learner.propensities_.tolist() == pytest.approx(first.propensities_.tolist(), nan_ok=True)
