@@ -8,9 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from fairask.certify.bounds import METHODS
+from fairask.certify.bounds.betting import betting_upper
 from fairask.certify.bounds.clopper_pearson import clopper_pearson, clopper_pearson_upper
 from fairask.certify.bounds.exact import exact_p_value, exact_upper
 from fairask.certify.bounds.newcombe import newcombe_upper, wilson
+from fairask.certify.sample import Sample
 
 BOUNDS = [newcombe_upper, clopper_pearson_upper, exact_upper]
 
@@ -92,3 +95,26 @@ def test_wilson_limits_solve_the_score_equation(n, share, z):
     for limit in wilson(hits, n, z):
         if 0 < limit < 1:
             assert abs(hits / n - limit) == pytest.approx(z * np.sqrt(limit * (1 - limit) / n), abs=1e-6)
+
+
+@pytest.mark.parametrize(("method", "upper"), [("exact", None), ("betting", betting_upper)])
+def test_the_bound_of_a_family_is_the_largest_of_its_members(method, upper):
+    rng = np.random.default_rng(4)
+    for shift in (0.0, 0.35):  # all groups alike, and one far below the others
+        groups = rng.integers(0, 3, 600)
+        y = rng.integers(0, 2, 600).astype(float)
+        right = rng.random(600) < 0.9 - shift * (groups == 2)
+        pred = np.where(right, y, 1 - y)
+        sample = Sample(["a", "b", "c"], groups, y, pred, pred)
+        members = [(label, a, b) for label in (1, 0) for a, b in sample.pairs()]
+
+        def one(label, a, b, level, sample=sample):
+            if upper is not None:
+                return upper(sample, label, a, b, level)
+            hits, size = sample.counts(label)
+            return exact_upper(int(hits[a]), int(size[a]), int(hits[b]), int(size[b]), level)
+
+        low, high = METHODS[method].bounds(sample, (1, 0), 0.05)
+        assert high == pytest.approx(max(one(*m, 0.05) for m in members), abs=2e-3)
+        assert low == pytest.approx(max(0.0, *(-one(*m, 0.05 / 12) for m in members)), abs=2e-3)
+        assert (low > 0.1) == (shift > 0)
