@@ -18,8 +18,8 @@ __all__ = ["COMMANDS", "app"]
 #: heavy or optional inside their functions.
 COMMANDS = (
     "demo", "simulate", "new", "ask", "tell", "correct", "skip", "reopen", "limits", "stop", "status",
-    "fit", "certify", "export", "verify", "backup", "salvage", "repair", "people", "studio", "audit",
-    "datasets", "bench", "doctor", "explain",
+    "fit", "certify", "export", "verify", "backup", "salvage", "repair", "people", "studio", "connect",
+    "audit", "datasets", "bench", "doctor", "explain",
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ EXTRAS = {
     **dict.fromkeys(("pooch", "requests", "tqdm"), "bench"),
     **dict.fromkeys(("sqlalchemy", "alembic", "fastapi", "uvicorn", "skops"), "studio"),
     "psycopg": "postgres",
+    "label_studio_sdk": "labelstudio",
     "dask": "dask",
     "ray": "ray",
     "torch": "torch",

@@ -16,8 +16,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
+from fairask.connect.predicting import Predictor
 from fairask.studio import (
     _certificates,
+    _connect,
     _health,
     _inviting,
     _labelling,
@@ -194,6 +196,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.desk = Desk(study, apart=apart)
+    app.state.predictor = Predictor(study)
     app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
     app.state.images = Images.of(list(images), study.target)
     app.state.access = Access(study, getpass.getuser() if local else None, https=https)
@@ -206,7 +209,7 @@ def create_app(
         _reopening.router,
         _certificates.router,
     )
-    for part in (session, _labelling.router, _media.router, *owners, demo):
+    for part in (session, _labelling.router, _media.router, *owners, _connect.router, demo):
         api.include_router(part)
     app.include_router(api)
     app.include_router(_static.router)

@@ -102,6 +102,7 @@ def _row(study: Study, state: State, entry: DrawnRow) -> Document:
         "at": max((answer.at for answer in given.values()), default=None),
         "note": "; ".join(answer.note for answer in given.values() if answer.note),
         "answers": {name: study.config.class_name(answer.code) for name, answer in given.items()},
+        "via": {name: answer.link for name, answer in given.items() if answer.link},
     }
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "NewLabel",
     "NewPerson",
     "Next",
+    "OutsideAnswers",
     "Pause",
     "Refusal",
     "Settings",
@@ -158,3 +159,22 @@ class Pause(_Strict):
     """Whether the demo's annotator is paused."""
 
     paused: bool
+
+
+class ToolAnswer(_Strict):
+    """One person's answer to a row, given in another tool."""
+
+    id: Annotated[Text, Field(min_length=1, max_length=200)]  #: the tool's number of the answer
+    version: Annotated[int, Field(ge=0, le=2**62)] = 0  #: grows when the answer changes
+    row: Row
+    check: Annotated[Text, Field(max_length=40)] = ""
+    who: Annotated[Text, Field(max_length=200)] = ""
+    label: Annotated[Text, Field(max_length=60)] | None = None
+    note: Annotated[Text, Field(max_length=2000)] = ""
+    deleted: bool = False
+
+
+class OutsideAnswers(_Strict):
+    """Answers of another tool."""
+
+    answers: Annotated[list[ToolAnswer], Field(max_length=1000)]

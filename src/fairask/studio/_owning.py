@@ -31,6 +31,9 @@ FILES = {
 }
 
 
+_GIST = ("row", "label", "note", "labels", "batch", "round", "size", "what", "name", "link", "reason")
+
+
 @router.get("/status", responses={304: {"description": "Nothing has changed."}})
 def status(request: Request, response: Response, me: Owner) -> Document:
     """Return where the study stands; its ETag changes with it."""
@@ -59,11 +62,9 @@ def events(request: Request, me: Owner, limit: Annotated[int, Query(ge=1, le=200
 
 
 def _gist(data: Document) -> Document:
-    kept: Document = {
-        name: data[name]
-        for name in ("row", "label", "note", "labels", "batch", "round", "size", "what", "name")
-        if name in data
-    }
+    kept: Document = {name: data[name] for name in _GIST if name in data}
+    if data.get("origin"):
+        kept["link"] = data["origin"]["link"]
     if "rows" in data:
         kept["count"] = len(data["rows"])
     return kept

@@ -15,6 +15,7 @@ from fairask.study._errors import StudyError
 __all__ = [
     "SKIP",
     "AccessNoted",
+    "AnswerRefused",
     "AnswerWithdrawn",
     "AnswersReopened",
     "AnswersRestored",
@@ -33,9 +34,11 @@ __all__ = [
     "RowLabelled",
     "RowSkipped",
     "RowsDrawn",
+    "RowsSent",
     "StopRuleChanged",
     "StudyCreated",
     "StudyReworded",
+    "ToolLinked",
     "at_second",
     "now",
     "utc",
@@ -107,6 +110,7 @@ class RowLabelled(Happening):
     row: int
     label: int
     note: str | None = None
+    origin: Document | None = None  #: of an answer given in another tool: link, ref, version
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,7 @@ class RowSkipped(Happening):
     kind = "skipped"
     row: int
     note: str | None = None
+    origin: Document | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,7 @@ class AnswerWithdrawn(Happening):
 
     kind = "withdrawn"
     row: int
+    origin: Document | None = None
 
 
 @dataclass(frozen=True)
@@ -174,6 +180,7 @@ class RowCorrected(Happening):
     row: int
     label: int
     decides: bool
+    origin: Document | None = None
 
 
 @dataclass(frozen=True)
@@ -209,6 +216,41 @@ class AccessNoted(Happening):
     what: str
     name: str  #: the person or file it was about
     address: str | None = None
+
+
+@dataclass(frozen=True)
+class ToolLinked(Happening):
+    """A tool where people label was linked to the study, or its link changed."""
+
+    kind = "linked"
+    link: str  #: the name of the link
+    tool: str  #: "labelstudio" or "webhook"
+    url: str
+    token: str  #: sha256 of the token with which answers come in
+    project: int | None = None
+    options: Document | None = None
+    people: dict[str, str] | None = None  #: names of people by the tool's own number
+
+
+@dataclass(frozen=True)
+class RowsSent(Happening):
+    """Drawn rows were sent to a tool."""
+
+    kind = "sent"
+    link: str
+    rows: list[int]
+
+
+@dataclass(frozen=True)
+class AnswerRefused(Happening):
+    """An answer from a tool was not taken; ``reason`` says why."""
+
+    kind = "refused"
+    origin: Document
+    reason: str
+    row: int | None = None
+    label: str | None = None
+    full: bool | None = None  #: whether the row had all its answers
 
 
 @dataclass(frozen=True)
@@ -255,7 +297,8 @@ _KINDS: dict[str, type[Happening]] = {
     for happening in (
         StudyCreated, StudyReworded, RowsDrawn, RowLabelled, RowSkipped, AnswerWithdrawn, RowCorrected,
         AnswersReopened, AnswersRestored, LimitsChanged, LimitReached, StopRuleChanged, PoolMoved,
-        AuditChanged, ModelFitted, CertificateIssued, AccessNoted, FitAsked, EventLost,
+        AuditChanged, ModelFitted, CertificateIssued, AccessNoted, FitAsked, EventLost, ToolLinked, RowsSent,
+        AnswerRefused,
     )
 }  # fmt: skip
 

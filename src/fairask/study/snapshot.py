@@ -22,6 +22,7 @@ from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
 from fairask.study._errors import SENSELESS
 from fairask.study.config import Config
 from fairask.study.events import Document, LimitReached, StudyCreated
+from fairask.study.outside import Outside
 from fairask.study.state import Answer, State
 from fairask.study.store import Store, Transaction
 
@@ -33,7 +34,10 @@ FORMAT = f"1 {__version__}"
 _WORTH = 2000
 _STATES = (ASKED, LABELLED, SKIPPED)
 #: Attributes of the state that are plain values as they are.
-_PLAIN = ("created", "last", "batches", "answered", "skipped", "audited", "stale", "history", "certificates")
+_PLAIN = (
+    "created", "last", "batches", "answered", "skipped", "audited", "stale", "changed", "history",
+    "certificates",
+)  # fmt: skip
 
 
 def read_state(turn: Transaction, to: int | None = None) -> State:
@@ -92,11 +96,13 @@ def _pack(state: State) -> bytes:
         "components": components,
         "version": state.log.version,
         "notes": {str(i): answer.note for i, (_, _, answer) in enumerate(given) if answer.note},
+        "links": {str(i): answer.link for i, (_, _, answer) in enumerate(given) if answer.link},
+        "outside": state.outside.to_data(),
         "by": dict(state.by),
         "skips": dict(state.skips),
         "seen": state.seen,
         "reopened": [
-            [number, [[row, who, a.code, a.at, a.note] for (row, who), a in taken.items()]]
+            [number, [[row, who, a.code, a.at, a.note, a.link] for (row, who), a in taken.items()]]
             for number, taken in state.reopened.items()
         ],
         "warned": [[at, limit.to_data()] for at, limit in state.warned],
@@ -136,14 +142,15 @@ def _unpack(data: bytes, created: StudyCreated) -> State:
     people = rest["people"]
     columns = (arrays[f"answer_{name}"].tolist() for name in ("row", "who", "code", "at"))
     for i, (row, who, code, at) in enumerate(zip(*columns, strict=True)):
-        answer = Answer(code, at.decode("ascii"), rest["notes"].get(str(i), ""))
+        note, link = (rest[name].get(str(i), "") for name in ("notes", "links"))
+        answer = Answer(code, at.decode("ascii"), note, link)
         state.answers.setdefault(row, {})[people[who]] = answer
     rows = iter(arrays["recent_row"].tolist())
     for who, count in zip(people, arrays["recent_count"].tolist(), strict=True):
         state.recent[who] = {next(rows): None for _ in range(count)}
     state.by, state.skips, state.seen = Counter(rest["by"]), Counter(rest["skips"]), rest["seen"]
     state.reopened = {
-        number: {(row, who): Answer(code, at, note) for row, who, code, at, note in taken}
+        number: {(row, who): Answer(*answer) for row, who, *answer in taken}
         for number, taken in rest["reopened"]
     }
     state.warned = [(at, LimitReached.from_data(limit)) for at, limit in rest["warned"]]
@@ -151,6 +158,7 @@ def _unpack(data: bytes, created: StudyCreated) -> State:
     state.decided_by = {row: who for row, _, who in rest["decided"]}
     state.kept = next((entry for entry in state.history if entry["event"] == rest["kept"]), None)
     state.cells = dict(_pairs(rest["cells"]))
+    state.outside = Outside.from_data(rest["outside"])
     return state
 
 

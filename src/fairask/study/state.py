@@ -22,6 +22,7 @@ from fairask.study._audit import AUDIT, OpenAudit
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
 from fairask.study.events import SKIP, Cell, Document, Event
+from fairask.study.outside import Outside, link_of
 
 __all__ = ["AUDIT", "Answer", "State", "verdict"]
 
@@ -33,6 +34,7 @@ class Answer:
     code: int
     at: str
     note: str = ""
+    link: str = ""  #: the tool that it came from; empty for the studio, files and commands
 
 
 def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str, int | None]:
@@ -82,6 +84,8 @@ class State:
     kept: Document | None = None  #: the entry of the certified model, until the owner asks for another fit
     pool: Document | None = None  #: the reference to a pool that was not copied
     cells: dict[int, dict[str, Cell]] = field(default_factory=dict)  #: drawn rows of such a pool
+    changed: int = 0  #: the last event that corrected or withdrew an answer
+    outside: Outside = field(default_factory=Outside)  #: the tools linked to the study
 
     @classmethod
     def replay(cls, events: Iterable[Event]) -> Self:
@@ -101,16 +105,18 @@ class State:
 
     def apply(self, event: Event) -> None:
         """Take one event into account; StudyError for a kind that this version does not know."""
-        who = event.who
-        match event.happening:
-            case happened.RowLabelled(row=row, label=code, note=note):
-                self._answer(row, who, Answer(code, event.at, note or ""))
-            case happened.RowSkipped(row=row, note=note):
-                self._answer(row, who, Answer(SKIP, event.at, note or ""))
+        who, what = event.who, event.happening
+        self.outside.apply(event, what)
+        match what:
+            case happened.RowLabelled(row=row, label=code, note=note, origin=origin):
+                self._answer(row, who, Answer(code, event.at, note or "", link_of(origin)))
+            case happened.RowSkipped(row=row, note=note, origin=origin):
+                self._answer(row, who, Answer(SKIP, event.at, note or "", link_of(origin)))
             case happened.RowsDrawn() as drawn:
                 self._draw(drawn)
             case happened.AnswerWithdrawn(row=row):
                 self._take(row, who)
+                self.changed = event.id
                 self._settle(row)
             case happened.AnswersReopened(answers=taken):
                 self.reopened[event.id] = {(row, name): self._take(row, name) for row, name in taken}
@@ -127,11 +133,13 @@ class State:
                 self.config = self.config.limited(skips, pace)
             case happened.RowCorrected(row=row, label=code, decides=True):
                 self.decided[row], self.decided_by[row] = code, who
+                self.changed = event.id
                 self._settle(row)
             case happened.RowCorrected(row=row, label=code):
                 before = self.answers[row][who]
                 self.skips[who] += (code == SKIP) - (before.code == SKIP)
-                self.answers[row][who] = Answer(code, before.at, before.note)
+                self.answers[row][who] = replace(before, code=code)
+                self.changed = event.id
                 self._settle(row)
             case happened.ModelFitted(document=entry):
                 self.stale = False
@@ -156,7 +164,9 @@ class State:
                 self.config = replace(self.config, learner=learner)
             case happened.PoolMoved(uri=uri) if self.pool is not None:
                 self.pool = {**self.pool, "uri": uri}
-            case happened.AccessNoted():
+            case happened.AccessNoted() | happened.ToolLinked() | happened.RowsSent():
+                pass
+            case happened.AnswerRefused():
                 pass
             case _:
                 raise StudyError(
@@ -290,7 +300,7 @@ class State:
         return count
 
     def fit_is_due(self) -> bool:
-        """Whether a batch of rows, or all that are drawn, were answered since the last fit.
+        """Whether a batch of rows, or all that are drawn, were answered or changed since the last fit.
 
         Never during an audit: its labels must not reach the model they judge. Nor while a certified model
         is kept.
@@ -302,4 +312,5 @@ class State:
         news = self.answered - (self.history[-1]["answered"] if self.history else 0)
         # With very many labels a batch changes nothing, and a fit takes long.
         enough = max(self.config.learner.batch_size, (self.answered - self.skipped) // 100)
-        return news >= enough or (news > 0 and self.answered == len(self.log.entries))
+        changed = bool(self.history) and self.changed > self.history[-1].get("seen", self.changed)
+        return news >= enough or ((news > 0 or changed) and self.answered == len(self.log.entries))

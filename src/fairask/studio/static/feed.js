@@ -14,6 +14,9 @@ const STORIES = {
   certified: () => "issued a certificate",
   "fit asked": () => "asked for another model",
   access: (e) => (e.what === "signed in" ? "signed in" : `${e.what} ${e.name}`),
+  linked: (e) => `linked ${e.link}`,
+  sent: (e, c, n, total) => `sent ${rows(total)} to ${e.link}`,
+  refused: (e) => `was not heard: ${e.reason}`,
   audit: (e) => (e.size ? `began an audit of at most ${number(e.size)} labels` : "ended the audit"),
 };
 // Answers of one person are one line although the studio draws and fits in between.

@@ -19,7 +19,7 @@ const OWN = [
   { name: "row", title: "Row", number: true, cell: (r) => number(r.row) },
   { name: "label", title: "Label", cell: (r) => r.label ?? el("span", { class: "missing" }, r.state) },
   { name: "group", title: "Group", cell: (r) => r.group },
-  { name: "by", title: "Answered by", cell: (r) => el("span", {}, Object.entries(r.answers).map(([who, label]) => `${who}: ${label}`).join(", ") || "–", r.by.includes("(decided)") ? el("em", {}, " decided") : "") },
+  { name: "by", title: "Answered by", cell: (r) => el("span", {}, Object.entries(r.answers).map(([who, label]) => `${who}: ${label}${r.via[who] ? ` (${r.via[who]})` : ""}`).join(", ") || "–", r.by.includes("(decided)") ? el("em", {}, " decided") : "") },
   { name: "at", title: "When", cell: (r) => (r.at ? ago(r.at) : "–") },
   { name: "component", title: "Drawn by", cell: (r) => COMPONENTS[r.component] ?? r.component },
   { name: "propensity", title: "Probability", number: true, cell: (r) => (r.propensity === null ? "–" : r.propensity.toPrecision(3)) },

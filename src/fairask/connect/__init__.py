@@ -1,0 +1,29 @@
+"""Connectors: drawn rows go to the tool where people label, and their answers come back into the study's log.
+
+A connector has no state of its own. What was sent and what came back is in the log, so a connector that is
+killed at any instant goes on where it was.
+"""
+
+from fairask.connect.errors import ToolUnreachable
+from fairask.connect.links import Link, ensure_link, is_token
+from fairask.connect.outgoing import OutgoingRow, outgoing_rows
+from fairask.connect.signing import SignatureError, new_secret, sign, verify_signature
+from fairask.connect.webhook import WebhookTool
+from fairask.connect.worker import Connector, Tool, finish
+
+__all__ = [
+    "Connector",
+    "Link",
+    "OutgoingRow",
+    "SignatureError",
+    "Tool",
+    "ToolUnreachable",
+    "WebhookTool",
+    "ensure_link",
+    "finish",
+    "is_token",
+    "new_secret",
+    "outgoing_rows",
+    "sign",
+    "verify_signature",
+]
