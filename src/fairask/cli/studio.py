@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import webbrowser
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,7 +18,9 @@ def register(app: typer.Typer) -> None:
 
 
 def studio(
-    study: Annotated[str | None, typer.Argument(help="The study: a folder, or a postgresql:// URL.")] = None,
+    study: Annotated[
+        str | None, typer.Argument(help="A study (a folder, or a postgresql:// URL), or a folder of studies.")
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="German Credit, labelled by a script.")] = False,
     host: Annotated[str, typer.Option(help="Beyond this machine it needs people with tokens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port.")] = 8080,
@@ -37,7 +40,7 @@ def studio(
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
 ) -> None:
     """Serve a study: annotators label, owners watch."""
-    from fairask.studio.server import Proxy, is_local, serve, serve_demo
+    from fairask.studio.server import Proxy, is_local, serve, serve_demo, serve_home
     from fairask.study import StudyError
 
     if demo == (study is not None):
@@ -59,6 +62,12 @@ def studio(
 
     if study is None:
         serve_demo(host=host, port=port, announce=announce)
+    elif Path(study).is_dir() and not (Path(study) / "study.db").exists():
+        if processes > 1 or proxy.used:
+            raise StudyError(
+                f"{study!r} is a folder of studies; behind a proxy serve one study: fairask studio STUDY"
+            )
+        serve_home(study, host=host, port=port, images=images or (), announce=announce)
     else:
         serve(
             study,

@@ -136,6 +136,7 @@ def create_app(
     robot: Robot | None = None,
     apart: bool = False,
     images: Sequence[str] = (),
+    owner: str | None = None,
 ) -> FastAPI:
     """Make the studio of a study.
 
@@ -159,6 +160,8 @@ def create_app(
     images : sequence of str
         Hosts (``https://images.example.org``) and folders from which images are shown, besides the folder
         ``images`` of the study.
+    owner : str, optional
+        Who owns the study besides its people: the one who runs the studio of a folder of studies.
 
     Examples
     --------
@@ -199,7 +202,8 @@ def create_app(
     app.state.predictor = Predictor(study)
     app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
     app.state.images = Images.of(list(images), study.target)
-    app.state.access = Access(study, getpass.getuser() if local else None, https=https)
+    app.state.home = owner is not None
+    app.state.access = Access(study, owner or (getpass.getuser() if local else None), https=https)
     api = APIRouter(prefix="/api", responses=_REFUSALS)
     owners = (
         _owning.router,

@@ -13,7 +13,7 @@ from fairask.studio._labelling import study_of
 from fairask.studio._static import imported, static_digest
 from fairask.study.events import Document
 
-__all__ = ["HERE", "error_page", "router"]
+__all__ = ["HERE", "error_page", "render", "router"]
 
 HERE = Path(__file__).parent
 router = APIRouter(include_in_schema=False, default_response_class=Response)
@@ -38,35 +38,24 @@ VIEWS = {
 }
 
 
+def render(request: Request, template: str, context: Document, status: int = 200) -> Response:
+    """Render a page for somebody who is not signed in to a study, unless the context says more."""
+    root = request.scope.get("root_path", "")
+    common: Document = {"views": {}, "person": None, "csrf": "", "script": "", "root": root}
+    return _TEMPLATES.TemplateResponse(request, template, common | context, status_code=status)
+
+
 def error_page(request: Request, status: int, words: str) -> Response:
     """Render an error page."""
-    context: Document = {
-        "title": "Sorry",
-        "status": status,
-        "words": words,
-        "views": {},
-        "person": None,
-        "csrf": "",
-        "script": "",
-        "root": request.scope.get("root_path", ""),
-    }
-    return _TEMPLATES.TemplateResponse(request, "error.html", context, status_code=status)
+    return render(request, "error.html", {"title": "Sorry", "status": status, "words": words}, status)
 
 
 @router.get("/signin")
 def sign_in(request: Request) -> Response:
     """Ask for a token."""
     access = access_of(request)
-    context: Document = {
-        "title": "Sign in",
-        "views": {},
-        "person": None,
-        "csrf": "",
-        "view": "signin",
-        "script": "signin.js",
-    }
-    context |= {"root": request.scope.get("root_path", ""), "open": access.open}
-    return _TEMPLATES.TemplateResponse(request, "signin.html", context)
+    context: Document = {"title": "Sign in", "view": "signin", "script": "signin.js", "open": access.open}
+    return render(request, "signin.html", context)
 
 
 @router.get("/")
@@ -95,9 +84,9 @@ def show(request: Request, view: str) -> Response:
         if begun is None:
             return _go(request, "signin")
         name, cookie = begun
-        response = _go(request, view)
+        response = _go(request, "")  # to the first page of the person's role
         access.remember(request, response, cookie)
-        access.log.note(name, "signed in", "by the printed address", request)
+        access.log.note(name, "signed in", "by a link", request)
         return response
     person, session = found
     title, role = VIEWS[view]
@@ -114,7 +103,6 @@ def show(request: Request, view: str) -> Response:
         "views": views,
         "person": person,
         "csrf": session.csrf,
-        "root": request.scope.get("root_path", ""),
         "config": config,
         "columns": [
             {"name": c.name, "title": c.title or c.name.replace("_", " ")}
@@ -125,5 +113,6 @@ def show(request: Request, view: str) -> Response:
         "study": access.cookie,
         "local": access.open,
         "demo": request.app.state.robot is not None,
+        "home": request.app.state.home,
     }
-    return _TEMPLATES.TemplateResponse(request, f"{view}.html", context)
+    return render(request, f"{view}.html", context)

@@ -13,9 +13,9 @@ __all__ = ["LARGEST_BODY", "Guard", "path_of"]
 
 #: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
 LARGEST_BODY = 1 << 20
-#: Files of labels are larger.
+#: Files of labels and tables are larger.
 _LARGEST_FILE = 64 << 20
-_FILES = ("/api/labels",)
+_FILES = ("/api/labels", "/api/tables")
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "

@@ -25,10 +25,20 @@ from fairask.studio._demo import demo_study
 from fairask.studio._protocol import TimedProtocol
 from fairask.studio._robot import Robot
 from fairask.studio._trainer_process import TrainerProcess
+from fairask.studio.home import create_home
 from fairask.study import Study, StudyError
 from fairask.study.store import is_url
 
-__all__ = ["Proxy", "app_from_environment", "check_host", "check_port", "is_local", "serve", "serve_demo"]
+__all__ = [
+    "Proxy",
+    "app_from_environment",
+    "check_host",
+    "check_port",
+    "is_local",
+    "serve",
+    "serve_demo",
+    "serve_home",
+]
 
 _STUDY, _LOCAL, _HTTPS = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL", "FAIRASK_STUDIO_HTTPS"
 _IMAGES = "FAIRASK_STUDIO_IMAGES"
@@ -173,6 +183,21 @@ def serve(
     trainer.start()  # one for all processes
     _run("fairask.studio.server:app_from_environment", host, port, proxy, processes)
     trainer.stop()
+
+
+def serve_home(
+    folder: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    images: Sequence[str] = (),
+    announce: Callable[[str], object] = lambda code: None,
+) -> None:
+    """Serve the studies of a folder until interrupted, with a page that lists them and makes new ones."""
+    check_port(host, port)
+    app = create_home(folder, local=is_local(host), images=list(images))
+    announce(app.state.sessions.code)
+    _run(app, host, port, _NO_PROXY)
 
 
 def _run(app: FastAPI | str, host: str, port: int, proxy: Proxy, processes: int | None = None) -> None:

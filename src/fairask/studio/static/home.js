@@ -1,0 +1,41 @@
+// All studies of the folder: where each stands, and what can be done with it.
+import { call, get, post, put, root } from "./api.js";
+import { $, ago, alertUser, confirmed, el, fill, number } from "./dom.js";
+
+const points = (value) => (100 * value).toFixed(1);
+const path = (name) => `/studies/${encodeURIComponent(name)}`;
+
+async function open(name) {
+  try { location.assign((await post(`${path(name)}/open`)).address); } catch (error) { alertUser(error.message); }
+}
+
+const act = (action) => async () => { try { if ((await action()) !== false) await load(); alertUser(null); } catch (error) { alertUser(error.message); } };
+
+async function copy(name) {
+  const into = prompt("Name of the copy, which has the same pool and settings and no labels:", `${name}-2`);
+  return into ? post(`${path(name)}/copy`, { name: into }) : false;
+}
+
+const drop = async (name) => ((await confirmed(`Delete ${name}?`, "Its labels, models and certificates are deleted for ever. Archive it instead if in doubt.", "Delete for ever", name)) ? call("DELETE", path(name), { name }) : false);
+
+function card(s) {
+  const menu = el("p", { class: "buttons" }, s.archived || s.error ? null : el("button", { type: "button", class: "primary", onclick: () => open(s.name), "aria-label": `Open ${s.name}` }, "Open"),
+    el("button", { type: "button", onclick: act(() => put(path(s.name), { archived: !s.archived })), "aria-label": `${s.archived ? "Bring back" : "Archive"} ${s.name}` }, s.archived ? "Bring back" : "Archive"),
+    s.error ? null : el("button", { type: "button", onclick: act(() => copy(s.name)), "aria-label": `Duplicate ${s.name}` }, "Duplicate"),
+    el("button", { type: "button", class: "quiet", onclick: act(() => drop(s.name)), "aria-label": `Delete ${s.name}` }, "Delete"));
+  if (s.error) return el("section", { class: "panel" }, el("h2", {}, s.name), el("p", { class: "refused" }, s.error), menu);
+  const gap = s.gap === null ? "gap not known yet" : `gap ${points(s.gap)} points, ${points(s.tolerance)} allowed`;
+  return el("section", { class: "panel study", "aria-label": s.name }, el("div", { class: "title-row" }, el("h2", { dir: "auto" }, s.question), el("span", { class: `state-of ${s.state.split(" ")[0]}` }, s.state)),
+    el("div", { class: "bar", role: "progressbar", "aria-label": `Labels of ${s.name}`, "aria-valuemin": 0, "aria-valuemax": s.budget, "aria-valuenow": Math.min(s.labels, s.budget) }, el("span", { style: `width:${Math.min(100, (100 * s.labels) / s.budget)}%` })),
+    el("p", { class: "hint gap-top" }, `${s.name}: ${number(s.labels)} of ${number(s.budget)} labels; ${gap}${s.people ? `; ${s.people} labelling now` : ""}; made ${ago(s.created)}`), menu);
+}
+
+async function load() {
+  const all = await get("/studies");
+  const active = all.filter((s) => !s.archived), old = all.filter((s) => s.archived);
+  fill($("studies"), ...(active.length ? active.map(card) : [el("section", { class: "panel" }, el("p", { class: "empty" }, "No studies yet. A study begins with a table of rows to label."), el("p", {}, el("a", { class: "button primary", href: `${root}/new` }, "New study")))]),
+    ...(old.length ? [el("details", {}, el("summary", {}, `Archived (${old.length})`), old.map(card))] : []));
+}
+
+load().catch((error) => alertUser(error.message));
+setInterval(() => !document.hidden && !document.querySelector("dialog[open], #studies :focus, details[open]") && load().catch(() => {}), 5000);

@@ -1,0 +1,76 @@
+// Make a study: a file, the question, what each column is for, how fair and how many labels.
+import { call, post } from "./api.js";
+import { cardBody } from "./card.js";
+import { $, alertUser, el, fill, number } from "./dom.js";
+
+const DISPLAYS = { number: "number", date: "date", text: "short text", long: "long text", link: "link", image: "image", markdown: "Markdown", none: "not shown", drop: "left out" };
+let table = null;
+let preview = 0;
+
+async function take(file) {
+  if (!file) return;
+  $("file-said").className = "";
+  $("file-said").textContent = "Reading…";
+  try {
+    table = await call("POST", `/tables?name=${encodeURIComponent(file.name)}`, file);
+  } catch (error) {
+    $("file-said").className = "refused";
+    $("file-said").textContent = error.message;
+    return;
+  }
+  $("file-said").textContent = [`${file.name}: ${number(table.rows)} rows, ${table.columns.length} columns.`, ...table.notes].join(" ");
+  $("name").value ||= file.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 60);
+  $("budget").max = table.rows;
+  $("budget").value = Math.min(250, table.rows);
+  $("make").hidden = false;
+  map();
+  words();
+  $("question").focus();
+}
+
+function map() {
+  const heads = ["Column", "Protected", "Shown as", "Values"];
+  const row = (c) => el("tr", {}, el("td", { dir: "auto" }, c.name), el("td", {}, el("input", { type: "checkbox", name: "protected", value: c.name, disabled: !c.can_group, "aria-label": `${c.name} is protected` })),
+    el("td", {}, el("select", { "data-column": c.name, "aria-label": `how ${c.name} is shown` }, Object.entries(DISPLAYS).map(([value, said]) => el("option", { value, selected: value === c.display }, said)))),
+    el("td", { class: "note-cell", dir: "auto" }, c.values.length ? c.values.join(", ") : `${number(c.different)} different`));
+  fill($("map"), el("thead", {}, el("tr", {}, heads.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, table.columns.map(row)));
+  show();
+}
+
+const chosen = () => [...$("map").querySelectorAll("input:checked")].map((input) => input.value);
+const displays = () => Object.fromEntries([...$("map").querySelectorAll("select")].map((select) => [select.dataset.column, select.value]));
+
+function show() {
+  const shown = displays(), hidden = new Set(chosen()), row = table.preview[preview % table.preview.length];
+  const fields = table.columns.filter((c) => !hidden.has(c.name) && !["none", "drop"].includes(shown[c.name])).map((c) => ({ name: c.name, title: c.name.replaceAll("_", " "), unit: "", value: row[c.name], length: row[c.name].length, display: shown[c.name] === "image" ? "text" : shown[c.name] }));
+  fill($("card"), cardBody({ row: preview, fields }));
+}
+
+function words() {
+  const gap = Number($("tolerance").value), budget = Number($("budget").value), overlap = Number($("overlap").value);
+  $("tolerance-said").textContent = `${gap} points`;
+  $("tolerance-words").textContent = `If the model says “${$("positive").value}” to 80 of 100 in one group who should get it, it must say so to at least ${80 - gap} of 100 in every other.`;
+  $("budget-words").textContent = `${number(budget)} rows of ${number(table?.rows ?? 0)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels.`;
+}
+
+$("file").addEventListener("change", () => take($("file").files[0]));
+for (const kind of ["dragover", "dragleave", "drop"]) $("drop").addEventListener(kind, (event) => { event.preventDefault(); $("drop").classList.toggle("over", kind === "dragover"); if (kind === "drop") take(event.dataTransfer.files[0]); });
+$("map").addEventListener("change", show);
+$("other").addEventListener("click", () => { preview += 1; show(); });
+$("make").addEventListener("input", words);
+$("make").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  $("refused").textContent = "";
+  const shown = displays(), grouped = chosen();
+  if (!grouped.length) { $("refused").textContent = "Mark at least one column as protected: groups are compared by it."; return; }
+  const drop = Object.keys(shown).filter((name) => shown[name] === "drop" && !grouped.includes(name));
+  const changed = Object.fromEntries(table.columns.filter((c) => shown[c.name] !== c.display && shown[c.name] !== "drop" && !grouped.includes(c.name)).map((c) => [c.name, shown[c.name]]));
+  $("go").disabled = true;
+  try {
+    const name = $("name").value;
+    await post("/studies", { table: table.id, name, question: $("question").value, classes: [$("negative").value, $("positive").value], protected: grouped, displays: changed, drop,
+      tolerance: Number($("tolerance").value) / 100, budget: Number($("budget").value), overlap: Number($("overlap").value) });
+    location.assign((await post(`/studies/${encodeURIComponent(name)}/open`)).address);
+  } catch (error) { $("refused").textContent = error.message; alertUser(null); }
+  $("go").disabled = false;
+});
