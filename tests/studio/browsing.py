@@ -15,7 +15,7 @@ from tests.study.conftest import people_table, truth
 
 __all__ = ["LABELS", "VIEWS", "browser", "look", "new_page", "shown_row"]
 
-VIEWS = ["label", "overview", "rows", "model", "certificate", "settings"]
+VIEWS = ["label", "overview", "rows", "model", "certificate", "people", "settings"]
 LABELS = truth(people_table())
 
 

@@ -18,7 +18,7 @@ FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 EXTRAS = {
     **dict.fromkeys(("typer", "rich", "jinja2", "markupsafe", "pyarrow", "matplotlib"), "cli"),
     **dict.fromkeys(("pooch", "requests", "tqdm"), "bench"),
-    **dict.fromkeys(("sqlalchemy", "alembic", "fastapi", "uvicorn", "skops"), "studio"),
+    **dict.fromkeys(("sqlalchemy", "alembic", "fastapi", "uvicorn", "skops", "segno"), "studio"),
     "psycopg": "postgres",
     "label_studio_sdk": "labelstudio",
     "dask": "dask",

@@ -27,6 +27,7 @@ from fairask.studio import (
     _overview,
     _owning,
     _pages,
+    _people,
     _reopening,
     _rows,
     _static,
@@ -206,6 +207,7 @@ def create_app(
     app.state.access = Access(study, owner or (getpass.getuser() if local else None), https=https)
     api = APIRouter(prefix="/api", responses=_REFUSALS)
     owners = (
+        _people.router,
         _owning.router,
         _overview.router,
         _rows.router,

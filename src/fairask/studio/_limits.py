@@ -32,6 +32,8 @@ _OWNERS = (
     "/api/rows",
     "/api/reopened",
     "/api/labels",
+    "/api/people/figures",
+    "/api/proxies",
     "/api/model",
     "/api/certificate",
     "/api/audit",

@@ -86,7 +86,7 @@ def fit(request: Request, me: Owner) -> Document:
 def settings(request: Request, words: Settings, me: Owner) -> Document:
     """Change the question, the column dictionary or the limits on each person."""
     study = study_of(request)
-    columns = {name: word.model_dump() for name, word in words.columns.items()}
+    columns = {name: word.model_dump(exclude_unset=True) for name, word in words.columns.items()}
     study.change(
         question=words.question,
         columns=columns,

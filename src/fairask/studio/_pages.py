@@ -34,6 +34,7 @@ VIEWS = {
     "rows": ("Rows", "owner"),
     "model": ("Model", "owner"),
     "certificate": ("Certificate", "owner"),
+    "people": ("People", "owner"),
     "settings": ("Settings", "owner"),
 }
 

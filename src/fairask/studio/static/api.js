@@ -29,7 +29,7 @@ export async function call(method, path, body, headers = {}) {
     throw new ApiError(401, "Signed out.");
   }
   if (!response.ok) throw new ApiError(response.status, data.detail ?? `The server answered ${response.status}.`);
-  return method === "GET" && response.headers.get("etag") ? { ...data, etag: response.headers.get("etag") } : data;
+  return method === "GET" && !Array.isArray(data) && response.headers.get("etag") ? { ...data, etag: response.headers.get("etag") } : data;
 }
 
 export const get = (path, headers) => call("GET", path, undefined, headers);

@@ -1,5 +1,5 @@
 // The owner's overview: what is, what to do next, and the numbers behind it. Asks once a second, redraws what changed.
-import { get, root } from "./api.js";
+import { get, put, root } from "./api.js";
 import { $, ago, alertUser, el, fill, number, percent, span, table } from "./dom.js";
 import { curves, responsive } from "./charts.js";
 import { feed } from "./feed.js";
@@ -103,6 +103,14 @@ function live(status) {
   alertUser(status.error ? `Drawing and fitting have stopped: ${status.error}` : null);
 }
 
+// Columns from which annotators can tell the hidden group; asked for once, and after one was hidden.
+async function proxies() {
+  const found = Object.values(await get("/proxies"));
+  $("proxies").hidden = !found.length;
+  fill($("proxies"), found.length ? el("p", {}, "The group is hidden from annotators, but they can tell it from what they see. Hiding a column from them leaves it to the model.") : "", ...found.map((p) => el("p", { class: "buttons", dir: "auto" }, `${p.title} tells the group (${percent(p.lift, 0)} of the way from guessing to certainty). `,
+    el("button", { type: "button", onclick: () => put("/settings", { columns: { [p.column]: { display: "none" } } }).then(proxies).catch((error) => alertUser(error.message)) }, `Hide ${p.title}`))));
+}
+
 // An explanation that is open stays open: nothing is redrawn under a reader.
 const reading = () => document.querySelector(".meaning:popover-open") !== null;
 
@@ -126,3 +134,4 @@ async function look() {
 }
 
 look();
+proxies().catch(() => {});

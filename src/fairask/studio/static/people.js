@@ -1,0 +1,75 @@
+// Who labels: invitations, pace, agreement, answers by group; answers of a person can be taken away and given back.
+import { call, get, post, remove, root } from "./api.js";
+import { $, ago, alertUser, confirmed, el, fill, number, percent, table } from "./dom.js";
+import { follow } from "./live.js";
+
+const fail = (error) => alertUser(error.message);
+const path = (name) => `/people/${encodeURIComponent(name)}`;
+
+async function link(name, token = null) {
+  const made = await post(`${path(name)}/invitation`, { hours: 72 });
+  const address = `${location.origin}${root}${made.path}`;
+  const field = el("input", { readonly: true, value: address, "aria-label": `Link for ${name}`, onfocus: (event) => event.target.select() });
+  const copy = el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(address).then(() => { copy.textContent = "Copied"; }) }, "Copy");
+  const code = el("div", { class: "qr" });
+  fill($("invited"), el("p", {}, el("strong", { dir: "auto" }, name), " signs in with this link, once, within 72 hours. It is shown only now."), el("div", { class: "filters" }, el("label", { class: "wide" }, "Link", field), copy), code,
+    token ? el("details", {}, el("summary", {}, "A token, for programs and other browsers"), el("code", { class: "hash" }, token)) : "");
+  $("invited").hidden = false;
+  const svg = await fetch(`${root}/api/qr`, { method: "POST", headers: { "X-CSRF-Token": document.querySelector('meta[name="csrf"]').content }, body: address }).then((r) => (r.ok ? r.text() : ""));
+  if (svg) code.append(el("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '))}`, alt: `QR code of the link for ${name}`, width: 180, height: 180 }));
+}
+
+async function take(p) {
+  const found = await post("/reopened", { name: p.name, look: true });
+  if (!(await confirmed(`Take away the answers of ${p.name}?`, `${number(found.answers ?? p.labels + p.skips)} answers are taken away, and their rows are asked again. You can give them back below.`, "Take them away"))) return;
+  await post("/reopened", { name: p.name });
+  await load();
+}
+
+const act = (action) => () => action().then(() => alertUser(null)).catch(fail);
+
+function people(list) {
+  if (!list.length) return el("p", { class: "hint" }, "Nobody yet: this study is for whoever opened the address that the studio printed. Invite an owner first, then annotators.");
+  const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take answers away…") : "",
+    p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
+  const rows = list.map((p) => [p.name, p.role ?? "–", p.last ? ago(p.last) : "never", p.labels, p.skips, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, buttons(p)]);
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ""], rows, "People"));
+}
+
+async function drop(name) {
+  if (await confirmed(`Remove ${name}?`, "Their answers stay. They cannot sign in any more.", "Remove")) await remove(path(name)).then(load);
+}
+
+function bias(list) {
+  const rows = list.flatMap((p) => p.groups.filter((g) => g.shared).map((g) => [p.name, g.group, { number: percent(g.mine, 0) }, { number: percent(g.theirs, 0) }, { number: `${g.mine >= g.theirs ? "+" : "−"}${Math.abs(100 * (g.mine - g.theirs)).toFixed(0)} points` }, g.shared]));
+  $("bias-panel").hidden = !rows.length;
+  fill($("bias"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers by group" }, table(["Person", "Group", { number: "Says yes" }, { number: "Others" }, { number: "Difference" }, { number: "Rows" }], rows, "Answers by group")));
+}
+
+function taken(list) {
+  $("taken-panel").hidden = !list.length;
+  fill($("taken"), el("ul", {}, list.map((r) => el("li", {}, `${number(r.answers)} answers${r.name ? ` of ${r.name}` : ""}, ${ago(r.at)} `, el("button", { type: "button", onclick: act(() => remove(`/reopened/${r.event}`).then(load)) }, "Give them back")))));
+}
+
+async function load() {
+  const [list, away] = await Promise.all([get("/people/figures"), get("/reopened")]);
+  const known = Array.isArray(list) ? list : Object.values(list);
+  fill($("people"), people(known));
+  bias(known);
+  taken(Array.isArray(away) ? away : Object.values(away));
+  if (!known.some((p) => p.role)) $("new-person").elements.role.value = "owner"; // the first one must be
+}
+
+$("new-person").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { name, role } = Object.fromEntries(new FormData(event.target));
+  try {
+    const made = await post("/people", { name, role });
+    event.target.reset();
+    await link(name, made.token);
+    await load();
+    alertUser(null);
+  } catch (error) { fail(error); }
+});
+
+follow(async () => { if (!document.querySelector("dialog[open], #people :focus")) await load(); }, 3);
