@@ -19,7 +19,14 @@ def opened(app: FastAPI) -> ASGIApp:
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
         known = any(name == b"cookie" for name, _ in scope.get("headers", ()))
-        if scope["type"] == "http" and scope["method"] == "GET" and not known and app.state.access.open:
+        one = app.title == "fairask studio"  # not the studio of a folder
+        if (
+            scope["type"] == "http"
+            and scope["method"] == "GET"
+            and not known
+            and one
+            and app.state.access.open
+        ):
             scope["query_string"] = b"code=" + app.state.access.invite().encode()
         await app(scope, receive, send)
 

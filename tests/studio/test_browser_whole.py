@@ -1,0 +1,131 @@
+"""The whole path in a real browser: from a file of comments to a certified model, two people, a restart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from fairask.studio.home import create_home
+from fairask.study import Study
+from fairask.study.verifying import check_certificate
+from tests.studio.browsing import browser, look, new_page, shown_row
+from tests.studio.serving import serving
+from tests.studio.test_home import CSV
+
+__all__ = ["browser", "new_page"]
+
+pytestmark = pytest.mark.slow
+
+
+def _said(words: str) -> str:
+    """The right answer: bad words make a complaint."""
+    return "2" if re.search("was (slow|rude|late|lost|closed)", words) else "1"
+
+
+def _axe(page: Page) -> None:
+    found = Axe().run(page).response["violations"]
+    assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+
+
+def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[..., Page]) -> None:
+    studies = tmp_path / "studies"
+    studies.mkdir()
+    (tmp_path / "comments.csv").write_text(CSV)
+    app = create_home(studies)
+    with serving(app) as url:
+        owner = new_page(accept_downloads=True)
+        owner.goto(f"{url}/?code={app.state.sessions.code}")
+        expect(owner.locator("main")).to_contain_text("No studies yet")
+        look(owner, "home-empty")
+        owner.get_by_role("link", name="New study").first.click()
+        owner.set_input_files("#file", str(tmp_path / "comments.csv"))
+        expect(owner.locator("#file-said")).to_contain_text("160 rows, 3 columns")
+        owner.fill("#question", "Is this a complaint?")
+        owner.check("input[value=sex]")
+        owner.select_option("select[data-column=score]", "drop")
+        expect(owner.locator("#card")).to_contain_text("The office was")
+        expect(owner.locator("#card")).not_to_contain_text("score")
+        owner.fill("#tolerance", "30")
+        expect(owner.locator("#tolerance-words")).to_contain_text("at least 50 of 100")
+        owner.fill("#budget", "60")
+        look(owner, "new")
+        _axe(owner)
+        owner.get_by_role("button", name="Make the study").click()
+        expect(owner).to_have_url(f"{url}/s/comments/overview")
+        expect(owner.locator("#headline")).to_contain_text("No labels yet")
+
+        owner.get_by_role("link", name="People").click()
+        links = {}
+        for name, role in (("ada", "owner"), ("bob", "annotator"), ("cyn", "annotator")):
+            owner.fill("#new-person [name=name]", name)
+            owner.select_option("#new-person [name=role]", role)
+            owner.get_by_role("button", name="Invite").click()
+            field = owner.get_by_label(f"Link for {name}", exact=True).first
+            expect(field).to_have_value(re.compile("code="))
+            links[name] = field.input_value()
+        expect(owner.locator(".qr img")).to_be_visible()
+        look(owner, "people")
+        _axe(owner)
+
+        laptop = new_page()
+        phone = new_page(viewport={"width": 390, "height": 760}, has_touch=True, is_mobile=True)
+        for page, name in ((laptop, "bob"), (phone, "cyn")):
+            page.goto(links[name])
+            expect(page).to_have_url(f"{url}/s/comments/label")
+        for number in range(1, 16):
+            for page in (laptop, phone):
+                words = shown_row(page)
+                if page is laptop:
+                    page.keyboard.press(_said(words))
+                else:
+                    page.tap(f"#answers .answer >> nth={int(_said(words)) - 1}")
+                expect(page.locator("#progress")).to_contain_text(f"{number} by you")
+        look(phone, "whole-phone")
+        laptop.close()
+        phone.close()
+
+    with Study.open(studies / "comments") as study:  # nothing was lost when the server ended
+        assert study.status()["labels"] == 30
+        rows = study.ask(30, "ada")
+        study.tell(rows, [["no", "yes"][int(_said(str(study.row(r)["comment"]))) - 1] for r in rows], "ada")
+        study.refit()
+
+    app = create_home(studies)
+    with serving(app) as url:
+        owner = new_page(accept_downloads=True)
+        owner.goto(f"{url}/?code={app.state.sessions.code}")
+        expect(owner.locator("main")).to_contain_text("60 of 60 labels")
+        look(owner, "home")
+        _axe(owner)
+        owner.get_by_role("button", name="Open comments").click()
+        expect(owner.locator("#next")).to_contain_text("Start an audit", timeout=20_000)
+        look(owner, "whole-overview")
+        owner.locator("#next a").click()
+        owner.fill("#audit-size", "90")
+        owner.get_by_role("button", name="Start the audit").click()
+        expect(owner.locator("main")).to_contain_text("of at most 90 labels")
+        with Study.open(studies / "comments") as study:
+            while (audit := study.state().audit) is not None and not audit.done:
+                rows = study.ask(90, "ada")
+                study.tell(
+                    rows, [["no", "yes"][int(_said(str(study.row(r)["comment"]))) - 1] for r in rows], "ada"
+                )
+        owner.get_by_role("button", name="Issue the certificate").click(timeout=20_000)
+        expect(owner.locator(".verdict h2")).to_have_text("Certified")
+        look(owner, "whole-certificate")
+        files = {}
+        for name, words in (
+            ("model.skops", "Download this model"),
+            ("certificate.json", "Download the certificate"),
+        ):
+            with owner.expect_download() as taken:
+                owner.get_by_role("link", name=words).click()
+            files[name] = tmp_path / name
+            taken.value.save_as(files[name])
+    pool = studies / "comments" / "pool.parquet"
+    assert check_certificate(str(files["certificate.json"]), str(files["model.skops"]), str(pool)).sound
