@@ -133,5 +133,4 @@ async function look() {
   setTimeout(look, document.hidden ? 5000 : 1000);
 }
 
-look();
-proxies().catch(() => {});
+look().then(proxies).catch(() => {});
