@@ -14,6 +14,7 @@ from fairask.studio._desk import desk_of
 from fairask.study import Study
 from fairask.study.events import SKIP, Document
 from fairask.study.proxies import proxy_columns
+from fairask.study.store import Person
 
 __all__ = ["people_figures", "router"]
 
@@ -32,7 +33,9 @@ def people_figures(study: Study) -> list[Document]:
         roles = {person.name: person for person in study.people.all()}
     times: dict[str, list[float]] = defaultdict(list)
     counts: Counter[tuple[str, str]] = Counter()
-    shares: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    shares: dict[str, dict[str, dict[str, float]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(float))
+    )
     for row, given in answers.items():
         for who, answer in given.items():
             times[who].append(datetime.fromisoformat(answer.at).timestamp())
@@ -54,10 +57,10 @@ def people_figures(study: Study) -> list[Document]:
 
 def _figures(
     name: str,
-    person: object,
+    person: Person | None,
     times: list[float],
     counts: Counter[tuple[str, str]],
-    shares: dict[str, Counter[str]],
+    shares: dict[str, dict[str, float]],
 ) -> Document:
     times.sort()
     gaps = sorted(b - a for a, b in pairwise(times) if b - a < _BREAK)
@@ -65,7 +68,7 @@ def _figures(
     pairs = counts[name, "pairs"]
     return {
         "name": name,
-        "role": None if person is None else person.role,  # type: ignore[attr-defined]
+        "role": None if person is None else person.role,
         "labels": counts[name, "labels"],
         "skips": counts[name, "skips"],
         "seconds": pace,

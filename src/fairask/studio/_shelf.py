@@ -53,13 +53,14 @@ class Uploaded:
 
     def _column(self, name: str, display: str) -> Document:
         values = self.table.column(name)
-        different = values.unique().drop_null() if kind_of(values.type) not in (None, "vector") else []
-        few = len(different) <= _VALUES
+        plain = kind_of(values.type) not in (None, "vector")
+        different = values.unique().drop_null() if plain else pa.chunked_array([pa.array([], pa.string())])
+        few = 0 < len(different) <= _VALUES
         return {
             "name": name,
             "display": display,
             "different": len(different),
-            "values": sorted(str(value) for value in different.to_pylist()) if few and len(different) else [],
+            "values": sorted(str(value) for value in different.to_pylist()) if few else [],
             "can_group": 2 <= len(different) <= MOST_GROUPS,
         }
 
