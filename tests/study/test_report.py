@@ -149,3 +149,15 @@ def test_a_database_is_named_without_its_password(
     assert "<title>fairask: loans</title>" in html
     assert "secret" not in html
     assert "db.example" not in html
+
+
+def test_a_column_that_gives_the_label_away_is_named(make: Make, tmp_path: Path) -> None:
+    study = make(budget=60)
+    assert study.status()["story"] is None
+    rows = study.ask(60, "ada")
+    study.tell(rows, [["bad", "good"][float(str(study.row(row)["debt"])) < 0] for row in rows], "ada")
+    study.refit(force=True)
+    told = study.status()["story"]["columns"]
+    assert told.startswith("column 'debt' alone gives the label away")
+    export(study, tmp_path / "out", only="report.html")
+    assert told in _Page((tmp_path / "out" / "report.html").read_text("utf-8")).text

@@ -54,6 +54,7 @@ def _beside_lines(now: Document) -> list[str]:
         f"Without a constraint: accuracy {_interval(accuracy)}{beside}",
         f"Always '{story['answer']}': accuracy {guess['constant']['accuracy']:.3f}, violation 0",
         story["sentence"],
+        *([f"Note: {story['columns']}"] if story["columns"] else []),
     ]
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
+import numpy as np
+from scipy.sparse import issparse
+
+from fairask.data.leaks import columns_that_tell
 from fairask.learner import FairActiveLearner
 from fairask.learner.state import ASKED
 from fairask.study.estimating import estimate, model_digest
@@ -12,8 +16,11 @@ from fairask.study.events import Document
 __all__ = ["fit_entry"]
 
 
-def fit_entry(learner: FairActiveLearner) -> Document:
-    """Fit on all labels of ``learner`` and describe the model in plain values."""
+def fit_entry(learner: FairActiveLearner, features: Sequence[str]) -> Document:
+    """Fit on all labels of ``learner`` and describe the model in plain values.
+
+    ``features`` are the names of the columns of its rows: those that give the label away are in the entry.
+    """
     entry = learner.record_round()
     rates = learner.current_model().rates_
     return {name: _plain(value) for name, value in entry.items()} | {
@@ -24,7 +31,15 @@ def fit_entry(learner: FairActiveLearner) -> Document:
             for (condition, group), rate in rates.items()
         ],
         "estimate": estimate(learner),
+        "telling": _telling(learner, features),
     }
+
+
+def _telling(learner: FairActiveLearner, features: Sequence[str]) -> dict[str, float]:
+    rows = learner.labelled()
+    if issparse(rows.X):
+        return {}
+    return columns_that_tell(np.asarray(rows.X, np.float64), rows.y.astype(np.int64), features)
 
 
 def _plain(value: object) -> object:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from fairask.experiment.story import Beside, Guess, Outcome
+from fairask.experiment.story import Beside, Guess, Outcome, columns_sentence
 from fairask.learner.state import LABELLED
 from fairask.study._agreement import agreement
 from fairask.study._rows import StudyRows
@@ -86,7 +86,13 @@ def story_of(state: State) -> Document | None:
         config.learner.tolerance,
         fitted["labels"],
     )
-    return {"case": beside.case, "sentence": beside.sentence(), "answer": beside.answer}
+    telling = fitted.get("telling")
+    return {
+        "case": beside.case,
+        "sentence": beside.sentence(),
+        "answer": beside.answer,
+        "columns": columns_sentence(telling) if telling else None,
+    }
 
 
 def _outcome(guess: Document) -> Outcome:

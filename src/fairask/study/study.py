@@ -412,7 +412,7 @@ class Study:
                 return None  # another process began to judge the model while the learner was made
         if not len(learner.labelled_indices_):
             return None
-        entry = fit_entry(learner) | {"seen": seen}
+        entry = fit_entry(learner, self.rows.encoder.feature_names_out) | {"seen": seen}
         with self.store.write() as turn:
             if any(event.kind in _JUDGED for event in turn.events(seen)):
                 return None  # another process fitted first, or began to judge the last model
