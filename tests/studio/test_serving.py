@@ -133,6 +133,8 @@ def test_people_who_wait_get_rows_at_once_where_a_draw_takes_long(make: Callable
     assert len(rows) == 30
     trainer = Trainer(study)
     trainer._draw_seconds = 60.0
+    with study.lock:  # nobody has answered lately, and nobody holds a row
+        study.state().seen["ada"] = "2020-01-01T00:00:00.000Z"
     trainer.step()
     drawn = study.state().log.entries[30:]
     assert {entry.component for entry in drawn} == {"uniform"}

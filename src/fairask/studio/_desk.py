@@ -8,6 +8,8 @@ while.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -123,6 +125,8 @@ _OPENED: list[Study] = []
 
 
 def _open(target: str) -> None:
+    if sys.platform != "win32":
+        os.nice(5)  # people who label come first
     _OPENED.append(Study.open(target))
 
 

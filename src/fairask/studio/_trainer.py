@@ -71,7 +71,8 @@ class Trainer:
             self._say("choosing the next rows")
             batch = self.study.config.learner.batch_size
             n = min(max(batch, 2 * low - waiting.free), batch + low)
-            if waiting.free < people and self._draw_seconds > _PATIENCE:
+            # Those who have been waiting since before the last answer cannot be counted.
+            if waiting.free <= people and self._draw_seconds > _PATIENCE:
                 return self.study.draw(n, uniform=True) is not None
             began = time.monotonic()
             worked = self.study.draw(n) is not None
