@@ -200,3 +200,22 @@ def test_the_demo_ends_although_a_visitor_left_rows_unanswered(make: Callable[..
         if not robot.step():
             trainer.step()
     assert study.status()["complete"]
+
+
+def test_people_get_rows_although_the_trainer_is_dead(make: Callable[..., Study]) -> None:
+    study = make(budget=200, batch_size=10)
+    token = study.people.add("ada")
+    app = create_app(study, local=False, train=False)
+    client = bearer(app, token)
+    study.store.set_training(Training(error="the training process was killed by signal 9"))
+    assert client.post("/api/next", json={}).json()["cards"] == []
+    app.state.stopgap._empty -= 4.0  # seconds pass
+    assert len(client.post("/api/next", json={"count": 2}).json()["cards"]) == 2
+    drawn = study.state().log.entries
+    assert [entry.propensity for entry in drawn] == [1 / (200 - i) for i in range(10)]
+    assert {entry.component for entry in drawn} == {"uniform"}
+    while study.draw(50, uniform=True) is not None:  # to the last row, none twice
+        pass
+    assert sorted(entry.index for entry in study.state().log.entries) == list(range(200))
+    study.tell(rows := study.lease("bob", 60), ["good", "bad"] * 30, "bob")
+    assert study.refit()["labels"] == len(rows) == 60  # type: ignore[index]

@@ -38,6 +38,7 @@ from fairask.studio._limits import RETRY_SECONDS, Limits
 from fairask.studio._media import Images
 from fairask.studio._models import Pause, Refusal, SignIn
 from fairask.studio._security import Guard, path_of
+from fairask.studio._stopgap import Stopgap
 from fairask.studio._trainer import Trainer
 from fairask.study import NotYoursError, Study, StudyError
 from fairask.study.events import Document
@@ -199,7 +200,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.desk = Desk(study, apart=apart)
+    app.state.desk, app.state.stopgap = Desk(study, apart=apart), Stopgap()
     app.state.predictor = Predictor(study)
     app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
     app.state.images = Images.of(list(images), study.target)

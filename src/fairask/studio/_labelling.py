@@ -102,6 +102,11 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     with study.lock:
         coming = not rows and study.state().undrawn > 0
     late = coming and study.store.training().error is not None
+    if rows:
+        request.app.state.stopgap.found()
+    elif coming and request.app.state.stopgap.wait(study, me.name, stopped=late):
+        rows = study.lease(me.name, wanted.count)
+        coming = late = False
     return Next(
         cards=[card(study, row) for row in rows],
         progress=progress,

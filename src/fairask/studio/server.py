@@ -166,8 +166,9 @@ def serve(
     warn_of_sqlite(target)
     with Study.open(target) as study:
         check_host(study, host if not proxy.used else "a proxy")
-        if not study.state().batches:
-            study.draw()  # uniform, so fast: the first person does not wait for the trainer to start
+        if not study.store.waiting().free:
+            # The first person does not wait for the trainer. A strategy's first batch needs no model.
+            study.draw(uniform=study.state().batches > 0)
         app = create_app(
             study, local=local, https=proxy.https, trainer=TrainerProcess(target), apart=True, images=images
         )

@@ -1,4 +1,4 @@
-"""Draw rows with a learner, and describe the batch as an event."""
+"""Draw rows with a learner, or uniformly, and describe the batch as an event."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from fairask.errors import FairaskWarning
 from fairask.learner import FairActiveLearner, Query
 from fairask.study._rows import StudyRows
 from fairask.study.events import RowsDrawn
+from fairask.study.state import State
 
-__all__ = ["propose"]
+__all__ = ["propose", "propose_uniform"]
 
 
 def propose(learner: FairActiveLearner, n: int, rows: StudyRows) -> tuple[Query, RowsDrawn]:
@@ -31,3 +32,22 @@ def propose(learner: FairActiveLearner, n: int, rows: StudyRows) -> tuple[Query,
         columns=columns,
         cells=cells,
     )
+
+
+def propose_uniform(state: State, n: int, rows: StudyRows) -> tuple[Query, RowsDrawn]:
+    """Draw ``n`` rows, each equally likely among those that are left: without a model, and in no time."""
+    rng = np.random.default_rng([state.config.learner.random_state or 0, state.batches])
+    left = state.config.rows - len(state.log.entries)
+    chosen: dict[int, None] = {}
+    if 2 * left < state.config.rows:  # guesses would mostly be rows that are drawn
+        free = [row for row in range(state.config.rows) if row not in state.log.position]
+        chosen = dict.fromkeys(int(row) for row in rng.permutation(free)[:n])
+    while len(chosen) < n:
+        row = int(rng.integers(state.config.rows))
+        if row not in state.log.position:
+            chosen[row] = None
+    drawn, sizes = list(chosen), [left - i for i in range(n)]
+    q, components = [1.0 / size for size in sizes], ["uniform"] * n
+    columns, cells = rows.cells_of(drawn) or (None, None)
+    query = Query(state.batches, np.array(drawn, np.int64), np.array(q), components)
+    return query, RowsDrawn(state.batches, drawn, q, components, sizes, [], columns, cells)

@@ -19,7 +19,7 @@ from fairask.study import _answering
 from fairask.study import events as happened
 from fairask.study._answering import Receipt
 from fairask.study._audit import begin_audit, propose_audit
-from fairask.study._drawing import propose
+from fairask.study._drawing import propose, propose_uniform
 from fairask.study._errors import SENSELESS, StudyError, senseless
 from fairask.study._fitting import fit_entry
 from fairask.study._pool import from_parquet, to_parquet
@@ -264,17 +264,19 @@ class Study:
         rows at once. Returns None when the budget is drawn, or when another process drew first.
         """
         with self.lock:
-            learner, state = self.learner(), self._state  # the learner has read the newest events
-            if uniform:
-                plain = replace(self.config.learner, strategy="passive", strategy_params={})
-                learner = make_learner(self.rows, replace(self.config, learner=plain)).with_state(
-                    learner.state
-                )
+            learner = None if uniform else self.learner()
+            state = self.state() if uniform else self._state  # the learner has read the newest events
             left, start = state.undrawn, len(state.log.entries)
+            count = min(n or self.config.learner.batch_size, left)
             proposed = propose_audit(state, self.rows)
+            if proposed is None and learner is None:
+                proposed = propose_uniform(state, count, self.rows)
         if left < 1:
             return None
-        query, drawn = proposed or propose(learner, min(n or self.config.learner.batch_size, left), self.rows)
+        if proposed is None:
+            assert learner is not None
+            proposed = propose(learner, count, self.rows)
+        query, drawn = proposed
         with self.store.write() as turn:
             booked = turn.book_batch(drawn, start, self.config.overlap)
         return query if booked else None
