@@ -36,7 +36,8 @@ def propose(learner: FairActiveLearner, n: int, rows: StudyRows) -> tuple[Query,
 
 def propose_uniform(state: State, n: int, rows: StudyRows) -> tuple[Query, RowsDrawn]:
     """Draw ``n`` rows, each equally likely among those that are left: without a model, and in no time."""
-    rng = np.random.default_rng([state.config.learner.random_state or 0, state.batches])
+    seed = state.config.learner.random_state
+    rng = np.random.default_rng([seed if isinstance(seed, int) else 0, state.batches])
     left = state.config.rows - len(state.log.entries)
     chosen: dict[int, None] = {}
     if 2 * left < state.config.rows:  # guesses would mostly be rows that are drawn
@@ -47,7 +48,8 @@ def propose_uniform(state: State, n: int, rows: StudyRows) -> tuple[Query, RowsD
         if row not in state.log.position:
             chosen[row] = None
     drawn, sizes = list(chosen), [left - i for i in range(n)]
-    q, components = [1.0 / size for size in sizes], ["uniform"] * n
+    q: list[float | None] = [1.0 / size for size in sizes]
+    components = ["uniform"] * n
     columns, cells = rows.cells_of(drawn) or (None, None)
-    query = Query(state.batches, np.array(drawn, np.int64), np.array(q), components)
+    query = Query(state.batches, np.array(drawn, np.int64), np.array(q, np.float64), components)
     return query, RowsDrawn(state.batches, drawn, q, components, sizes, [], columns, cells)
