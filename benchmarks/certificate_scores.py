@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from certificate_runs import Rows
 from fairask.certify import simulate_audit
+from fairask.certify.audit.strata import Strata
 from fairask.datasets import load
 from fairask.metrics import violation
 
@@ -76,6 +77,34 @@ def one(name: str, seed: int, kind: str, audits: int) -> dict[str, object]:
     }  # fmt: skip
 
 
+def variance(strata: Strata, y: np.ndarray) -> float:
+    """Variance of the gap per label, if labels are placed with all shares known (Neyman)."""
+    layout, size = strata.layout, strata.sizes.astype(float)
+    share = np.array([y[queue].mean() if len(queue) else 0.0 for queue in strata.queues])
+    decided, root = layout.decision[0] == 1, 0.0
+    for g in range(layout.n_groups):
+        mine, mass = layout.group == g, size * share
+        one, zero = mass[mine & decided].sum(), mass[mine & ~decided].sum()
+        slope = np.where(decided, zero, one) / (one + zero) ** 2 * size
+        root += float((slope * np.sqrt(share * (1 - share)))[mine].sum())
+    return root**2
+
+
+def ideal(names: list[str], seeds: range) -> None:
+    """Print what four bins of each score would save if labels were placed ideally."""
+    print("Labels that ideal placement would save with four bins, by model")
+    for name in names:
+        for kind in ("own", "old"):
+            saved = []
+            for seed in seeds:
+                y, pred, groups, scores = audited_pool(name, seed)
+                plain = variance(Strata.of_rows(pred, groups), y)
+                saved.append(
+                    1 - variance(Strata.of_rows(pred, groups, score=scores[kind], bins=4), y) / plain
+                )
+            print(f"{name:8} {kind:4} " + " ".join(f"{v:>6.1%}" for v in saved), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -89,7 +118,13 @@ def main() -> None:
         help="the first seed; the settings saw 0 and 1",
     )
     parser.add_argument("--only", nargs="+", default=list(POOLS))
+    parser.add_argument(
+        "--ideal", action="store_true", help="what ideal placement would save; runs no audits"
+    )
     args = parser.parse_args()
+    if args.ideal:
+        ideal(args.only, range(args.first, args.first + args.seeds))
+        return
     rows = Rows("scores")
     print(f"Labels to decide, mean of {args.seeds} models and {args.audits:,} audits each")
     print(f"{'pool':8} {'no score':>9} " + " ".join(f"{kind:>8}" for kind in KINDS[1:]) + f" {'wrong':>7}")
