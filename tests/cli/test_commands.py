@@ -18,7 +18,7 @@ from pyarrow import parquet
 from typer.testing import Result
 
 Run = Callable[..., Result]
-SMALL = ("demo", "--dataset", "german", "--trials", 2, "--budget", 100, "--batch", 50)
+SMALL = ("demo", "--dataset", "german", "--metric", "tprp", "--trials", 2, "--budget", 100, "--batch", 50)
 COLUMNS = ("--label", "paid", "--protected", "sex", "--trials", 2, "--budget", 80, "--batch", 40, "--jobs", 1)
 
 
@@ -81,7 +81,7 @@ def test_json_is_all_there_is_and_a_figure_can_be_written(fairask: Run) -> None:
     assert [m["method"] for m in found["methods"]] == ["fare", "passive", "plain"]
     assert found["methods"][0]["labels"] == [50, 100]
     assert len(found["methods"][0]["final_violation_by_trial"]) == 2
-    assert found["command"].startswith("fairask demo --dataset german --trials 2")
+    assert found["command"].startswith("fairask demo --dataset german --metric tprp --trials 2")
     assert not Path("report.html").exists()
     assert Path("curves.png").read_bytes().startswith(b"\x89PNG")
 
