@@ -8,6 +8,7 @@ rates between groups within each condition. Nothing else of the metric reaches t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, permutations
 
 import numpy as np
@@ -16,13 +17,23 @@ from scipy.optimize import linprog
 from fairask.metrics import METRICS, Bool, Float, Int, Metric
 from fairask.oracle.base import Labelled
 
-__all__ = ["FairnessMoments", "Mixture", "best_mixture", "best_single", "ordered_pairs"]
+__all__ = [
+    "MANY_PAIRS",
+    "FairnessMoments",
+    "Mixture",
+    "best_mixture",
+    "best_of_many_groups",
+    "best_single",
+    "ordered_pairs",
+]
 
 #: Price of one unit of violation beyond the tolerance. Multipliers cannot exceed it, so a mixture
 #: is only infeasible when a unit of violation costs more error than there is.
 PENALTY = 20.0
 _TINY = 1e-9
 _MOST_TO_ENUMERATE = 16
+#: Pairs from which on the mixture program bounds the rates instead of listing the pairs.
+MANY_PAIRS = 60
 #: Error of a mixture, its members and their shares.
 Vertex = tuple[float, list[int], list[float]]
 
@@ -106,6 +117,32 @@ class FairnessMoments:
     def __len__(self) -> int:
         return len(self.risk)
 
+    @cached_property
+    def ends(self) -> tuple[Int, Int]:
+        """The first and the second rate of each pair."""
+        first, second = np.array(self.pairs, dtype=np.int64).reshape(-1, 2).T
+        return first, second
+
+    @property
+    def n_groups(self) -> int:
+        """Groups that are compared."""
+        return 1 + len(self.pairs) // self.occupied.shape[1]
+
+    def largest_gaps(self, rates: Float, problem: int) -> Float:
+        """The largest gap of each entry of rates (..., rates), without listing the pairs."""
+        shape = (*rates.shape[:-1], -1, self.n_groups)
+        known = np.broadcast_to(self.occupied[problem], rates.shape).reshape(shape)
+        values = rates.reshape(shape)
+        high = np.where(known, values, -np.inf).max(axis=-1)
+        low = np.where(known, values, np.inf).min(axis=-1)
+        return np.maximum(high - low, 0.0).max(axis=-1)
+
+    def by_rate(self, multipliers: Float) -> Float:
+        """Multipliers of the rates from those of the pairs."""
+        first, second = self.ends
+        n_rates = self.occupied.shape[1]
+        return np.bincount(first, multipliers, n_rates) - np.bincount(second, multipliers, n_rates)
+
     def select(self, problems: Int) -> FairnessMoments:
         """Return the problems with these indices."""
         return FairnessMoments(
@@ -130,7 +167,7 @@ class FairnessMoments:
 
     def gaps(self, rates: Float, problem: int) -> Float:
         """Rate differences (..., pairs) of one problem; pairs with an unknown rate are 0."""
-        first, second = np.array(self.pairs, dtype=np.int64).reshape(-1, 2).T
+        first, second = self.ends
         known = self.occupied[problem][first] & self.occupied[problem][second]
         return np.asarray((rates[..., first] - rates[..., second]) * known)
 
@@ -202,8 +239,8 @@ def best_mixture(errors: Float, gaps: Float, limits: float | Float) -> Mixture:
 
 
 def _by_highs(errors: Float, gaps: Float, limits: float | Float) -> Mixture:
+    limit: Float = np.broadcast_to(np.asarray(limits, dtype=np.float64), gaps.shape[1:])
     n, n_pairs = gaps.shape
-    limit: Float = np.broadcast_to(np.asarray(limits, dtype=np.float64), (n_pairs,))
     solution = linprog(
         np.r_[errors, PENALTY],
         A_ub=np.hstack([gaps.T, -np.ones((n_pairs, 1))]),
@@ -218,6 +255,74 @@ def _by_highs(errors: Float, gaps: Float, limits: float | Float) -> Mixture:
     weights /= weights.sum()
     multipliers = np.maximum(-solution.ineqlin.marginals, 0.0)
     return _mixture(weights, errors, gaps, multipliers, float(solution.fun), limit)
+
+
+def best_of_many_groups(
+    moments: FairnessMoments, problem: int, errors: Float, rates: Float, limit: float
+) -> Mixture:
+    """Solve the same program where groups are many, with bounds on the rates instead of pairs of them.
+
+    All gaps of a condition are at most the limit if its rates lie between two numbers that far apart. So the
+    program has two rows for each group, where there are as many pairs as groups squared. The prices of the
+    upper and the lower bounds add up to the same; greedy matching makes prices of pairs of them.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (candidates,)
+    rates : ndarray of shape (candidates, rates)
+    limit : float
+    """
+    n, n_rates = rates.shape
+    n_groups = moments.n_groups
+    conditions = n_rates // n_groups
+    known = np.flatnonzero(moments.occupied[problem])
+    high = np.zeros((n_rates, conditions))
+    high[np.arange(n_rates), np.arange(n_rates) // n_groups] = 1.0
+    none, one = np.zeros_like(high[known]), np.eye(conditions)
+    upper = np.hstack([rates[:, known].T, -high[known], none, np.zeros((len(known), 1))])
+    lower = np.hstack([-rates[:, known].T, none, high[known], np.zeros((len(known), 1))])
+    between = np.hstack([np.zeros((conditions, n)), one, -one, -np.ones((conditions, 1))])
+    free = [(None, None)] * (2 * conditions)
+    solution = linprog(
+        np.r_[errors, np.zeros(2 * conditions), PENALTY],
+        A_ub=np.vstack([upper, lower, between]),
+        b_ub=np.r_[np.zeros(2 * len(known)), np.full(conditions, limit)],
+        A_eq=np.r_[np.ones(n), np.zeros(2 * conditions + 1)][None, :],
+        b_eq=[1.0],
+        bounds=[(0, None)] * n + free + [(0, None)],
+        method="highs",
+    )
+    if solution.x is None:
+        raise RuntimeError(f"the mixture program failed: {solution.message}")
+    weights = np.where(solution.x[:n] > _TINY, solution.x[:n], 0.0)
+    weights /= weights.sum()
+    prices = np.zeros((2, n_rates))
+    prices[:, known] = np.maximum(-solution.ineqlin.marginals[: 2 * len(known)], 0.0).reshape(2, -1)
+    multipliers = _pair_prices(prices, moments)
+    gaps = moments.gaps(rates, problem)
+    return _mixture(weights, errors, gaps, multipliers, float(solution.fun), np.full(gaps.shape[1], limit))
+
+
+def _pair_prices(prices: Float, moments: FairnessMoments) -> Float:
+    """Prices of pairs whose sums are the prices of upper and lower bounds (2, rates)."""
+    upper, lower = prices - prices.min(axis=0)  # a rate that meets both bounds costs nothing
+    out, n_groups = np.zeros(len(moments.pairs)), moments.n_groups
+    for start in range(0, len(upper), n_groups):
+        above = [g for g in range(start, start + n_groups) if upper[g] > _TINY]
+        below = [g for g in range(start, start + n_groups) if lower[g] > _TINY]
+        while above and below:
+            a, b = above[-1], below[-1]
+            price = min(upper[a], lower[b])
+            local_a, local_b = a - start, b - start
+            # Pairs are listed as permutations of the groups, condition by condition.
+            out[start * (n_groups - 1) + local_a * (n_groups - 1) + local_b - (local_b > local_a)] += price
+            upper[a] -= price
+            lower[b] -= price
+            if upper[a] <= _TINY:
+                above.pop()
+            if lower[b] <= _TINY:
+                below.pop()
+    return out
 
 
 def _enumerate(errors: Float, signed: Float, lower: Float, upper: Float) -> tuple[Float, Float] | None:

@@ -19,8 +19,15 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from fairask.metrics import Float, Int
-from fairask.oracle._program import FairnessMoments, Mixture, best_mixture, best_single
+from fairask.metrics import Bool, Float, Int
+from fairask.oracle._program import (
+    MANY_PAIRS,
+    FairnessMoments,
+    Mixture,
+    best_mixture,
+    best_of_many_groups,
+    best_single,
+)
 from fairask.rules import Rule
 
 __all__ = ["BaseLearner", "Solution", "search"]
@@ -31,6 +38,8 @@ _FIRST_STEP = 0.05
 _LARGEST_MULTIPLIER = 20.0
 #: How often the bracket is halved; the mixture interpolates the rest.
 _CUTS = 2
+#: Smallest gain in error for which the search goes on where groups are many: rates of few rows are noisy.
+_WORTHWHILE_OF_MANY = 2.5e-3
 
 
 class BaseLearner(Protocol[R]):
@@ -106,15 +115,24 @@ class _Game(Generic[R]):
             ends = np.zeros((1 + len(shares), 1))
             sums = np.hstack([np.cumsum(np.vstack([risk, shares])[:, order[::-1]], axis=1)[:, ::-1], ends])
             errors, rates = self.moments.base[problem] + sums[0], sums[1:].T
-            closed = (self.moments.gaps(rates, problem) <= tolerance).all(axis=1)
+            closed = self._closed(rates, problem, tolerance)
             best = int(np.argmin(np.where(closed & np.isfinite(shift), errors, np.inf)))
             tried.rules.append(rule.shifted(shift[best]))
             tried.errors.append(float(errors[best]))
             tried.rates.append(rates[best])
             tried.multipliers.append(tried.multipliers[j])
 
+    def _closed(self, rates: Float, problem: int, tolerance: float | Float) -> Bool:
+        """Whether all gaps of each entry of rates (n, rates) are within the tolerance."""
+        if np.ndim(tolerance) == 0:
+            return np.asarray(self.moments.largest_gaps(rates, problem) <= tolerance)
+        return np.asarray((self.moments.gaps(rates, problem) <= tolerance).all(axis=1))
+
     def best(self, problem: int, tolerance: float | Float, randomized: bool) -> Mixture:
         tried = self.tried[problem]
+        if randomized and len(self.moments.pairs) > MANY_PAIRS and isinstance(tolerance, float):
+            rates, errors = np.array(tried.rates), np.array(tried.errors)
+            return best_of_many_groups(self.moments, problem, errors, rates, tolerance)
         gaps = self.moments.gaps(np.array(tried.rates), problem)
         choose = best_mixture if randomized else best_single
         return choose(np.array(tried.errors), gaps, tolerance)
@@ -134,6 +152,8 @@ def search(
     ``tolerance`` may give each ordered pair a limit of its own. A new column must promise an error
     smaller by ``worthwhile``, or the search ends.
     """
+    if len(moments.pairs) > MANY_PAIRS:
+        worthwhile = max(worthwhile, _WORTHWHILE_OF_MANY)
     game = _Game(moments, learner, worthwhile)
     everything = np.arange(len(moments))
     rates = game.play(everything, np.zeros(moments.occupied.shape))
@@ -182,7 +202,6 @@ def _bisect(game: _Game[R], problems: Int, tolerance: float | Float, max_fits: i
 def _generate(game: _Game[R], problems: Int, tolerance: float | Float, max_fits: int) -> None:
     """Climb until the gaps are closed, then generate columns; all problems in step."""
     _climb(game, problems, tolerance)
-    pairs, n_rates = game.moments.pairs, game.moments.occupied.shape[1]
     mixtures = {i: game.best(i, tolerance, True) for i in problems.tolist()}
     stalls = dict.fromkeys(mixtures, 0)
     while True:
@@ -195,7 +214,7 @@ def _generate(game: _Game[R], problems: Int, tolerance: float | Float, max_fits:
             if stalls[i]:
                 multipliers.append(np.mean([game.tried[i].multipliers[j] for j in used], axis=0))
             else:
-                multipliers.append(_by_rate(mixtures[i].multipliers, pairs, n_rates))
+                multipliers.append(game.moments.by_rate(mixtures[i].multipliers))
             starts.append(game.tried[i].rules[used[np.argmax(mixtures[i].weights[used])]])
         rates = game.play(np.array(live), np.array(multipliers), starts)
         for i, rate in zip(live, rates, strict=True):
@@ -212,8 +231,7 @@ def _generate(game: _Game[R], problems: Int, tolerance: float | Float, max_fits:
 
 def _climb(game: _Game[R], problems: Int, tolerance: float | Float) -> None:
     """Raise the prices of the gaps that no candidate has closed yet."""
-    pairs, n_rates = game.moments.pairs, game.moments.occupied.shape[1]
-    prices = {i: np.zeros(len(pairs)) for i in problems.tolist()}
+    prices = {i: np.zeros(len(game.moments.pairs)) for i in problems.tolist()}
     step = _FIRST_STEP
     while prices and step <= _LARGEST_MULTIPLIER:
         for i in list(prices):
@@ -225,14 +243,6 @@ def _climb(game: _Game[R], problems: Int, tolerance: float | Float) -> None:
                 del prices[i]
         if prices:
             live = list(prices)
-            multipliers = np.array([_by_rate(prices[i], pairs, n_rates) for i in live])
+            multipliers = np.array([game.moments.by_rate(prices[i]) for i in live])
             game.play(np.array(live), multipliers, [game.tried[i].rules[-1] for i in live])
         step *= 2.0
-
-
-def _by_rate(pair_multipliers: Float, pairs: list[tuple[int, int]], n_rates: int) -> Float:
-    out = np.zeros(n_rates)
-    for value, (a, b) in zip(pair_multipliers, pairs, strict=True):
-        out[a] += value
-        out[b] -= value
-    return out
