@@ -171,3 +171,8 @@ def test_debug_shows_the_traceback_wherever_it_stands(fairask: Run) -> None:
         result = fairask(*words)
         assert result.exit_code == 2
         assert "Traceback" in result.stderr
+
+
+def test_an_audit_refuses_several_positives_instead_of_taking_the_last(fairask: Run, table: Path) -> None:
+    given = ("--predictions", "paid", "--protected", "sex", "--positive", "0", "--positive", "1")
+    assert_refused(fairask("audit", table, *given), "--positive names 2 classes: 0, 1", "An audit takes one")

@@ -11,10 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
+from fairask.certify import certify
 from fairask.certify.audit.streamed import open_streamed_table
 from fairask.certify.audit.table import open_audit_table
-from fairask.data import GroupColumns, TableError, group_names, prepare
+from fairask.data import GroupColumns, TableError, column_violations, group_names, prepare
 from fairask.data.groups import OTHER, UNKNOWN
+from fairask.errors import UserError
 from fairask.experiment.open import open_table
 from fairask.experiment.table import TableColumns
 from fairask.metrics import violation
@@ -199,3 +202,46 @@ def test_a_group_that_was_not_there_before_is_refused() -> None:
     groups = GroupColumns(("sex",), ("f", "m"))
     with pytest.raises(TableError, match="has the group 'd', which is not one of"):
         groups.codes(pa.record_batch({"sex": ["f", "d"]}))
+
+
+def test_each_protected_column_is_measured_beside_the_combinations() -> None:
+    rng = np.random.default_rng(0)
+    n = 4000
+    table = pa.table({"sex": np.array(["f", "m"])[rng.integers(2, size=n)], "age": rng.integers(18, 80, n)})
+    y, said = rng.integers(2, size=n), rng.integers(2, size=n)
+    found = column_violations(table.to_pandas(), ["sex", "age:40"], y, said, "eo")
+    assert list(found) == ["sex", "age:40", "sex, age:40"]
+    assert found["sex"] == pytest.approx(violation(y, said, table["sex"].to_pylist(), "eo"))
+    # The rate of a group of one column is an average of the rates of its combinations.
+    assert max(found["sex"], found["age:40"]) <= found["sex, age:40"]
+
+
+def test_certificates_stay_valid_where_groups_are_missing_at_random() -> None:
+    rng = np.random.default_rng(1)
+    misses, runs, n = 0, 150, 500
+    for _ in range(runs):
+        groups = rng.choice(["a", "b"], n)
+        y = (rng.random(n) < 0.5).astype(int)
+        # True positive rates 0.8 and 0.6: the violation of whole groups is 0.2.
+        said = (rng.random(n) < np.where(y == 1, np.where(groups == "a", 0.8, 0.6), 0.3)).astype(int)
+        seen = np.where(rng.random(n) < 0.3, UNKNOWN, groups)
+        certificate = certify(y, said, seen)
+        misses += certificate.upper < 0.2 or certificate.lower > 0.2
+        assert any("missing at random" in text for text in certificate.assumptions)
+    # Each bound may fail with probability 0.05; three standard errors above both are 0.17.
+    assert misses <= 0.17 * runs
+
+
+def test_more_groups_than_can_be_compared_are_refused() -> None:
+    X, groups, y = (
+        np.random.default_rng(0).normal(size=(400, 2)),
+        np.arange(400) % 51,
+        np.arange(400) // 51 % 2,
+    )
+    for use in (
+        lambda: FairActiveLearner(X, groups),
+        lambda: EmpiricalFairOracle().fit(X, y, sensitive_features=groups),
+        lambda: CalibratedFairOracle().fit(X, y, sensitive_features=groups),
+    ):
+        with pytest.raises(UserError, match="sensitive_features has 51 groups; compare at most 50"):
+            use()

@@ -10,12 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
+from fairask import FairActiveLearner
 from fairask.data import Encoder, Survey, TableError, TextColumns, fit_encoder, prepare, survey
 from fairask.data.text import Text, TextSample
-from fairask.experiment import Task, choose_methods, compare
 from fairask.experiment.open import open_table
-from fairask.experiment.table import MemoryTable, TableColumns
+from fairask.experiment.table import TableColumns
+from fairask.metrics import violation
 from fairask.study import Study, load_model
 from tests.data.comments import comments
 
@@ -172,12 +175,26 @@ def test_a_model_that_is_not_there_is_never_downloaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_words_beat_the_number_of_likes() -> None:
-    table = comments(2000)
-    accuracy = {}
-    for name, given in (("text", table), ("numbers", table.drop(["comment"]))):
-        found = prepare(given, label="toxic", protected="group", use_protected=False)
-        memory = MemoryTable(found.X, found.y, found.groups, stratify=True)
-        (run,) = compare(memory, choose_methods(["fare"], "calibrated")[:1], Task(budget=200, batch=100), 1)
-        accuracy[name] = run.accuracy[-1]
-    assert accuracy["text"] > accuracy["numbers"] + 0.02
+@pytest.mark.filterwarnings("ignore::fairask.errors.FairaskWarning")
+def test_words_beat_the_number_of_likes_and_the_default_is_fair_where_a_plain_model_is_not() -> None:
+    table, labels = comments(2000), 250
+    truth = np.asarray(table["toxic"]) == "yes"
+    groups = np.asarray(table["group"])
+    ranked, gaps = {}, {}
+    for name, columns in (("words", ["comment"]), ("numbers", ["likes", "replies", "hour"])):
+        learner = FairActiveLearner(
+            table.select([*columns, "group"]), "group", estimator="linear", strategy="passive", random_state=0
+        )
+        rows = learner.ask(labels).indices
+        learner.tell(rows, truth[rows].astype(int))
+        model = learner.model_
+        rest = np.setdiff1d(np.arange(len(truth)), rows)
+        score = model.label_proba(learner.X, sensitive_features=groups)[:, 1]
+        ranked[name] = roc_auc_score(truth[rest], score[rest])
+        said = model.decision_probability(learner.X, groups)
+        plain = LogisticRegression(max_iter=2000).fit(learner.X[rows], truth[rows]).predict(learner.X)
+        gaps[name] = [violation(truth[rest], one[rest], groups[rest]) for one in (said, plain)]
+    # The area under the curve has a standard error of 0.01 on 1,750 rows: these are ten of them.
+    assert ranked["words"] > ranked["numbers"] + 0.1
+    fair, unconstrained = gaps["words"]
+    assert fair <= 0.1 < 0.15 < unconstrained

@@ -18,7 +18,15 @@ import pytest
 from sklearn.model_selection import cross_validate
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
-from fairask.data import TableFormat, TextColumns, fit_encoder, group_names, prepare, read_table
+from fairask.data import (
+    TableFormat,
+    TextColumns,
+    column_violations,
+    fit_encoder,
+    group_names,
+    prepare,
+    read_table,
+)
 from fairask.experiment import MLflowCallback
 from fairask.metrics import violation_scorer
 from fairask.plotting import EstimateCurvesDisplay
@@ -119,7 +127,7 @@ def test_a_line_of_the_page_runs(
         "polars": polars, "people": people(), "CalibratedFairOracle": CalibratedFairOracle, "taught": taught,
         "cross_validate": cross_validate, "EmpiricalFairOracle": EmpiricalFairOracle, "np": np,
         "violation_scorer": violation_scorer, "EstimateCurvesDisplay": EstimateCurvesDisplay,
-        "MLflowCallback": MLflowCallback,
+        "MLflowCallback": MLflowCallback, "column_violations": column_violations,
     }  # fmt: skip
     found = eval(line, names)
     assert found is not None

@@ -3,7 +3,7 @@
 from fairask.data.encode import Encoder, plain_encoder
 from fairask.data.errors import TableError
 from fairask.data.formats import TableFormat
-from fairask.data.groups import GroupColumns, check_groups, group_names
+from fairask.data.groups import GroupColumns, check_groups, column_violations, group_names
 from fairask.data.labels import Prepared, prepare
 from fairask.data.read import read_noted, read_table
 from fairask.data.survey import Survey, TextColumns, fit_encoder, survey
@@ -17,6 +17,7 @@ __all__ = [
     "TableFormat",
     "TextColumns",
     "check_groups",
+    "column_violations",
     "fit_encoder",
     "group_names",
     "plain_encoder",

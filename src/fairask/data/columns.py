@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils.validation import _get_feature_names
 
 from fairask.data.encode import Encoder
 from fairask.data.extras import Arrow
-from fairask.data.frames import frame_table
+from fairask.data.frames import column_names, frame_table
 from fairask.data.groups import GroupColumns
 from fairask.data.protected import as_specs, protected_columns
 from fairask.data.survey import fit_encoder
@@ -29,18 +28,6 @@ __all__ = [
     "series_name",
     "split_column",
 ]
-
-
-def column_names(X: Matrix) -> list[str] | None:
-    """Return the names of a data frame's columns; None where there are none, as in an array.
-
-    Examples
-    --------
-    >>> column_names(np.eye(2)) is None
-    True
-    """
-    names = _get_feature_names(X)
-    return None if names is None else [str(name) for name in names]
 
 
 def series_name(values: object) -> str | None:

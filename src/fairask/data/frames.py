@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sklearn.utils.validation import _get_feature_names
+
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow, optional
+from fairask.metrics import Matrix
 
-__all__ = ["frame_table"]
+__all__ = ["column_names", "frame_table"]
+
+
+def column_names(X: Matrix) -> list[str] | None:
+    """Return the names of a data frame's columns; None where there are none, as in an array.
+
+    Examples
+    --------
+    >>> column_names([[1.0, 2.0]]) is None
+    True
+    """
+    names = _get_feature_names(X)
+    return None if names is None else [str(name) for name in names]
 
 
 def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:

@@ -13,13 +13,25 @@ import numpy.typing as npt
 
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
+from fairask.data.frames import column_names, frame_table
 from fairask.data.kinds import kind_of
 from fairask.data.limits import MOST_GROUPS, SMALL_GROUP, SMALL_GROUP_SHARE
-from fairask.data.protected import ProtectedColumn, as_specs
+from fairask.data.protected import ProtectedColumn, as_specs, protected_columns
 from fairask.data.values import coded, text_of
-from fairask.metrics import encode_groups
+from fairask.errors import UserError
+from fairask.metrics import Metric, encode_groups, violation
 
-__all__ = ["OTHER", "UNKNOWN", "GroupColumns", "check_groups", "folding", "group_names", "group_notes"]
+__all__ = [
+    "OTHER",
+    "UNKNOWN",
+    "GroupColumns",
+    "check_group_count",
+    "check_groups",
+    "column_violations",
+    "folding",
+    "group_names",
+    "group_notes",
+]
 
 #: The group of rows whose group is not known, and of combinations that are too small for a group.
 UNKNOWN, OTHER = "(unknown)", "(other)"
@@ -195,6 +207,61 @@ def group_notes(protected: str, groups: Mapping[Hashable, int]) -> list[str]:
     if other := groups.get(OTHER, 0):
         notes.append(f"small groups of {protected!r} are merged into {OTHER!r}: {other:,} rows")
     return notes
+
+
+def check_group_count(groups: Sequence[object]) -> None:
+    """Raise UserError where there are more groups than can be compared.
+
+    Examples
+    --------
+    >>> check_group_count(range(400))
+    Traceback (most recent call last):
+    fairask.errors.UserError: sensitive_features has 400 groups; compare at most 50: cut numbers into...
+    """
+    if len(groups) > MOST_GROUPS:
+        raise UserError(
+            f"sensitive_features has {len(groups):,} groups",
+            f"compare at most {MOST_GROUPS}: cut numbers into bands, or merge small groups",
+        )
+
+
+def column_violations(
+    table: Arrow,
+    protected: str | Sequence[str],
+    y_true: npt.ArrayLike,
+    y_pred: npt.ArrayLike,
+    metric: Metric = "tprp",
+) -> dict[str, float]:
+    """Violations of each protected column by itself, and of their combinations.
+
+    Parameters
+    ----------
+    table : data frame
+        Holds the protected columns.
+    protected : str or sequence of str
+        As they are named in a study: ``["sex", "age:30,50"]``.
+    y_true, y_pred : array-like
+        Labels 0 and 1, and predictions.
+    metric : {"tprp", "fprp", "eo", "dp"}
+
+    Returns
+    -------
+    dict
+        By column, then, if there are several, their combinations (``"sex, age:30,50"``).
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> people = pa.table({"sex": ["f", "m"] * 4, "old": [True] * 4 + [False] * 4})
+    >>> column_violations(people, ["sex", "old"], [1] * 8, [1, 0, 1, 0, 0, 1, 0, 1])
+    {'sex': 0.0, 'old': 0.0, 'sex, old': 1.0}
+    """
+    specs = as_specs(protected)
+    whole = frame_table(table, protected_columns(specs, column_names(table) or []))
+    asked = [(spec,) for spec in specs] + ([specs] if len(specs) > 1 else [])
+    return {
+        ", ".join(one): float(violation(y_true, y_pred, group_names(whole, one), metric)) for one in asked
+    }
 
 
 def check_groups(protected: str, counts: Mapping[Hashable, int]) -> None:

@@ -21,6 +21,7 @@ from fairask.certify.audit import Strata
 from fairask.certify.audit.planner import BUDGETS, plan_strata
 from fairask.checks import check_count
 from fairask.data.columns import FrameColumns, column_names, refuse_texts, series_name
+from fairask.data.groups import check_group_count
 from fairask.errors import FairaskWarning, UserError
 from fairask.learner.card import learner_card, query_card
 from fairask.learner.config import Estimator, LearnerConfig, LearnerSettings
@@ -504,6 +505,7 @@ def _as_pool(
         rows = check_array(rows, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     assert groups is not None
     values, codes = encode_groups(groups, "sensitive_features")
+    check_group_count(values)
     if len(codes) != row_count(rows):
         raise ValueError(f"lengths disagree: X has {row_count(rows)} rows, sensitive_features {len(codes)}")
     return MemoryPool(rows, codes, len(values), group_values=values), columns

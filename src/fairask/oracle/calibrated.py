@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from fairask.checks import Seed
+from fairask.data.groups import check_group_count
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.metrics import Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle._program import FairnessMoments
@@ -200,6 +201,7 @@ class CalibratedFairOracle(FairOracle):
         if pool_groups is None:
             raise TypeError("pool has no groups: give (X, sensitive_features) of its rows")
         groups, pool_codes = encode_groups(pool_groups, "pool")
+        check_group_count(groups)
         index = {g: i for i, g in enumerate(groups)}
         named, own = encode_groups(sensitive_features, "sensitive_features")
         unknown = [g for g in named if g not in index]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.checks import Seed
+from fairask.data.groups import check_group_count
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
 from fairask.metrics import Float, Matrix, Metric, encode_groups
 from fairask.oracle._program import FairnessMoments
@@ -130,6 +131,7 @@ class EmpiricalFairOracle(FairOracle):
             codes = np.zeros(n, dtype=np.int64)
         else:
             groups, codes = encode_groups(sensitive_features, "sensitive_features")
+            check_group_count(groups)
             if len(codes) != n:
                 raise ValueError(f"lengths disagree: X has {n} rows, sensitive_features {len(codes)}")
             if len(groups) < 2:
