@@ -16,6 +16,7 @@ from fairask.data.frames import column_names, frame_table
 from fairask.data.groups import GroupColumns
 from fairask.data.protected import as_specs, protected_columns
 from fairask.data.survey import fit_encoder
+from fairask.data.values import is_number
 from fairask.errors import ColumnWarning, UserError, suggest
 from fairask.metrics import Matrix
 
@@ -118,18 +119,10 @@ def refuse_texts(X: Matrix) -> None:
         if isinstance(row, str):
             raise UserError("X is a list of texts, and features must be numbers", remedy)
         for position, value in enumerate(row if isinstance(row, list | tuple | np.ndarray) else ()):
-            if isinstance(value, str) and not _is_number(value):
+            if isinstance(value, str) and not is_number(value):
                 raise UserError(
                     f"the column {position} of X holds texts, and features must be numbers", remedy
                 )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def is_numbers(frame: Matrix, names: Sequence[str]) -> bool:

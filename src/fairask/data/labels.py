@@ -17,7 +17,7 @@ from fairask.data.groups import GroupColumns, folding, group_notes
 from fairask.data.limits import FEWEST_LABELS
 from fairask.data.protected import as_specs, protected_columns
 from fairask.data.survey import TextColumns, fit_encoder
-from fairask.data.values import text_of, texts
+from fairask.data.values import is_number, text_of, texts
 from fairask.errors import suggest
 
 __all__ = [
@@ -280,7 +280,7 @@ def find_positive(
             notes.append(f"label values other than {named} count as negative: {listed(others)}")
         return chosen
     if len(values) > 2:
-        if all(_is_number(value) for value in values) and len(values) > 20:
+        if all(is_number(value) for value in values) and len(values) > 20:
             raise TableError(
                 f"label column {label!r} is a number with {len(values):,} values",
                 "A label says yes or no: make a column of it, such as whether the number is above a bound",
@@ -302,12 +302,5 @@ def _same_value(label: str, values: Sequence[str], given: str) -> str:
     raise TableError(f"--positive {given!r} is no value of {label!r}", shown[0].upper() + shown[1:])
 
 
-def _is_number(text: str) -> bool:
-    return _same_number(text, text)
-
-
 def _same_number(a: str, b: str) -> bool:
-    try:
-        return float(a) == float(b)
-    except ValueError:
-        return False
+    return is_number(a) and is_number(b) and float(a) == float(b)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fairask.data.extras import Column, optional
 
-__all__ = ["coded", "text_of", "texts"]
+__all__ = ["coded", "is_number", "text_of", "texts"]
 
 
 def text_of(value: object) -> str | None:
@@ -25,6 +25,21 @@ def text_of(value: object) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return " ".join(str(value).split()) or None
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number as Python writes it.
+
+    Examples
+    --------
+    >>> is_number("1e3"), is_number("1,5")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def texts(column: Column) -> list[str | None]:

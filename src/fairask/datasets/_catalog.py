@@ -11,7 +11,7 @@ __all__ = ["CATALOG", "SYNTHETIC", "check_name", "names"]
 CATALOG: dict[str, Spec] = {
     module.SPEC.name: module.SPEC for module in (_adult, _bank, _compas, _crime, _drug, german)
 }
-#: The one dataset that is generated and not read.
+#: The dataset that is generated.
 SYNTHETIC = "synthetic"
 
 

@@ -22,14 +22,14 @@ RACES = {"African-American", "Caucasian"}
 
 
 def parse(texts: Sequence[str], source: str) -> ParsedTable:
-    """Filter as ProPublica did, then keep two races; a file that was filtered before stays as it is."""
+    """Filter as ProPublica did, then keep two races. A file that was filtered before does not change."""
     table = read_table(texts[0], source=source)
     days = table.numbers("days_b_screening_arrest", missing="")
     recid, degree = table.text("is_recid"), table.text("c_charge_degree")
     score, race = table.text("score_text"), table.text("race")
 
     def keep(i: int) -> bool:
-        # An unknown number of days compares as False, and the row goes, as in ProPublica's analysis.
+        # An unknown number of days compares as False: the row is left out, as in ProPublica's analysis.
         return bool(
             abs(days[i]) <= 30
             and recid[i] != "-1"

@@ -1,4 +1,4 @@
-"""From the columns of a published table to a feature matrix, by the encoder of all tables."""
+"""Encode the columns of a published table as a feature matrix."""
 
 from __future__ import annotations
 

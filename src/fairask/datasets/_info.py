@@ -1,4 +1,4 @@
-"""What there is to know about a dataset without reading it."""
+"""A dataset's metadata, without reading its file."""
 
 from __future__ import annotations
 

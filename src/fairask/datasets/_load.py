@@ -33,8 +33,8 @@ def load(
     name : str
         One of ``names()``.
     variant : str, optional
-        "paper" (default) reads the table as the paper's numbers imply. "honest", for crime and drug, leaves
-        out the columns that give the target away. "wide", for synthetic, has a spread of 30 and scales both
+        "paper" (default) has the paper's features. "honest", for crime and drug, leaves out the columns that
+        give the target away. "wide", for synthetic, has a spread of 30 and scales both
         groups together.
     standardize : bool
         Scale every feature to mean 0 and standard deviation 1 over all rows; False gives the encoded columns.

@@ -1,4 +1,4 @@
-"""What is known about a table before reading it, and the check of what was read against that."""
+"""The description of a table, and the check that a file holds this table."""
 
 from __future__ import annotations
 

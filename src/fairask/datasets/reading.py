@@ -1,4 +1,4 @@
-"""From the text of a delimited file to named columns, with errors that name the file and the row."""
+"""Read delimited text into named columns; errors name the file and the row."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.data.values import is_number
 from fairask.datasets._errors import wrong_table
 from fairask.errors import suggest
 
@@ -40,7 +41,7 @@ class RawTable:
         try:
             return np.array([np.nan if v == missing else float(v) for v in cells], dtype=np.float64)
         except ValueError:
-            row, value = next((i, v) for i, v in enumerate(cells) if v != missing and not _is_number(v))
+            row, value = next((i, v) for i, v in enumerate(cells) if v != missing and not is_number(v))
             raise wrong_table(
                 f"{self.source}: column {name!r} holds {value!r} in data row {row + 1}, which is not a number"
             ) from None
@@ -71,7 +72,7 @@ def words(text: str) -> list[str]:
 def read_table(
     text: str, *, source: str, names: Sequence[str] | None = None, delimiter: str = ","
 ) -> RawTable:
-    """Read delimited text, with a header line or (where ``names`` says what it would be) without.
+    """Read delimited text; a header line is optional where ``names`` is given.
 
     A name that occurs twice in a header keeps its first column, as in ProPublica's file.
 
@@ -114,11 +115,3 @@ def _split_header(rows: list[list[str]], names: Sequence[str]) -> tuple[list[str
         return rows[0], rows[1:]
     # Copies spell a few names in their own way (MedNumBR, MedNumB): then the order counts.
     return list(names), rows[1:] if 2 * len(shared) > len(names) else rows
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
