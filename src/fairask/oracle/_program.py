@@ -126,7 +126,7 @@ class FairnessMoments:
     @property
     def n_groups(self) -> int:
         """Groups that are compared."""
-        return 1 + len(self.pairs) // self.occupied.shape[1]
+        return 1 + len(self.pairs) // int(self.occupied.shape[1])
 
     def largest_gaps(self, rates: Float, problem: int) -> Float:
         """The largest gap of each entry of rates (..., rates), without listing the pairs."""
@@ -135,13 +135,14 @@ class FairnessMoments:
         values = rates.reshape(shape)
         high = np.where(known, values, -np.inf).max(axis=-1)
         low = np.where(known, values, np.inf).min(axis=-1)
-        return np.maximum(high - low, 0.0).max(axis=-1)
+        return np.asarray(np.maximum(high - low, 0.0).max(axis=-1))
 
     def by_rate(self, multipliers: Float) -> Float:
         """Multipliers of the rates from those of the pairs."""
         first, second = self.ends
         n_rates = self.occupied.shape[1]
-        return np.bincount(first, multipliers, n_rates) - np.bincount(second, multipliers, n_rates)
+        paid, got = (np.bincount(end, multipliers, n_rates) for end in (first, second))
+        return np.asarray(paid - got, dtype=np.float64)
 
     def select(self, problems: Int) -> FairnessMoments:
         """Return the problems with these indices."""
