@@ -266,7 +266,7 @@ def main() -> None:
             kills, freezes = asyncio.run(everybody(port))
         with Study.open(target) as study:
             good = report(seen, kills, freezes, study)
-    print(f"delay        {late[0]}   of a process that only sleeps: the machine's own")
+    print("\n".join(f"machine      {words}" for words in late))
     raise SystemExit(not good)
 
 

@@ -16,9 +16,10 @@ import pytest
 
 from fairask.studio import _protocol, create_app
 from fairask.studio._desk import Desk
+from fairask.studio._grid import GridQuery, grid_page
 from fairask.studio._limits import Limits
 from fairask.studio._protocol import TimedProtocol
-from fairask.studio._questions import RowFilter, row_page, start_audit, status
+from fairask.studio._questions import start_audit, status
 from fairask.study import Study, StudyError
 from tests.studio.serving import serving
 from tests.study.postgres import running
@@ -129,10 +130,10 @@ def test_a_page_of_rows_is_counted_and_only_that_page_is_described(make: Make) -
     study = make(budget=60)
     rows = study.ask(30, "ada")
     study.tell(rows[:20], ["good", "bad"] * 10, "ada")
-    everything = row_page(study, RowFilter(), 0, 200)
+    everything = grid_page(study, GridQuery(), 0, 200)
     assert everything["total"] == 30
     assert [row["row"] for row in everything["rows"]] == rows[::-1]
-    page = row_page(study, RowFilter(state="labelled"), 5, 4)
+    page = grid_page(study, GridQuery(state="labelled"), 5, 4)
     assert page["total"] == 20
     assert [row["row"] for row in page["rows"]] == rows[:20][::-1][5:9]
 

@@ -63,21 +63,22 @@ def grid_page(study: Study, wanted: GridQuery, offset: int, limit: int) -> Docum
             raise StudyError(f"no column {name!r}")
     with study.lock:
         state = study.state()
-        found = [
-            _row(study, state, entry)
-            for entry in reversed(state.log.entries)
-            if _fits(study, state, entry, wanted)
-        ]
+        entries = [entry for entry in reversed(state.log.entries) if _fits(study, state, entry, wanted)]
+        total = len(entries)
+        if not wanted.search and not wanted.sort:  # only that page is described
+            entries, offset = entries[offset : offset + limit], 0
+        found = [_row(study, state, entry) for entry in entries]
         if wanted.search:
             hits = _search(study, state, wanted.search, [row["row"] for row in found])
             found = [row for row in found if row["row"] in hits or _mentions(row, wanted.search)]
+            total = len(found)
         if wanted.sort:
             found = _sorted(study, state, found, wanted)
         page = found[offset : offset + limit]
         cells = study.rows.rows([row["row"] for row in page], state) if page and wanted.columns else []
     for row, values in zip(page, cells, strict=False):
         row["cells"] = {name: _cut(values[name]) for name in wanted.columns}
-    return {"total": len(found), "rows": page}
+    return {"total": total, "rows": page}
 
 
 def _fits(study: Study, state: State, entry: DrawnRow, wanted: GridQuery) -> bool:

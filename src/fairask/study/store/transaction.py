@@ -101,6 +101,19 @@ _RENEW = (
     .where(tasks.c.row == bindparam("the_row"), tasks.c.who == _WHO, tasks.c.answer.is_(None))
     .values(until=bindparam("new_until"), since=bindparam("new_since"))
 )
+_AFTER = (
+    select(events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data, events.c.hash)
+    .where(events.c.id > bindparam("after", type_=Integer))
+    .order_by(events.c.id)
+    .limit(_PAGE)
+)
+_NEWEST = select(events.c.id, events.c.at, events.c.hash).order_by(events.c.id.desc()).limit(1)
+_HANDED = select(exists().where(tasks.c.row == bindparam("the_row"), tasks.c.who == _WHO))
+_SLOTS = (
+    select(tasks.c.slot, tasks.c.who, tasks.c.until, tasks.c.answer)
+    .where(tasks.c.row == bindparam("the_row"))
+    .order_by(tasks.c.slot)
+)
 _EMPTY = {"who": None, "until": None, "since": None, "answer": None}
 _OPEN_AGAIN = (
     update(tasks)
@@ -136,9 +149,7 @@ class Transaction:
         """Add events of ``who``, in order; writers take turns, so the next number is known."""
         if not happened:
             return
-        newest = self.connection.execute(
-            select(events.c.id, events.c.at, events.c.hash).order_by(events.c.id.desc()).limit(1)
-        ).first()
+        newest = self.connection.execute(_NEWEST).first()
         number, before = (0, START) if newest is None else (newest.id, newest.hash or START)
         # The times of the log do not go back when the clock does.
         at, rows = max(at_second(self.now), "" if newest is None else newest.at), []
@@ -163,10 +174,8 @@ class Transaction:
 
     def each_stored_event(self, after: int = 0) -> Iterator[StoredEvent]:
         """Yield events as they are stored, with their hashes, page by page."""
-        columns = (events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data, events.c.hash)
         while True:
-            query = select(*columns).where(events.c.id > after).order_by(events.c.id).limit(_PAGE)
-            page = self.connection.execute(query).all()
+            page = self.connection.execute(_AFTER, {"after": after}).all()
             for row in page:
                 yield row.id, row.at, row.who, row.kind, row.data, row.hash
             if len(page) < _PAGE:
@@ -297,7 +306,7 @@ class Transaction:
 
     def was_handed(self, row: int, who: str) -> bool:
         """Whether the row was handed to this person, who holds it, let the lease end or has answered it."""
-        return bool(self.connection.scalar(select(exists().where(tasks.c.row == row, tasks.c.who == who))))
+        return bool(self.connection.scalar(_HANDED, {"the_row": row, "me": who}))
 
     def is_labelled(self, row: int) -> bool:
         """Whether anybody has labelled the row."""
@@ -305,11 +314,7 @@ class Transaction:
 
     def answer(self, row: int, who: str, code: int) -> None:
         """Book an answer on the slot this person holds, or on a free one of the row; else NotYoursError."""
-        slots = self.connection.execute(
-            select(tasks.c.slot, tasks.c.who, tasks.c.until, tasks.c.answer)
-            .where(tasks.c.row == row)
-            .order_by(tasks.c.slot)
-        ).all()
+        slots = self.connection.execute(_SLOTS, {"the_row": row}).all()
         if not slots:
             raise NotYoursError(f"row {row} was never asked for")
         unanswered = [s for s in slots if s.answer is None]
