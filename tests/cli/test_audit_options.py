@@ -163,6 +163,29 @@ def test_a_correction_after_a_look_is_recorded_and_named(fairask: Run, pool: Pat
     assert found["made_from"]["corrections"] == "1, listed in audit.json"
 
 
+def test_a_row_that_nobody_can_label_is_skipped_replaced_and_named(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *START)
+    label("pool.audit/rows-1.csv", TRUTH, "told.csv")
+    rows = read("told.csv")
+    lost = [row["row"] for row in rows[:3]]
+    text = [f"{row['row']},{'skip' if row['row'] in lost else row['label']},{row['check']}" for row in rows]
+    Path("told.csv").write_text("\n".join(["row,label,check", *text]) + "\n")
+    told = fairask("audit", pool, "--labels", "told.csv")
+    assert told.exit_code == 3, told.output
+    assert "Label 3 rows of pool.audit/rows-1-2.csv" in told.stdout.replace(str(pool.parent) + "/", "")
+    assert not {row["row"] for row in read("pool.audit/rows-1-2.csv")} & set(lost)
+    again = fairask("audit", pool, "--labels", "told.csv")
+    assert "0 new labels" in again.stdout
+    more = label("pool.audit/rows-1-2.csv", TRUTH, "more.csv")
+    result = fairask("audit", pool, "--labels", more)
+    if result.exit_code == 3:
+        fairask("audit", pool, "--labels", label("pool.audit/rows-2.csv", TRUTH, "told.csv"))
+    found = json.loads(Path("pool.audit/certificate.json").read_text())
+    assert found["certificates"]["pool"]["skipped"] == 3
+    assert "3 rows could not be labelled" in " ".join(found["certificates"]["pool"]["assumptions"])
+    check(json.loads(Path("pool.audit/audit.json").read_text()), "audit-state")
+
+
 @pytest.mark.slow
 def test_a_study_is_certified_look_by_look(fairask: Run, rows: Rows, write: Callable[..., Path]) -> None:
     table = write([{k: v for k, v in row.items() if k != "paid"} for row in rows])

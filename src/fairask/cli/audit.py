@@ -40,7 +40,9 @@ def audit(
         list[str] | None,
         _option("The column whose groups are to be treated alike (repeat; age:30,50 for bands)."),
     ] = None,
-    labels: Annotated[Path | None, _option("A file of labels: goes on with the audit in --out.")] = None,
+    labels: Annotated[
+        Path | None, _option("A file of labels (or skip): goes on with the audit in --out.")
+    ] = None,
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Take labels by row number alone, without comparing rows.")
     ] = False,

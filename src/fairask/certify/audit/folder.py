@@ -18,10 +18,11 @@ from typing import Any, Self
 import numpy as np
 
 from fairask.certify.audit.audit import Audit
+from fairask.certify.audit.draws import SKIPPED, AuditQuery
 from fairask.certify.audit.outcome import Decided, RowsAwaited
 from fairask.certify.audit.plan import TARGETS, AuditPlan
 from fairask.certify.audit.request import AuditError, AuditRequest
-from fairask.certify.audit.sheets import read_labels, sheet_name, telling_columns, write_sheet
+from fairask.certify.audit.sheets import read_labels, rows_in, sheet_name, telling_columns, write_sheet
 from fairask.certify.audit.table import AuditTable, open_audit_table, shown_name
 from fairask.data.checking import check_returned
 from fairask.data.files import write_whole
@@ -100,6 +101,7 @@ class AuditFolder:
         sheet = read_labels(file, self.table.classes, self.request.encoding or "utf-8", self._base)
         told = sheet.labels
         before = dict(zip(self.state["audit"]["rows"], self.state["audit"]["labels"], strict=True))
+        before |= dict.fromkeys(self.state["audit"].get("skipped", ()), SKIPPED)
         awaited = set() if self.audit.done else set(self.audit.ask().indices.tolist())
         new: dict[int, int] = {}
         changed: dict[int, int] = {}
@@ -133,9 +135,12 @@ class AuditFolder:
                 "row": int(self.table.number_of(np.array([row]))[0]), "from": before[row], "to": value,
                 "after_labels": self.audit.n_labels, "at": datetime.now(UTC).isoformat(timespec="seconds"),
             })  # fmt: skip
-            self.audit.revise(row, value)
-        if new:
-            self.audit.tell(list(new), list(new.values()))
+            self.audit.revise(row, None if value == SKIPPED else value)
+            if value == SKIPPED:
+                self.audit.skip(row)
+        self.audit.skip([row for row, value in new.items() if value == SKIPPED])
+        if labelled := {row: value for row, value in new.items() if value != SKIPPED}:
+            self.audit.tell(list(labelled), list(labelled.values()))
         if new or changed:
             self._write()
         return len(new), len(changed)
@@ -146,11 +151,7 @@ class AuditFolder:
 
     def _ask(self) -> RowsAwaited:
         query = self.audit.ask()
-        sheet = self.folder / sheet_name(query.look)
-        if not sheet.exists():
-            # An existing sheet is never overwritten: somebody may be filling it in.
-            rows = self.table.number_of(query.indices)
-            write_sheet(sheet, self.table, rows, self._hidden(rows), self._base)
+        sheet = self._sheet(query)
         found, classes = self.audit.certificate(), self.table.classes
         words = " or ".join(reversed(classes)) if len(classes) <= 5 else "its class"
         then = ["fairask", "audit", self.request.table, "--labels", str(sheet)]
@@ -164,6 +165,19 @@ class AuditFolder:
             answers=words or "1 or 0",
             command=shlex.join(then + ([] if self.request.folder is None else ["--out", str(self.folder)])),
         )
+
+    def _sheet(self, query: AuditQuery) -> Path:
+        """Return the first sheet with rows that wait for a label; write one for rows that are in none."""
+        awaited = self.table.number_of(query.indices)
+        first, part = None, 1
+        while (sheet := self.folder / sheet_name(query.look, part)).exists():
+            # An existing sheet is never overwritten: somebody may be filling it in.
+            named = np.isin(awaited, list(rows_in(sheet, self._base)))
+            first = first or (sheet if named.any() else None)
+            awaited, part = awaited[~named], part + 1
+        if len(awaited):
+            write_sheet(sheet, self.table, awaited, self._hidden(awaited), self._base)
+        return first or sheet
 
     def _hidden(self, rows: Int) -> set[str]:
         """Return the columns that could sway whoever labels: prediction, score, protected attribute."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from fairask.certify.audit.draws import SKIPPED
 from fairask.certify.audit.predictions import key
 from fairask.certify.audit.table import AuditTable
 from fairask.data import TableError, read_table
@@ -19,10 +21,12 @@ from fairask.data.formats import recognised
 from fairask.data.values import texts
 from fairask.metrics import Int
 
-__all__ = ["SheetLabels", "read_labels", "sheet_name", "telling_columns", "write_sheet"]
+__all__ = ["SheetLabels", "read_labels", "rows_in", "sheet_name", "telling_columns", "write_sheet"]
 
 _ROW, _LABEL = "row", "label"
 _OWN = (_ROW, _LABEL, CHECK)
+#: The label of a row that nobody can label.
+_SKIP = "skip"
 #: Rows of each decision that a column must separate before it counts as the model's score.
 _FEWEST = 8
 
@@ -35,15 +39,22 @@ class SheetLabels:
     rows: list[ReturnedRow]
 
 
-def sheet_name(look: int) -> str:
-    """Return the name of the file with the rows of a look.
+def sheet_name(look: int, part: int = 1) -> str:
+    """Return the name of the file with the rows of a look; later parts are in place of skipped rows.
 
     Examples
     --------
-    >>> sheet_name(2)
-    'rows-2.csv'
+    >>> sheet_name(2), sheet_name(2, 3)
+    ('rows-2.csv', 'rows-2-3.csv')
     """
-    return f"rows-{look}.csv"
+    return f"rows-{look}.csv" if part == 1 else f"rows-{look}-{part}.csv"
+
+
+def rows_in(path: Path, base: int) -> set[int]:
+    """Return the rows that a sheet names, counted from 0."""
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as stream:
+        named = [line.get(_ROW) or "" for line in csv.DictReader(stream)]
+    return {int(row) - base for row in named if row.isdecimal()}
 
 
 def _shown(name: str) -> str:
@@ -106,16 +117,17 @@ def write_sheet(path: Path, table: AuditTable, rows: Int, hidden: Collection[str
 def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0) -> SheetLabels:
     """Return labels by row number, counted from 0; rows without a label are left out.
 
-    Rows in the file are counted from ``base``.
+    Rows in the file are counted from ``base``. The word "skip", unless it is a class, says that nobody can
+    label the row: its code is ``SKIPPED``.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.csv")
-    ...     _ = file.write_text("row,label\\n7,no\\n3,Yes\\n4,\\n")
+    ...     _ = file.write_text("row,label\\n7,no\\n3,Yes\\n4,\\n5,skip\\n")
     ...     read_labels(file, ["no", "yes"], "utf-8").labels
-    {7: 0, 3: 1}
+    {7: 0, 3: 1, 5: -1}
     """
     table = read_table(path, recognised(encoding))
     for name in (_ROW, _LABEL):
@@ -128,6 +140,7 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0
         meaning = {key(c): int(c == classes[-1]) for c in classes}
     else:
         meaning = {key("0"): 0, key("1"): 1, "false": 0, "true": 1}
+    meaning.setdefault(_SKIP, SKIPPED)
     others = {
         name.removesuffix(" (table)"): texts(table.column(name))
         for name in table.column_names
