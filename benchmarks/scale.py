@@ -35,12 +35,12 @@ import numpy as np
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design
 from fairask.rules import LinearRule
-from fairask.pools import MemoryPool, keyed, open_pool
+from fairask.pools import MemoryPool, SubPool, keyed, open_pool, sub_pool_size
 from fairask.pools.runners import cores
 
 FEATURES, K, LABELS, BATCH = 20, 10, 100, 25
 NAMES = [f"x{j}" for j in range(FEATURES)]
-PARTS = ["memory", "torch", "parquet", "polars", "duckdb", "skactiveml", "dask"]
+PARTS = ["memory", "sub_pool", "torch", "parquet", "polars", "duckdb", "skactiveml", "dask"]
 ROW_GROUP, FILE_ROWS = 1 << 18, 1 << 21
 _TRUTH = np.random.default_rng(7).standard_normal(FEATURES).astype(np.float32)
 
@@ -93,11 +93,11 @@ def split(found: dict[str, Any]) -> dict[str, float]:
     return out
 
 
-def labelled_learner(pool: Any) -> FairActiveLearner:
+def labelled_learner(pool: Any, profile: Any = "paper") -> FairActiveLearner:
     """A learner with its first labels, so that the next batch is a FARE round."""
     # The paper's oracle: k linear classifiers, one matrix product.
     learner = FairActiveLearner(
-        pool, strategy_params={"k": K}, profile="paper", batch_size=BATCH, random_state=0
+        pool, strategy_params={"k": K}, profile=profile, batch_size=BATCH, random_state=0
     )
     query = learner.ask(LABELS)
     rng = np.random.default_rng(0)
@@ -251,6 +251,50 @@ def on_tensors(n: int, repeats: int) -> dict[str, float]:
     return split(found)
 
 
+def sub_pools(n: int, runs: int = 400) -> dict[str, float]:
+    """A batch from a sub-pool and one from all rows: seconds of the default classifier, and what weights give.
+
+    The estimate is the weighted mean of a row's value over a FARE batch, whose cells and designs differ from one
+    sub-pool to the next; its spread over many batches is compared with that of batches from all rows.
+    """
+    from fairask.sampling import Proposal, draw, from_sub_pool, importance_weights
+
+    X, groups = make_arrays(n)
+    pool = MemoryPool(X, groups, 2)
+    rules = rules_of(labelled_learner(pool))
+    value = (X @ _TRUTH > 0).astype(float)
+    truth, spread = value.mean(), {}
+
+    def estimate(seen: Any, rng: np.random.Generator) -> float:
+        cells = seen.by_prediction(rules)
+        design = disagreement_design(cells.patterns, cells.counts)
+        uniform = np.full(len(cells.counts), 1.0 / cells.counts.sum())
+        proposal = Proposal(
+            cells, {"diff": design.per_row, "uniform": uniform}, {"diff": 0.5, "uniform": 0.5}
+        )
+        draws = draw(proposal, BATCH, rng)
+        draws = from_sub_pool(draws, seen) if isinstance(seen, SubPool) else draws
+        weights = importance_weights("ips", draws.propensities, draws.pool_sizes, n)
+        return float(np.mean(weights * value[draws.indices]))
+
+    for name in ("whole", "sub-pool"):
+        rng = np.random.default_rng(3)
+        seen = (pool if name == "whole" else SubPool(pool, sub_pool_size(BATCH), rng) for _ in range(runs))
+        spread[name] = np.array([estimate(one, rng) - truth for one in seen])
+    learner = labelled_learner(pool, profile="calibrated")
+    return split(
+        {
+            "rows": n,
+            "batches": runs,
+            "said price": BATCH * (1 / sub_pool_size(BATCH) - 1 / n),
+            "measured price": float(spread["sub-pool"].var() / spread["whole"].var() - 1.0),
+            "its error": float(2.0 / np.sqrt(runs)),
+            "bias / error": float(spread["sub-pool"].mean() / spread["sub-pool"].std() * np.sqrt(runs)),
+            "default's round": least(lambda: ask_again(learner), 3),
+        }
+    )
+
+
 def against_skactiveml(repeats: int, n: int = 100_000) -> dict[str, float]:
     """The same round by query-by-committee: k classifiers on the same labels, the batch where they differ."""
     from skactiveml.classifier import SklearnClassifier
@@ -398,6 +442,9 @@ def main() -> None:
 
     if "memory" in args.parts:
         book("in memory", "in memory", [in_memory(n, args.repeats) for n in sizes])
+    if "sub_pool" in args.parts:
+        n = min(sizes[-1], 1_000_000)
+        book("the default classifier, from sub-pools", "sub_pool", [sub_pools(n)])
     if "skactiveml" in args.parts:
         book("query-by-committee of scikit-activeml", "skactiveml", [against_skactiveml(args.repeats)])
     if "torch" in args.parts:

@@ -15,6 +15,7 @@ __all__ = [
     "MissingExtra",
     "NoDisagreementWarning",
     "NotConvergedWarning",
+    "SubPoolWarning",
     "UserError",
     "suggest",
 ]
@@ -98,6 +99,10 @@ class NoDisagreementWarning(FairaskWarning):
 
 class NotConvergedWarning(FairaskWarning):
     """The policy did not converge; it is used because ``unconverged='use'``."""
+
+
+class SubPoolWarning(FairaskWarning):
+    """Batches are drawn from a uniform sub-pool, because the model is costly per row and the pool large."""
 
 
 def suggest(given: object, known: Iterable[str]) -> str:

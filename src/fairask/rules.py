@@ -37,6 +37,7 @@ __all__ = [
     "decide",
     "has_probabilities",
     "hash_numbers",
+    "is_cut",
     "row_count",
     "row_uniforms",
     "sparse_bytes",
@@ -364,6 +365,17 @@ class RuleMixture:
         """Members with a positive weight, and their weights."""
         used = [(rule, float(w)) for rule, w in zip(self.members_, self.weights_, strict=True) if w > 0]
         return [rule for rule, _ in used], [weight for _, weight in used]
+
+
+def is_cut(rule: Rule) -> bool:
+    """Whether a pool decides the rule fast: as a constant, or a cut on a linear score.
+
+    Examples
+    --------
+    >>> is_cut(LinearRule(np.array([1.0, 0.0])))
+    True
+    """
+    return isinstance(rule.for_blocks(), LinearRule | GroupLinearRule | ConstantRule)
 
 
 def as_rule(model: object) -> Rule:

@@ -263,7 +263,6 @@ def test_a_streamed_report_names_the_margin_that_was_used(fairask: Run, bucket: 
         (("--label", "none"), "label column 'none' has no values"),
         (("--label", "paid", "--positive", "perhaps"), "is no value of 'paid'"),
         (("--label", "age"), "62 values"),
-        (("--label", "paid", "--strategy", "falcur"), "must see all rows at once"),
     ],
 )
 def test_what_a_streamed_simulation_cannot_use_is_explained(

@@ -43,6 +43,7 @@ def ask(
     from fairask.cli._passes import passes
     from fairask.pools import check_device
     from fairask.study import Study
+    from fairask.study.events import RowsDrawn
     from fairask.study.files import check_sheet_place, write_rows
     from fairask.study.study import NO_DEVICE
 
@@ -56,7 +57,14 @@ def ask(
         # Whatever could keep the rows from being written is found before any is drawn.
         check_sheet_place(out or Path("batch-.csv"), opened.state().was_told)
         held = opened.store.pending(name)
+        last = opened.state().last
         rows = held if pending else opened.ask(n, name)
+        notes = [
+            note
+            for event in opened.store.events(last)
+            if event.kind == RowsDrawn.kind
+            for note in event.data["warnings"]
+        ]
         try:
             path = out or _free_name(opened)
             if rows:
@@ -73,7 +81,8 @@ def ask(
             words = f"Nothing to label: {reason}. To go on: fairask stop {study} none"
         else:
             words = "Nothing to label: the budget is spent, or others hold the rest (see fairask status)"
-        say(as_json, {"rows": rows, "file": str(path) if rows else None}, words)
+        data = {"rows": rows, "file": str(path) if rows else None, "notes": notes}
+        say(as_json, data, "\n".join([*(f"note: {note}" for note in notes), words]))
 
 
 def _free_name(study: Study) -> Path:

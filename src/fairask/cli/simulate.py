@@ -96,7 +96,7 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
     from fairask.experiment import Task, choose_methods, pool_size
     from fairask.experiment.open import open_table
     from fairask.experiment.table import TableColumns
-    from fairask.pools import check_device
+    from fairask.pools import check_device, sub_pool_note, sub_pool_size
 
     methods = choose_methods(request.strategy, request.profile)
     rule = _rule(request.stop)
@@ -128,7 +128,6 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
                 request.sheet,
                 request.vectors,
             ),
-            methods=methods,
             progress=progress,
         )
     pool = pool_size(table.rows)
@@ -148,6 +147,8 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
         device=request.device,
     )
     check_counts(task, table.rows, request.trials, jobs)
+    if pool > sub_pool_size(task.batch) and any(method.profile == "calibrated" for method in methods):
+        table.notes = [*table.notes, f"unless the model is a linear score, {sub_pool_note(pool, task.batch)}"]
     positive = request.positive if len(request.positive) > 1 else (table.positive,)
     request = replace(request, positive=positive, budget=whole, batch=task.batch)
     about = About(

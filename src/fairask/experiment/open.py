@@ -12,9 +12,8 @@ from fairask.data.limits import MOST_ROWS
 from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
 from fairask.data.stores import is_dataset_folder
 from fairask.errors import UserError
-from fairask.experiment.method import Method
 from fairask.experiment.story import columns_sentence
-from fairask.experiment.streamed import STREAMED, StreamedTable
+from fairask.experiment.streamed import StreamedTable
 from fairask.experiment.table import LabelledTable, MemoryTable, TableColumns
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback
@@ -29,7 +28,6 @@ def open_table(
     *,
     stream: bool | None = None,
     form: TableFormat | None = None,
-    methods: Sequence[Method] = (),
     progress: ProgressCallback | None = None,
 ) -> LabelledTable:
     """Open a labelled table in the way its size or ``stream`` calls for.
@@ -43,8 +41,6 @@ def open_table(
         Whether to pass over the table in every round; default by its size.
     form : TableFormat, optional
         How the file is written; what is not said is recognised.
-    methods : sequence of Method
-        Checked before a long pass: a streamed table cannot be given to every method.
     progress : callable, optional
         Called during passes.
     """
@@ -65,12 +61,6 @@ def open_table(
             _read(local, columns, form)  # says in its own words what is wrong
         raise TableError(str(error), "Give a Parquet file or a folder of them") from error
     if stream or (stream is None and sum(files.sizes) > MOST_ROWS):
-        for method in methods:
-            if method.strategy not in STREAMED:
-                raise UserError(
-                    f"{method.label} must see all rows at once, and the table is streamed",
-                    f"Choose among {', '.join(STREAMED)}, or use --no-stream",
-                )
         check_names(place, list(files.schema.names))
         return StreamedTable.open(files, columns, progress)
     if local is not None and local.is_file():

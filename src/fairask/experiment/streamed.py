@@ -22,10 +22,8 @@ from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.complete import CompleteTable
 from fairask.pools.sources.place import PlacedTable
 
-__all__ = ["STREAMED", "StreamedTable"]
+__all__ = ["StreamedTable"]
 
-#: Strategies that never need all rows at once.
-STREAMED = ("fare", "passive", "group_balanced", "uncertainty")
 #: Most rows that accuracy and violation are measured on; more would not change their third digit.
 MOST_TEST = 20_000
 

@@ -22,9 +22,9 @@ from fairask.experiment.task import Task
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Metric, group_rates, violation
 from fairask.plotting import SamplingDisplay
-from fairask.pools import Pool
+from fairask.pools import Pool, SubPool
 from fairask.sampling import Proposal
-from fairask.strategies import FairFit, Labelled, Strategy
+from fairask.strategies import FairFit, Labelled, Reads, Strategy
 
 __all__ = ["Measure", "References", "Run", "Snapshot", "Trial"]
 
@@ -136,6 +136,11 @@ class _Recorder(Strategy):
     inner: Strategy
     last: tuple[int, Pool, Proposal] | None = None
     name: ClassVar[str] = "recorder"
+
+    @property
+    def reads(self) -> Reads:
+        """See :class:`Strategy`."""
+        return self.inner.reads
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         proposal = self.inner.propose(labelled, pool, fit, rng)
@@ -287,10 +292,11 @@ def _snapshot(learner: FairActiveLearner, recorder: _Recorder) -> Snapshot | Non
         return None  # the only batch was the uniform one
     before, pool, proposal = recorder.last
     rows, code = proposal.cells.unfold()
+    numbers = pool.drawn[rows] if isinstance(pool, SubPool) else rows
     drawn: dict[str, list[int]] = {name: [] for name in proposal.components}
     for row, component in zip(learner.labelled_indices_[before:], learner.components_[before:], strict=True):
         if component in drawn:
-            drawn[component].append(int(np.searchsorted(rows, row)))
+            drawn[component].append(int(np.searchsorted(numbers, row)))
     probabilities = {name: per_row[code] for name, per_row in proposal.components.items()}
     display = SamplingDisplay.from_probabilities(pool.take(rows), probabilities, drawn)
     return Snapshot(before, display.points, display.ratios, display.drawn)

@@ -22,23 +22,25 @@ from fairask.certify.audit.planner import BUDGETS, plan_strata
 from fairask.checks import check_count
 from fairask.data.columns import FrameColumns, column_names, refuse_texts, series_name
 from fairask.data.groups import check_group_count
-from fairask.errors import FairaskWarning, UserError
+from fairask.errors import FairaskWarning, SubPoolWarning, UserError
 from fairask.learner.card import learner_card, query_card
 from fairask.learner.config import Estimator, LearnerConfig, LearnerSettings
 from fairask.learner.state import DrawLog, HistoryRow, LearnerRecord, LearnerState
 from fairask.metrics import Float, Int, Matrix, encode_groups
 from fairask.oracle import FairFit, FairOracle, Labelled, PoolSample
-from fairask.pools import MemoryPool, Pool
-from fairask.rules import row_count
-from fairask.sampling import draw
+from fairask.pools import MemoryPool, Pool, SubPool, sub_pool_note, sub_pool_size
+from fairask.rules import is_cut, row_count
+from fairask.sampling import draw, from_sub_pool
 from fairask.stopping import AnyOf, Budget, StoppingRule
-from fairask.strategies import InMemoryStrategy, uniform_proposal
+from fairask.strategies import Strategy, uniform_proposal
 
 __all__ = ["FairActiveLearner", "Query"]
 
 #: Streams of random numbers beside those of the batches, which are numbered from 0: the last two numbers
 #: that a seed sequence takes as one word, so that no batch reaches them.
 ORACLE_STREAM, SAMPLE_STREAM = 2**32 - 1, 2**32 - 2
+#: The sub-pool of a batch has a stream beside the batch's own.
+SUB_POOL_STREAM = 1
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class FairActiveLearner(LearnerRecord):
     estimator : classifier or "linear", optional
         Base learner of the oracle, with ``predict_proba`` for the calibrated one. None is the average of a
         ridge logistic regression and a random forest or, in the paper's profile, logistic regression without
-        penalty. "linear" is logistic regression alone, which is also what a streamed pool gets.
+        penalty. "linear" is logistic regression alone. Only cuts on a linear score are found in all rows of a
+        large pool; other models choose from a uniform sub-pool of it, drawn anew for each batch.
     oracle : FairOracle, optional
         A fair oracle to use as a template instead of the profile's.
     **settings
@@ -128,10 +131,6 @@ class FairActiveLearner(LearnerRecord):
         self.random_state = config.seed()
         self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template)
         self.pool_given = isinstance(X, Pool)
-        if not isinstance(self.pool, MemoryPool):
-            self.template = self.template.for_streamed_pool()
-        if isinstance(self.strategy, InMemoryStrategy):
-            self.strategy.checked(self.pool)
         self.X = self.pool.X if isinstance(self.pool, MemoryPool) else self.pool
         self.groups_ = self.pool.group_values
         if len(self.groups_) < 2:
@@ -182,13 +181,33 @@ class FairActiveLearner(LearnerRecord):
         # One stream per batch: no generator state to keep, and any batch can be replayed.
         rng = np.random.default_rng([self.random_state, batch])
         if self.state.log.labelled():
-            proposal = self.strategy.propose(self.labelled(), pool, self.fair_fit(), rng)
+            seen = self._seen(pool, n)
+            proposal = self.strategy.propose(self.labelled(), seen, self.fair_fit(), rng)
+            draws = draw(proposal, n, rng)
+            draws = from_sub_pool(draws, seen) if isinstance(seen, SubPool) else draws
         else:
-            proposal = uniform_proposal(pool)
-        draws = draw(proposal, n, rng)
+            draws = draw(uniform_proposal(pool), n, rng)
         self.state.batches += 1
         self.state.log.add(draws, batch)
         return Query(batch, draws.indices, draws.propensities, draws.components)
+
+    def _seen(self, pool: Pool, n: int) -> Pool:
+        """What the strategy sees of the pool: all, or a uniform sub-pool where all would take too long."""
+        size = sub_pool_size(n)
+        reads = self.strategy.reads if isinstance(self.strategy, Strategy) else "predictions"
+        if reads == "features":
+            whole = isinstance(pool, MemoryPool)
+        elif reads == "groups" or len(pool) <= size:
+            whole = True
+        else:
+            whole = all(is_cut(rule) for rule in self.current_model().members_)
+        if whole:
+            return pool
+        rng = np.random.default_rng([self.random_state, self.state.batches, SUB_POOL_STREAM])
+        part = SubPool(pool, size, rng)
+        if len(part) < len(pool):
+            warnings.warn(sub_pool_note(pool.n_rows, n), SubPoolWarning, stacklevel=3)
+        return part
 
     # -- telling --------------------------------------------------------------------------------
 
@@ -263,7 +282,7 @@ class FairActiveLearner(LearnerRecord):
             n = self.pool.n_rows
             rng = np.random.default_rng([self.random_state, SAMPLE_STREAM])
             rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-            self._background = PoolSample(self.pool.take(rows), self.pool.groups_of(rows))
+            self._background = PoolSample(*self.pool.sample(rows))
         return self._background
 
     def fit_on(self, rows: Labelled) -> FairOracle:

@@ -259,10 +259,6 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         """Whether predictions need ``sensitive_features``."""
         return any(rule.aware for rule in self.members_)
 
-    def for_streamed_pool(self) -> Self:
-        """Return the oracle to use where rows are read in blocks: a costly default may give way."""
-        return self
-
     def bare(self) -> Self:
         """Return the fitted model without what only warm-starts a later fit or comes from the pool's rows."""
         model = copy.copy(self)

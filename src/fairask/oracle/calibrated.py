@@ -77,8 +77,8 @@ class CalibratedFairOracle(FairOracle):
     estimator : classifier with ``predict_proba``, "linear" or None
         None is :class:`fairask.oracle.LinearForestClassifier`, the average of a ridge logistic regression and
         a random forest; with sparse features, or more than 200, it is "linear". "linear" is the logistic
-        regression alone, with a ridge chosen out of fold: its coefficients can be read, and it is the choice
-        for streamed pools.
+        regression alone, with a ridge chosen out of fold: its coefficients can be read, and pools of any
+        size are counted whole.
     metric, tolerance, randomized, random_state, sensitive_features
         As in :class:`EmpiricalFairOracle`.
     level : float in [0.5, 1)
@@ -390,10 +390,6 @@ class CalibratedFairOracle(FairOracle):
         for name in ("_pool_sample_", "_exploring_", "curves_"):
             model.__dict__.pop(name, None)
         return model
-
-    def for_streamed_pool(self) -> Self:
-        """See :class:`FairOracle`: a forest is not a cut on a linear score, which pools find fast."""
-        return self.set_params(estimator="linear") if self.estimator is None else self
 
     @property
     def needs_numbers(self) -> bool:

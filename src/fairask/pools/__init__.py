@@ -10,6 +10,7 @@ from fairask.pools.runners import PassProgress
 from fairask.pools.sources.device import check_device
 from fairask.pools.sources.engine import keyed
 from fairask.pools.streamed import StreamedPool
+from fairask.pools.sub_pool import SubPool, sub_pool_note, sub_pool_size
 from fairask.pools.tensor import TensorPool
 
 __all__ = [
@@ -21,9 +22,12 @@ __all__ = [
     "Pool",
     "SoftModel",
     "StreamedPool",
+    "SubPool",
     "TensorPool",
     "check_device",
     "is_randomised",
     "keyed",
     "open_pool",
+    "sub_pool_note",
+    "sub_pool_size",
 ]

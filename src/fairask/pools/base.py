@@ -86,6 +86,10 @@ class Pool(ABC):
     def fingerprint(self) -> str:
         """A text that changes when the pool's rows do."""
 
+    def sample(self, rows: Int) -> tuple[Matrix, Int]:
+        """Features and group codes of many rows, in this order; they are not kept."""
+        return self.take(rows), self.groups_of(rows)
+
     def __len__(self) -> int:
         """Rows that may still be asked for."""
         return self.n_rows - len(self.excluded)

@@ -117,6 +117,14 @@ class StreamedPool(Pool):
         known = self._fetch(rows)
         return np.array([known[row][1] for row in np.asarray(rows).tolist()], dtype=np.int64)
 
+    def sample(self, rows: ArrayLike) -> tuple[NDArray[np.float32], Int]:
+        """See :class:`Pool`: one pass over the blocks that hold a row."""
+        wanted, where = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
+        jobs = self._by_block(wanted, self._source.starts)
+        parts = list(self._run(Fetch(), jobs, "fetching").values())
+        X, groups = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+        return X[where], groups[where]
+
     def table(self, rows: ArrayLike, columns: Sequence[str] | None = None) -> pa.Table:
         """These rows as they are stored, as an Arrow table: to show them, or to look up their labels."""
         names = self.column_names if columns is None else list(columns)

@@ -6,7 +6,7 @@ import inspect
 
 from fairask.errors import suggest
 from fairask.oracle import FairFit, Labelled
-from fairask.strategies._base import InMemoryStrategy, Strategy
+from fairask.strategies._base import InMemoryStrategy, Reads, Strategy
 from fairask.strategies.fal import Fal
 from fairask.strategies.falcon import Falcon
 from fairask.strategies.falcur import FalCur
@@ -29,6 +29,7 @@ __all__ = [
     "Panda",
     "PandaNotConverged",
     "Passive",
+    "Reads",
     "Strategy",
     "Uncertainty",
     "make_strategy",

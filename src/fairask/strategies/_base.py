@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -11,7 +11,11 @@ from fairask.oracle import FairFit, Labelled
 from fairask.pools import MemoryPool, Pool
 from fairask.sampling import Proposal
 
-__all__ = ["InMemoryStrategy", "Strategy"]
+__all__ = ["InMemoryStrategy", "Reads", "Strategy"]
+
+
+#: See :attr:`Strategy.reads`.
+Reads = Literal["groups", "predictions", "features"]
 
 
 class Strategy(ABC):
@@ -21,6 +25,11 @@ class Strategy(ABC):
     """
 
     name: ClassVar[str]
+
+    @property
+    def reads(self) -> Reads:
+        """What it reads of a pool: groups alone, predictions on each row, or all features at once."""
+        return "predictions"
 
     @abstractmethod
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
@@ -39,7 +48,15 @@ class Strategy(ABC):
 
 
 class InMemoryStrategy(Strategy):
-    """A strategy that must see all rows at once; it implements :meth:`choose`."""
+    """A strategy that must see all rows at once; it implements :meth:`choose`.
+
+    A learner gives it a pool in memory: of a pool that is streamed, a uniform sub-pool.
+    """
+
+    @property
+    def reads(self) -> Reads:
+        """See :class:`Strategy`."""
+        return "features"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

@@ -10,7 +10,7 @@ import numpy as np
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.sampling import UNIFORM, Proposal
-from fairask.strategies._base import Strategy
+from fairask.strategies._base import Reads, Strategy
 
 __all__ = ["Passive", "uniform_proposal"]
 
@@ -38,6 +38,11 @@ class Passive(Strategy):
     """
 
     name: ClassVar[str] = "passive"
+
+    @property
+    def reads(self) -> Reads:
+        """See :class:`Strategy`."""
+        return "groups"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

@@ -31,6 +31,8 @@ __all__ = ["EngineTable", "KeyRange", "is_engine_frame", "keyed"]
 _BLOCK = 1 << 18
 #: Keys that are held at a time to see that none occurs twice.
 _CHECKED = 1 << 22
+#: Rows up to which each is fetched by a slice of its own; more are found by one scan.
+_SLICED = 100
 #: The column that holds the key inside queries.
 KEY = "__fairask_key__"
 #: Engines that multiply faster in single precision and run two queries in one pass.
@@ -265,7 +267,7 @@ class EngineTable:
         """These rows, sorted by number, as they are stored; found by their keys."""
         nw = optional("narwhals", "parquet")
         keys = self.keys_of(rows)
-        if self.single and self.unique:
+        if self.single and self.unique and len(keys) <= _SLICED:
             pl = optional("polars", "polars")
             native = self.frame.to_native()
             frame = nw.from_native(pl.concat([native.slice(int(key), 1) for key in keys]))
