@@ -252,10 +252,9 @@ def on_tensors(n: int, repeats: int) -> dict[str, float]:
 
 
 def sub_pools(n: int, runs: int = 400) -> dict[str, float]:
-    """A batch from a sub-pool and one from all rows: seconds of the default classifier, and what weights give.
+    """Batches from sub-pools and batches from all rows: what weighted means of a row's value spread.
 
-    The estimate is the weighted mean of a row's value over a FARE batch, whose cells and designs differ from one
-    sub-pool to the next; its spread over many batches is compared with that of batches from all rows.
+    Cells and designs differ from one sub-pool to the next. The default classifier's round is timed as well.
     """
     from fairask.sampling import Proposal, draw, from_sub_pool, importance_weights
 
