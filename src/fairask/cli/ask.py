@@ -81,7 +81,7 @@ def ask(
             words = f"Nothing to label: {reason}. To go on: fairask stop {study} none"
         else:
             words = "Nothing to label: the budget is spent, or others hold the rest (see fairask status)"
-        data = {"rows": rows, "file": str(path) if rows else None, "notes": notes}
+        data: dict[str, object] = {"rows": rows, "file": str(path) if rows else None, "notes": notes}
         say(as_json, data, "\n".join([*(f"note: {note}" for note in notes), words]))
 
 
