@@ -160,8 +160,10 @@ def test_a_streamed_study_draws_what_a_learner_on_the_pool_draws(local: Path, tm
         ours = study.learner()
         assert ours.labelled_indices_.tolist() == learner.labelled_indices_.tolist()
         assert ours.propensities_.tolist() == learner.propensities_.tolist()
-        mine, theirs = (one.model_.members_[0].probability for one in (ours, learner))
-        assert mine.beta.tolist() == theirs.beta.tolist()
+        mine, theirs = (one.current_model() for one in (ours, learner))
+        assert mine.members_[0].intercept.tolist() == theirs.members_[0].intercept.tolist()
+        X = pool.take(np.arange(50))
+        np.testing.assert_array_equal(mine.predict_proba(X), theirs.predict_proba(X))
         last = study.state().history[-1]
     # Cells from the log must give the features that the pool gave.
     with Study.open(tmp_path / "s") as again:
