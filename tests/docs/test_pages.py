@@ -1,6 +1,8 @@
 """Pages of the documentation: their links lead somewhere, and their Python runs."""
 
+import json
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -104,3 +106,10 @@ def test_no_page_names_a_package_registry():
     hosts = re.compile(r"py" + r"pi\.org|pythonhosted|registry\.npm", re.I)
     for page in [*PAGES, *ROOT.glob(".github/**/*.yml"), ROOT / "Dockerfile", ROOT / "constraints.txt"]:
         assert not hosts.search(page.read_text("utf-8")), name(page)
+
+
+def test_the_table_of_engines_is_what_its_command_prints() -> None:
+    table = runpy.run_path(str(ROOT / "benchmarks" / "cost_table.py"))
+    files = ("scale/two_cores.json", "scale/sixteen_cores.json", "gpu/gpu.json")
+    found = table["lines"](*(json.loads((ROOT / "results" / file).read_text("utf-8")) for file in files))
+    assert "\n".join(found) in (ROOT / "docs" / "scale.md").read_text("utf-8")
