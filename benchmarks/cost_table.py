@@ -1,10 +1,11 @@
-"""Which engine when, and what a counting pass over a billion rows costs on each: one table from measured files.
+"""Which engine when, and what a counting pass over a billion rows costs on each: one table of results.
 
     python benchmarks/cost_table.py                     # results/scale and results/gpu
     python benchmarks/cost_table.py FOLDER              # two_cores.json, sixteen_cores.json, gpu.json in it
 
-The files are what ``benchmarks/scale.py --json`` (on two and on sixteen cores) and ``benchmarks/gpu.py --out`` wrote.
-A pass counts 20 float32 features by k = 10 rules; seconds of the largest size measured, scaled to a billion rows.
+The files are what ``benchmarks/scale.py --json`` wrote on two and on sixteen cores, and ``benchmarks/gpu.py
+--out``. A pass counts 20 float32 features by k = 10 rules; the seconds of the largest size are scaled to a
+billion rows.
 """
 
 from __future__ import annotations
