@@ -370,12 +370,17 @@ def test_screenshots_for_the_documentation(
             ("overview", "dark"),
             ("model", "light"),
             ("rows", "light"),
+            ("certificate", "light"),
         ]:
             page = new_page(color_scheme=scheme)
             page.goto(f"{url}/{view}")
             page.wait_for_load_state("networkidle")
             if view == "overview":
                 page.wait_for_selector("#curves svg")
+            if view == "model":
+                page.wait_for_selector("#details:not([aria-busy])")
+            if view == "certificate":
+                expect(page.locator("#audit-why")).to_contain_text("to begin with", timeout=20_000)
             shoot(page, view if scheme == "light" else f"{view}-{scheme}")
         phone = {"viewport": {"width": 375, "height": 740}, "has_touch": True, "is_mobile": True}
         page = new_page(**phone)

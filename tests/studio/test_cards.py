@@ -145,3 +145,21 @@ def test_an_annotator_sees_cells_of_rows_that_were_given_to_them(make: Make) -> 
         other = next(r for r in range(24) if r != row)
         assert bob.get(f"/api/cells/{row}/photo").status_code == 200
         assert bob.get(f"/api/cells/{other}/photo").status_code == 403
+
+
+def test_guidelines_are_shown_and_every_version_is_in_the_log(make: Make) -> None:
+    study = make(budget=20)
+    with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+        signed(client)
+        assert 'id="guide"' not in client.get("/label").text
+        for text in ("# How\n\nRead **all** of it.", "# How\n\nRead it twice.</script>"):
+            assert client.put("/api/settings", json={"guidelines": text}).status_code == 200
+        assert study.config.guidelines.endswith("twice.</script>")
+        page = client.get("/label").text
+        assert 'id="guide"' in page
+        assert "twice.</script>" not in page  # text, never markup
+        said = [e.data["guidelines"] for e in study.store.events() if e.data.get("guidelines")]
+        assert len(said) == 2
+        assert client.put("/api/settings", json={"guidelines": "x" * 50_001}).status_code == 422
+    with pytest.raises(StudyError, match="50,000 at most"):
+        study.change(guidelines="x" * 50_001)

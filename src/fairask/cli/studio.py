@@ -37,6 +37,10 @@ def studio(
         list[str] | None,
         typer.Option(help="Show images of this host (https://...) or folder; repeat it for more."),
     ] = None,
+    webhook: Annotated[
+        list[str] | None,
+        typer.Option(help="Post what happens to this address (https://...); repeat it for more."),
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
 ) -> None:
     """Serve a study: annotators label, owners watch."""
@@ -77,5 +81,6 @@ def studio(
             proxy=proxy,
             security_log=security_log,
             images=images or (),
+            webhooks=webhook or (),
             announce=announce,
         )

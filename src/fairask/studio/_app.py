@@ -46,6 +46,7 @@ from fairask.study.events import Document
 if TYPE_CHECKING:
     from fairask.studio._robot import Robot
     from fairask.studio._trainer_process import TrainerProcess
+    from fairask.studio._webhooks import Webhooks
 
 __all__ = ["create_app"]
 
@@ -139,6 +140,7 @@ def create_app(
     apart: bool = False,
     images: Sequence[str] = (),
     owner: str | None = None,
+    webhooks: Webhooks | None = None,
 ) -> FastAPI:
     """Make the studio of a study.
 
@@ -164,6 +166,8 @@ def create_app(
         ``images`` of the study.
     owner : str, optional
         Who owns the study besides its people: the one who runs the studio of a folder of studies.
+    webhooks : Webhooks, optional
+        What tells other programs of what happens, while the app runs.
 
     Examples
     --------
@@ -180,7 +184,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        workers = [worker for worker in (trainer, robot) if worker is not None]
+        workers = [worker for worker in (trainer, robot, webhooks) if worker is not None]
         if workers:
             # FastAPI builds routes when they are first used, and silences warnings meanwhile, for all
             # threads at once. A fit in another thread does the same: build the routes before it begins.

@@ -138,6 +138,7 @@ class Settings(_Strict):
 
     question: Annotated[Text, Field(min_length=1, max_length=500)] | None = None
     columns: dict[Annotated[Text, Field(max_length=500)], ColumnWords] = {}
+    guidelines: Annotated[Text, Field(max_length=50_000)] | None = None
     most_skips: Row | None = None
     most_per_minute: Row | None = None
 

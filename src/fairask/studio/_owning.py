@@ -89,7 +89,8 @@ def settings(request: Request, words: Settings, me: Owner) -> Document:
     columns = {name: word.model_dump(exclude_unset=True) for name, word in words.columns.items()}
     study.change(
         question=words.question,
-        columns=columns,
+        columns=columns or None,
+        guidelines=words.guidelines,
         most_skips=words.most_skips,
         most_per_minute=words.most_per_minute,
         who=me.name,

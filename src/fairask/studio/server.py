@@ -25,6 +25,7 @@ from fairask.studio._demo import demo_study
 from fairask.studio._protocol import TimedProtocol
 from fairask.studio._robot import Robot
 from fairask.studio._trainer_process import TrainerProcess
+from fairask.studio._webhooks import Webhooks
 from fairask.studio.home import create_home
 from fairask.study import Study, StudyError
 from fairask.study.store import is_url
@@ -42,6 +43,7 @@ __all__ = [
 
 _STUDY, _LOCAL, _HTTPS = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL", "FAIRASK_STUDIO_HTTPS"
 _IMAGES = "FAIRASK_STUDIO_IMAGES"
+_SECRET = "FAIRASK_WEBHOOK_SECRET"
 _SECURITY_LOG = "FAIRASK_STUDIO_SECURITY_LOG"
 #: Connections per process, and seconds for requests under way when the studio stops.
 _CONNECTIONS, _GRACE = 1000, 8
@@ -140,6 +142,7 @@ def serve(
     proxy: Proxy = _NO_PROXY,
     security_log: str | None = None,
     images: Sequence[str] = (),
+    webhooks: Sequence[str] = (),
     announce: Callable[[str], object] = lambda code: None,
 ) -> None:
     """Serve a study until interrupted.
@@ -157,6 +160,8 @@ def serve(
         File for the security log; standard error by default.
     images : sequence of str
         Hosts and folders from which images are shown; see :func:`create_app`.
+    webhooks : sequence of str
+        Addresses that are told what happens; ``FAIRASK_WEBHOOK_SECRET`` in the environment signs it.
     announce : callable
         Called when everything is checked, just before serving begins, with the code that begins the owner's
         session; the code is empty where people sign in with tokens.
@@ -166,11 +171,18 @@ def serve(
     warn_of_sqlite(target)
     with Study.open(target) as study:
         check_host(study, host if not proxy.used else "a proxy")
+        told = _webhooks(study, webhooks)
         if not study.store.waiting().free:
             # The first person does not wait for the trainer. A strategy's first batch needs no model.
             study.draw(uniform=study.state().batches > 0)
         app = create_app(
-            study, local=local, https=proxy.https, trainer=TrainerProcess(target), apart=True, images=images
+            study,
+            local=local,
+            https=proxy.https,
+            trainer=TrainerProcess(target),
+            apart=True,
+            images=images,
+            webhooks=told,
         )
         announce(app.state.access.invite() or "")
         if processes == 1:
@@ -181,9 +193,18 @@ def serve(
     os.environ[_HTTPS], os.environ[_SECURITY_LOG] = "1" if proxy.https else "", security_log or ""
     os.environ[_IMAGES] = "\n".join(images)
     trainer = TrainerProcess(target)
-    trainer.start()  # one for all processes
-    _run("fairask.studio.server:app_from_environment", host, port, proxy, processes)
-    trainer.stop()
+    with Study.open(target) as study:
+        # One trainer and one teller for all processes.
+        workers = [worker for worker in (trainer, _webhooks(study, webhooks)) if worker is not None]
+        for worker in workers:
+            worker.start()
+        _run("fairask.studio.server:app_from_environment", host, port, proxy, processes)
+        for worker in workers:
+            worker.stop()
+
+
+def _webhooks(study: Study, addresses: Sequence[str]) -> Webhooks | None:
+    return Webhooks(study, addresses, os.environ.get(_SECRET, "")) if addresses else None
 
 
 def serve_home(

@@ -20,6 +20,7 @@ from fairask.study.events import SKIP, Document
 __all__ = ["ColumnInfo", "Config", "check_person", "check_stop", "new_seed"]
 
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
+_LONGEST_GUIDELINES = 50_000
 #: What can be said of a column.
 _WORDS = ("title", "unit", "values", "display")
 _MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
@@ -61,6 +62,7 @@ class Config:
     protected: str | tuple[str, ...]  #: one column, or several whose combinations are the groups
     learner: LearnerConfig
     question: str = "Which class is this?"
+    guidelines: str = ""  #: how to label, in Markdown
     overlap: int = 1  #: people who answer each row
     lease_seconds: float = 300.0  #: after which a row handed out and not answered goes to another person
     most_skips: int = 100  #: rows that one person may skip in the studio; 0 is no limit
@@ -144,14 +146,21 @@ class Config:
         """Return the name of an answer's code: a class, or "skipped"."""
         return "skipped" if code == SKIP else self.classes[code]
 
-    def reworded(self, question: str | None, titles: dict[str, Document] | None) -> Config:
-        """Return the settings with another question, or with other words for columns."""
+    def reworded(
+        self, question: str | None, titles: dict[str, Document] | None, guidelines: str | None = None
+    ) -> Config:
+        """Return the settings with another question, other words for columns, or other guidelines."""
         known = {column.name for column in self.columns}
         for name in titles or {}:
             if name not in known:
                 raise StudyError(f"no column {name!r}; {suggest(name, known)}")
         columns = tuple(_reworded(c, (titles or {}).get(c.name, {})) for c in self.columns)
-        return replace(self, columns=columns, question=self.question if question is None else question)
+        return replace(
+            self,
+            columns=columns,
+            question=self.question if question is None else question,
+            guidelines=self.guidelines if guidelines is None else guidelines,
+        )
 
     def limited(self, most_skips: int | None, most_per_minute: int | None) -> Config:
         """Return the settings with other limits on each person; None keeps one."""
@@ -163,6 +172,10 @@ class Config:
         for name in self.classes:
             _check_length(name, "class", "class")
         _check_length(self.question, "question", "question")
+        if len(self.guidelines) > _LONGEST_GUIDELINES:
+            raise StudyError(
+                f"guidelines have {len(self.guidelines):,} characters; {_LONGEST_GUIDELINES:,} at most"
+            )
         for column in self.columns:
             _check_length(column.title, "title", f"title of {column.name!r}")
             _check_length(column.unit, "unit", f"unit of {column.name!r}")

@@ -79,11 +79,12 @@ class StudyCreated(Happening):
 
 @dataclass(frozen=True)
 class StudyReworded(Happening):
-    """The question or the words for columns changed."""
+    """The question, the words for columns or the guidelines changed."""
 
     kind = "configured"
     question: str | None = None
     columns: dict[str, Document] | None = None
+    guidelines: str | None = None
 
 
 @dataclass(frozen=True)

@@ -157,8 +157,8 @@ class State:
                 pass
             case happened.FitAsked():
                 self.kept = None
-            case happened.StudyReworded(question=question, columns=columns):
-                self.config = self.config.reworded(question, columns)
+            case happened.StudyReworded(question=question, columns=columns, guidelines=guidelines):
+                self.config = self.config.reworded(question, columns, guidelines)
             case happened.StopRuleChanged(rule=rule):
                 learner = replace(self.config.learner, stopping=rule or None)
                 self.config = replace(self.config, learner=learner)

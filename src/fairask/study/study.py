@@ -348,6 +348,7 @@ class Study:
         *,
         question: str | None = None,
         columns: dict[str, Document] | None = None,
+        guidelines: str | None = None,
         stop: str | None = None,
         most_skips: int | None = None,
         most_per_minute: int | None = None,
@@ -361,6 +362,8 @@ class Study:
             What annotators are asked.
         columns : dict, optional
             Words for columns, as in :meth:`create`.
+        guidelines : str, optional
+            How to label, in Markdown; the log keeps every version.
         stop : str, optional
             The rule that ends the study before its budget; an empty one is none.
         most_skips, most_per_minute : int, optional
@@ -375,9 +378,9 @@ class Study:
         if stop is not None:
             check_stop(stop)
             changes.append(happened.StopRuleChanged(stop))
-        if question is not None or columns is not None:
-            self.config.reworded(question, columns)  # raises before anything is written
-            changes.append(happened.StudyReworded(question, columns))
+        if any(words is not None for words in (question, columns, guidelines)):
+            self.config.reworded(question, columns, guidelines)  # raises before anything is written
+            changes.append(happened.StudyReworded(question, columns, guidelines))
         self.store.append(check_person(who), *changes)
         self.state()
 

@@ -2,6 +2,7 @@
 import { get, post, put, remove } from "./api.js";
 import { away, flush, send } from "./outbox.js";
 import { cardBody } from "./card.js";
+import { markdown } from "./markdown.js";
 import { $, alertUser, el, fill, number, say } from "./dom.js";
 
 const LOOK_AGAIN = ["q", "w", "e", "r", "t"];
@@ -229,6 +230,21 @@ $("undo").addEventListener("click", undo);
 $("note").addEventListener("click", () => ($("note-box").hidden ? openNote() : $("note-text").focus()));
 $("help").addEventListener("click", () => $("help-box").showModal());
 
+// Guidelines: open at the first visit, and again when they have changed.
+const meta = document.querySelector('meta[name="study"]').content;
+function guide(open) {
+  $("guide").hidden = !open;
+  $("guide-open").setAttribute("aria-expanded", String(open));
+  document.body.classList.toggle("guided", open);
+  if (!open) localStorage.setItem(`fairask guide ${meta}`, $("guidelines").textContent);
+}
+if ($("guide")) {
+  fill($("guide-text"), ...markdown(JSON.parse($("guidelines").textContent)));
+  $("guide-open").addEventListener("click", () => guide($("guide").hidden));
+  $("guide-close").addEventListener("click", () => { guide(false); toCard(); });
+  if (localStorage.getItem(`fairask guide ${meta}`) !== $("guidelines").textContent) guide(true);
+}
+
 $("keys").checked = localStorage.getItem("keys") !== "off";
 $("keys").addEventListener("change", () => localStorage.setItem("keys", $("keys").checked ? "on" : "off"));
 
@@ -245,6 +261,7 @@ document.addEventListener("keydown", (event) => {
   else if (key === "s") $("skip").click();
   else if (key === "u") $("undo").click();
   else if (key === "n") $("note").click();
+  else if (key === "g" && $("guide")) guide($("guide").hidden);
   else if (key === "?") $("help").click();
   else if (key === "escape" && again) leave();
   else if (place >= 0 && recent[place]) lookAgain(place);

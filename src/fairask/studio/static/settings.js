@@ -25,7 +25,7 @@ $("words").addEventListener("submit", async (event) => {
     if (inputs.length && (now.title !== column.title || now.unit !== column.unit || now.display !== shownAs(column))) changed[column.name] = { ...now, values: column.values };
   }
   try {
-    await put("/settings", { question: $("question-text").value, columns: changed });
+    await put("/settings", { question: $("question-text").value, guidelines: $("guidelines").value, columns: changed });
     $("words-saved").textContent = "Saved.";
     await words();
   } catch (error) { fail(error); }
