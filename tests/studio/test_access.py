@@ -263,3 +263,17 @@ def test_hostile_words_are_escaped_in_the_page(client: TestClient, study: Study)
         page = client.get(f"/{view}").text
         assert "<script>alert(1)" not in page
         assert "&lt;script&gt;alert(1)" in page
+
+
+def test_a_code_leads_to_the_page_that_was_asked_for(study: Study) -> None:
+    study.people.add("ada", "owner")
+    study.people.add("bob")
+    for name, page, there in (
+        ("ada", "label", "label"),
+        ("ada", "", "overview"),
+        ("bob", "", "label"),
+        ("bob", "rows", "label"),
+    ):
+        with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+            found = client.get(f"/{page}", params={"code": study.people.invite(name)})
+            assert found.url.path == f"/{there}"

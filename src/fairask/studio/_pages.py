@@ -85,7 +85,9 @@ def show(request: Request, view: str) -> Response:
         if begun is None:
             return _go(request, "signin")
         name, cookie = begun
-        response = _go(request, "")  # to the first page of the person's role
+        invited = access.person(name)
+        allowed = VIEWS[view][1] != "owner" or (invited is not None and invited.role == "owner")
+        response = _go(request, view if allowed else "")
         access.remember(request, response, cookie)
         access.log.note(name, "signed in", "by a link", request)
         return response
