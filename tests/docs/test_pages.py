@@ -34,6 +34,7 @@ ELSEWHERE = {
     "docs/scale.md": "needs a bucket",
     "docs/study.md": "needs a table and a person",
     "docs/architecture.md": "has no program",
+    "docs/studio.md": "tests/studio/test_labelling.py runs it",
 }
 
 

@@ -13,6 +13,7 @@ from fairask.studio import Trainer, create_app
 from fairask.study import Study
 from fairask.study.files import write_rows
 from tests.studio.conftest import bearer, signed
+from tests.studio.serving import serving
 
 
 def cards(client: TestClient, count: int = 2) -> list[dict[str, object]]:
@@ -164,3 +165,16 @@ def test_an_answer_to_a_row_that_was_not_handed_out_is_refused(client: TestClien
     mine = cards(client, 1)[0]["row"]
     assert client.post("/api/answers", json={"row": mine, "label": "good"}).status_code == 201
     assert client.post("/api/answers", json={"row": mine, "label": "good"}).status_code == 201  # said again
+
+
+def test_the_client_of_the_documentation_works(
+    make: Callable[..., Study], pytestconfig: pytest.Config
+) -> None:
+    study = make(classes=("no", "yes"))
+    study.draw(5)
+    token = study.people.add("ada", "owner")
+    page = (pytestconfig.rootpath / "docs" / "studio.md").read_text("utf-8")
+    code = page.split("```python\n")[1].split("```")[0]
+    with serving(create_app(study, train=False)) as url:
+        exec(code.replace("http://localhost:8080", url).replace('token="..."', f"token={token!r}"), {})
+    assert study.status()["labels"] == 1
