@@ -43,7 +43,8 @@ def test_the_headline_says_what_the_numbers_mean() -> None:
     )
     assert headline(_status((0.02, 0.0, 0.08)))[-1].startswith("By these labels it is within")
     assert headline(_status((0.30, 0.2, 0.4)))[-1] == "That is more than you allow, and not by chance."
-    assert "more labels than the pool has" in headline(_status((0.0991, 0.0, 0.19)))[-1]
+    assert headline(_status((0.0991, 0.0, 0.19)))[-1].startswith("Too close to what you allow")
+    assert headline(_status((0.01, 0.0, 0.6)))[-1].endswith("an audit tells with fewer.")
 
 
 def test_the_next_step_follows_the_study() -> None:

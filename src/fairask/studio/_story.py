@@ -17,6 +17,8 @@ __all__ = ["Step", "headline", "next_step", "steps", "story"]
 
 #: Seconds over which the pace is measured, longest first.
 _WINDOWS = (3600.0, 600.0)
+#: A gap that differs from the tolerance by less is too close to it.
+_CLOSE = 0.01
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,10 @@ def headline(status: Document) -> list[str]:
         more = labels_needed(gap["value"], gap["low"], gap["high"], tolerance, 0.025, status["labels"])
         if more is not None and more <= status["rows"] - status["labels"]:
             said.append(f"Too few labels to be sure: about {10 * math.ceil(more / 10):,} more would tell.")
+        elif more is None or abs(gap["value"] - tolerance) < _CLOSE:
+            said.append("Too close to what you allow to tell by more labels.")
         else:
-            said.append("Too close to what you allow to tell: more labels than the pool has would be needed.")
+            said.append("Too few labels to be sure by estimates alone; an audit tells with fewer.")
     return said
 
 
