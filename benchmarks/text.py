@@ -51,8 +51,8 @@ def main() -> None:
             writer = csv.writer(file, lineterminator="\n")
             if not done:
                 writer.writerow(COLUMNS)
-            for trial in range(given.trials):
-                for name, memory in tables.items():
+            for name, memory in tables.items():
+                for trial in range(given.trials):
                     for method in ("fare", "passive", UNCONSTRAINED):
                         if (name, method, str(trial)) not in done:
                             began = time.process_time()
