@@ -14,7 +14,7 @@ from fairask.data.encode import Encoder
 from fairask.data.extras import Arrow
 from fairask.data.frames import column_names, frame_table
 from fairask.data.groups import GroupColumns
-from fairask.data.protected import as_specs, protected_columns
+from fairask.data.protected import protected_columns
 from fairask.data.survey import fit_encoder
 from fairask.data.values import is_number
 from fairask.errors import ColumnWarning, UserError, suggest
@@ -183,10 +183,8 @@ class FrameColumns:
         """
         names, groups = column_names(frame) or [], None
         if protected is not None:
-            specs = as_specs(protected)
-            columns = protected_columns(specs, names)
-            table = frame_table(frame, columns).combine_chunks()
-            groups = GroupColumns.of(specs, GroupColumns.counted(table, specs))
+            columns = protected_columns(protected, names)
+            groups = GroupColumns.in_table(frame_table(frame, columns), protected)
             names = [name for name in names if keep_protected or name not in columns]
         if not names:
             raise UserError("X has no column besides the protected ones", "Give a frame with features")

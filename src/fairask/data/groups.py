@@ -78,6 +78,12 @@ class GroupColumns:
         order = _ordered(counts)
         return cls(tuple(columns), order, tuple(counts[value] for value in order))
 
+    @classmethod
+    def in_table(cls, table: Arrow, protected: str | Sequence[str]) -> GroupColumns:
+        """Find the groups of a table in memory."""
+        specs = as_specs(protected)
+        return cls.of(specs, cls.counted(table.combine_chunks(), specs))
+
     @staticmethod
     def counted(batch: Arrow, columns: Sequence[str]) -> Counter[Hashable]:
         """Count the rows of each group of a record batch; None stands for a missing value."""
@@ -148,10 +154,8 @@ def group_names(table: Arrow, protected: str | Sequence[str]) -> npt.NDArray[np.
     >>> group_names(pa.table({"age": [25, 60], "sex": ["f", "m"]}), ["sex", "age:30"]).tolist()
     ['f, under 30', 'm, 30 or more']
     """
-    specs = as_specs(protected)
-    batch = table.combine_chunks()
-    groups = GroupColumns.of(specs, GroupColumns.counted(batch, specs))
-    return np.asarray(np.array(groups.names)[groups.codes(batch)])
+    groups = GroupColumns.in_table(table, protected)
+    return np.asarray(np.array(groups.names)[groups.codes(table.combine_chunks())])
 
 
 def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashable], Hashable]:

@@ -1,4 +1,4 @@
-"""The paper's synthetic set: a large and a small group, each separable, together not."""
+"""The paper's synthetic set: a large and a small group. Each is separable, both together are not."""
 
 from __future__ import annotations
 

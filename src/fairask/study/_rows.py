@@ -102,9 +102,8 @@ class CopiedRows:
         if config.encoder is None and isinstance(config.protected, str):
             groups = first_group_names(table, config.protected)
         else:
-            specs, whole = as_specs(config.protected), table.combine_chunks()
-            self.groups = GroupColumns.of(specs, GroupColumns.counted(whole, specs))
-            groups = np.array(self.groups.names)[self.groups.codes(whole)]
+            self.groups = GroupColumns.in_table(table, config.protected)
+            groups = np.array(self.groups.names)[self.groups.codes(table.combine_chunks())]
         self.given: _Given = (X, groups)
         names, codes = encode_groups(groups)
         self.codes: Int | _Codes = codes
