@@ -160,6 +160,8 @@ def test_an_oracle_encodes_as_the_pool_says() -> None:
 MISTAKES: list[tuple[Any, Any, str]] = [
     (["a text", "another"], ["f", "m"], "X is a list of texts, .*give X as a data frame"),
     (np.array([[1, "a"], [2, "b"]], dtype=object), ["f", "m"], "column 1 of X holds texts.*data frame"),
+    (pd.DataFrame({0: [1, 2], 1: ["a", "b"]}), ["f", "m"], "column 1 of X holds texts.*data frame"),
+    (pl.LazyFrame({"a": [1, 2]}), ["f", "m"], "X is a LazyFrame.*collect.*open_pool"),
     (np.eye(2), "sex", "sensitive_features='sex' names a column, but X has no column names"),
     (pd.DataFrame({"sex": ["f", "m"]}), "sex", "X has no column besides the protected ones"),
     (pd.DataFrame({"a": [1, 2], "sex": ["f", "m"]}), "sax", "no column 'sax'; Did you mean 'sex'"),

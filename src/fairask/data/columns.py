@@ -100,7 +100,7 @@ def split_column(X: Matrix, column: str | int) -> tuple[Matrix, NDArray[np.gener
 
 
 def refuse_texts(X: Matrix) -> None:
-    """Raise naming a column of texts in an array or a list, where features must be numbers.
+    """Raise naming a column of texts in an array, a list or a frame without names of columns.
 
     Examples
     --------
@@ -109,8 +109,17 @@ def refuse_texts(X: Matrix) -> None:
     Traceback (most recent call last):
     fairask.errors.UserError: the column 1 of X holds texts, and features must be numbers; give X as a data...
     """
-    if not isinstance(X, list | np.ndarray) or (isinstance(X, np.ndarray) and X.dtype.kind in "biufc"):
+    if issparse(X) or column_names(X) is not None:
         return
+    if type(X).__name__ == "LazyFrame":
+        raise UserError(
+            "X is a LazyFrame, whose rows are not read yet",
+            "collect() it, or make a pool of it with fairask.pools.open_pool",
+        )
+    if not isinstance(X, list):
+        X = np.asarray(X)
+        if X.dtype.kind in "biufc":
+            return
     remedy = (
         "give X as a data frame, whose texts and categories are encoded, or an estimator that takes "
         "texts, such as a Pipeline with OneHotEncoder or TfidfVectorizer"
