@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from fairask.plotting import INK, panels
 from paper._draw import styled
@@ -89,6 +90,11 @@ def _default(ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list
     ]
 
 
+def _label(method: str) -> str:
+    """What to call a method where the paper's and the default stand side by side."""
+    return f"{METHODS[method].label} of the paper" if METHODS[method].paper else METHODS[method].label
+
+
 def _title(setup: Setup, name: str) -> str:
     return setup.problem(name).title
 
@@ -154,27 +160,28 @@ def _unconstrained(ends: Mapping[tuple[str, str], Summary], setup: Setup) -> str
 
 
 def _ahead(results: Results, ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list[str]) -> str:
-    ahead, compared = [], 0
+    ahead, counts = [], []
     for name in tables:
         for (problem, method), curves in results.items():
             rival = METHODS[method].constraint or METHODS[method].family
             if problem != name or not rival or ends[name, method].violation > setup.tolerance:
                 continue
             trials, (more, error), _ = paired(curves, results[name, DEFAULT])
-            compared += trials > 1
-            if trials > 1 and more > 2 * error:
+            if trials < 2:
+                continue
+            counts.append(trials)
+            if more > 2 * error:
                 ahead.append(
                     f"{METHODS[method].label} on {_title(setup, name)} ({more:+.1f} ± {error:.1f}, "
                     f"{trials} trials)"
                 )
-    if not compared:
+    if not counts:
         return ""
     which = f": {'; '.join(ahead)}" if ahead else ""
     return (
-        f"Of {compared} comparisons with a rival that is within the tolerance in the mean, the rival is "
-        f"ahead by more than two standard errors in {len(ahead)}{which}. Many rivals are tried, so a few "
-        f"are ahead "
-        f"by chance."
+        f"Of {len(counts)} comparisons ({min(counts)} to {max(counts)} trials) with a rival within the "
+        f"tolerance in the mean, the rival is ahead by more than two standard errors in {len(ahead)}{which}. "
+        "Of so many a few are ahead by chance; with a handful of trials a difference of a point is noise."
     )
 
 
@@ -233,7 +240,7 @@ def methods_table(results: Results, setup: Setup, tables: list[str]) -> list[str
                 f"{100 * end.above:.0f} % ({end.trials})"
             )
         if set(cells) != {"–"}:
-            lines.append(f"| {METHODS[method].label} | {' | '.join(cells)} |")
+            lines.append(f"| {_label(method)} | {' | '.join(cells)} |")
     return lines
 
 
@@ -251,11 +258,11 @@ def _figure(results: Results, setup: Setup) -> Figure:
             curves = results[name, method].of_converged()
             fair = summarize(curves, setup.tolerance).met(setup.tolerance)
             wide = 2.6 if method == DEFAULT else 1.3
-            (line,) = axis.plot(
+            axis.plot(
                 curves.labels, 100 * curves.accuracy.mean(axis=0), "-" if fair else "--",
                 color=color, lw=wide, marker="o", ms=3 if len(curves.labels) < 8 else 0,
             )  # fmt: skip
-            seen.setdefault(METHODS[method].label, line)
+            seen.setdefault(_label(method), Line2D([], [], color=color, lw=wide))
         axis.set_title(_title(setup, name))
         axis.set_xlabel("labels")
         low = min(100 * results[name, m].accuracy.mean(axis=0)[-1] for m in SHOWN if (name, m) in results)

@@ -173,7 +173,7 @@ class Comparison:
         rows = [(f"always '{answer}'", 0, self._final(constant, np.zeros(len(found))))]
         if "plain" not in self.names:
             accuracy, gap = np.array([(r.plain_accuracy, r.plain_violation) for r in found]).T
-            rows.append(("no constraint", self.task.budget, self._final(accuracy, gap)))
+            rows.insert(0, ("no constraint", self.task.budget, self._final(accuracy, gap)))
         return rows
 
     def beside(self, name: str | None = None) -> Beside | None:
