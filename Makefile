@@ -9,7 +9,7 @@ SITE := $(VENV)/.docs
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help setup paper demo test check lint types unit docs lite system clean
+.PHONY: labelstudio help setup paper demo test check lint types unit docs lite system clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -47,7 +47,7 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(PYTEST) -m 'not slow'
 
-test: $(STAMP) system lint types  ## everything: lint, types, all tests
+test: $(STAMP) system labelstudio lint types  ## everything: lint, types, all tests
 	$(PYTEST)
 
 # The site needs the docs extra alone. Warnings are errors; --keep-going shows all of them.
@@ -75,6 +75,16 @@ system:
 	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$package >/dev/null || echo "could not install $$package"; \
 	  else echo "$$package is missing and cannot be installed here: its tests will skip"; fi; \
 	done
+
+# Label Studio has an environment of its own, since its pins are not ours, and a database that is made once. Where it
+# cannot be installed, its tests skip with a reason (and fail where CI is set).
+LABELSTUDIO := .venv-labelstudio
+labelstudio: $(STAMP)
+	@[ -f $(LABELSTUDIO)/prepared/ready ] || { echo "installing Label Studio in $(LABELSTUDIO)" && \
+	  $(PYTHON) -m venv $(LABELSTUDIO) && \
+	  $(LABELSTUDIO)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check label-studio==1.23.2 && \
+	  $(LABELSTUDIO)/bin/python tests/connect/labelstudio_server.py prepare $(LABELSTUDIO)/prepared >/dev/null 2>&1; } || \
+	  echo "Label Studio cannot be installed here: its tests will skip"
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache docs/_build docs/pypi docs/api docs/gallery docs/concepts/img

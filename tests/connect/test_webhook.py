@@ -151,3 +151,16 @@ def test_a_renewed_token_ends_the_old_one(study: Study) -> None:
     for event in study.store.events():
         assert first not in json.dumps(event.data)
         assert second not in json.dumps(event.data)
+
+
+def test_a_link_stays_with_its_tool_and_server(study: Study) -> None:
+    ensure_link(study, Link("labelstudio", "labelstudio", "https://a.example.org", 1), "owner")
+    ensure_link(study, Link("labelstudio", "labelstudio", "https://a.example.org", 2), "owner")
+    assert study.state().outside.links["labelstudio"].project == 2
+    with pytest.raises(UserError, match="another name"):
+        ensure_link(study, Link("labelstudio", "labelstudio", "https://b.example.org", 1), "owner")
+    with pytest.raises(UserError, match="is one of labelstudio"):
+        ensure_link(study, Link("labelstudio", "webhook", "https://a.example.org"), "owner")
+    for name in ("", "A b", "x" * 33, "a/b"):
+        with pytest.raises(UserError, match="name"):
+            ensure_link(study, Link(name, "webhook", "https://a.example.org"), "owner")

@@ -7,6 +7,7 @@ killed at any instant goes on where it was.
 from fairask.connect.errors import ToolUnreachable
 from fairask.connect.links import Link, ensure_link, is_token
 from fairask.connect.outgoing import OutgoingRow, outgoing_rows
+from fairask.connect.receiver import received_rows, send_answers
 from fairask.connect.signing import SignatureError, new_secret, sign, verify_signature
 from fairask.connect.webhook import WebhookTool
 from fairask.connect.worker import Connector, Tool, finish
@@ -24,6 +25,8 @@ __all__ = [
     "is_token",
     "new_secret",
     "outgoing_rows",
+    "received_rows",
+    "send_answers",
     "sign",
     "verify_signature",
 ]

@@ -72,6 +72,9 @@ def ensure_link(study: Study, link: Link, who: str, token: str | None = None, *,
         now = study.state().outside.links.get(link.name)
     if now is not None and now.tool != link.tool:
         raise StudyError(f"the link {link.name!r} is one of {now.tool}; choose another name with --name")
+    if now is not None and now.tool == "labelstudio" and now.url != link.url:
+        # Another server counts its annotations anew: their numbers would be mistaken for known ones.
+        raise StudyError(f"the link {link.name!r} is to {now.url}; choose another name with --name")
     known = now is not None and not renew and (token is None or is_token(now, token))
     if now is not None and known and Link.of(now) == link:
         return ""
