@@ -268,20 +268,3 @@ def test_nothing_is_lost_or_doubled_when_all_three_are_killed(
     assert (found.lost, found.doubled, found.wrong) == (0, 0, 0)
     assert found.labels >= 20
     assert found.drawn >= 20
-
-
-def test_ten_thousand_tasks(make: Callable[..., Study], server: Server, client: Any) -> None:
-    study = make(table=people_table(12_000), budget=10_000, strategy="passive")
-    study.draw(10_000)
-    work = linked(study, server, client, "many")
-    assert work.send() == 10_000
-    (ada,) = labelstudio.people(server, 1)
-    tool = work.tool
-    assert isinstance(tool, LabelStudioTool)
-    project = int(tool.link.project or 0)
-    assert server.owner.ask("GET", f"/api/projects/{project}")["task_number"] == 10_000
-    task = ada.next(project)
-    assert task is not None
-    ada.annotate(task["id"], "good")
-    assert work.collect().new == 1
-    assert work.send() == 0

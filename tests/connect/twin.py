@@ -15,7 +15,7 @@ _SAME = ("rows", "propensities", "components", "pool_sizes")
 def same_draws(study: Study, table: dict[str, list[Any]], folder: Path) -> int:
     """Label a new study by hand in the order of the log; compare all draws and return how many rows."""
     created = study.store.events()[0].data["config"]
-    keys = ("classes", "budget", "batch_size", "random_state", "overlap")
+    keys = ("classes", "budget", "batch_size", "random_state", "overlap", "metric", "tolerance", "strategy")
     rows = 0
     with Study.create(folder, table, protected="sex", **{key: created[key] for key in keys}) as twin:
         for event in study.store.events():

@@ -102,8 +102,9 @@ def begin_audit(state: State, trained: FairActiveLearner, labels: int) -> AuditC
         alpha=config.tolerance,
         budget=labels,
         looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
-        # Another seed for each audit of a study: its last event.
-        random_state=(trained.random_state + state.last) % 2**32,
+        # Another seed for each audit of a study: its last event. What a connector notes does not count, so
+        # that the same labels are audited with the same rows wherever people gave them.
+        random_state=(trained.random_state + state.last - state.outside.noted) % 2**32,
     )
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}

@@ -55,9 +55,11 @@ class Outside:
     sent: dict[str, set[int]] = field(default_factory=dict)
     taken: dict[tuple[str, str], TakenAnswer] = field(default_factory=dict)
     refused: dict[tuple[str, str], Refused] = field(default_factory=dict)
+    noted: int = 0  #: events about tools that are no answers
 
     def apply(self, event: Event, what: Happening) -> None:
         """Take one event into account."""
+        self.noted += isinstance(what, happened.ToolLinked | happened.RowsSent | happened.AnswerRefused)
         match what:
             case happened.ToolLinked():
                 self.links[what.link] = what
@@ -95,6 +97,7 @@ class Outside:
             "sent": [[link, sorted(rows)] for link, rows in self.sent.items()],
             "taken": [[*key, *astuple(answer)] for key, answer in self.taken.items()],
             "refused": [astuple(refused) for refused in self.refused.values()],
+            "noted": self.noted,
         }
 
     @classmethod
@@ -107,4 +110,5 @@ class Outside:
             {link: set(rows) for link, rows in data["sent"]},
             {(link, ref): TakenAnswer(*answer) for link, ref, *answer in data["taken"]},
             {(old.link, old.ref): old for old in refused},
+            data["noted"],
         )
