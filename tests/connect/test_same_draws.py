@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from fairask.connect import Connector, Link, WebhookTool, ensure_link, finish
 from fairask.study import Study
 from fairask.study.receiving import OutsideAnswer, receive
@@ -9,6 +11,7 @@ from tests.connect.twin import same_draws
 from tests.study.conftest import people_table, truth
 
 
+@pytest.mark.slow
 def test_a_connector_changes_no_draw_of_training_or_audit(
     make: Callable[..., Study], receiver: Receiver, tmp_path: Path
 ) -> None:
