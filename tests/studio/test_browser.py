@@ -135,7 +135,7 @@ def test_the_charts_move_while_labels_arrive(make: Make, new_page: Callable[...,
     with serving(create_app(study, robot=Robot(study, LABELS, seconds=0.02))) as url:
         page = new_page()
         page.goto(f"{url}/overview")
-        page.wait_for_selector("#curves svg")
+        page.wait_for_selector("#curves svg", timeout=60_000)
         expect(page.locator("#curves")).to_have_attribute("data-points", re.compile("[1-9]"))
         points = int(str(page.get_attribute("#curves", "data-points")))
         labels = int(page.inner_text(".tile .value >> nth=0"))
@@ -331,8 +331,8 @@ def test_a_hostile_pool_is_shown_as_text(make: Make, new_page: Callable[..., Pag
         assert page.evaluate("document.documentElement.scrollWidth") <= 1200
         # Leaving with an answer still under way asks first, and the handler above would say no.
         expect(page.locator("#progress")).to_contain_text("8 of 40")
-        page.goto(f"{url}/rows")
-        expect(page.locator("#rows tbody tr").first).to_contain_text("<b>no</b>")
+        page.goto(f"{url}/rows?state=labelled")
+        expect(page.locator("#rows tbody tr").first).to_contain_text("<b>no</b>", timeout=20_000)
         assert dialogs == []
 
 
