@@ -122,7 +122,7 @@ def served(target: str, processes: int) -> Iterator[int]:
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     server = subprocess.Popen([sys.executable, "-c", code, target, str(port), str(processes)], env=env)
     try:
-        for _ in range(600):
+        while server.poll() is None:  # until it listens; on a busy machine that takes minutes
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.2):
                 break
             time.sleep(0.1)

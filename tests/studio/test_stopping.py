@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx2 as httpx
+import psutil
 import pytest
 
 from fairask.errors import FairaskWarning
@@ -32,8 +34,16 @@ def test_the_studio_ends_although_visitors_hold_half_requests(make: Callable[...
         visitors = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
         for visitor, said in zip(visitors, ("", "GET / HT", head), strict=True):
             visitor.sendall(said.encode())
+        asked = {"Authorization": f"Bearer {token}"}
+        assert (
+            httpx.get(f"http://127.0.0.1:{port}/api/certificate", headers=asked, timeout=120).status_code
+            == 200
+        )
+        others = psutil.Process(server.pid).children(recursive=True)  # the trainer, the desk
+        assert any("spawn_main" in " ".join(other.cmdline()) for other in others)
         server.send_signal(signal.SIGTERM)
         server.wait(120)  # raises if it does not end
+    assert psutil.wait_procs(others, timeout=120)[1] == []
     for visitor in visitors:
         visitor.close()
     assert study.state().batches == 1  # it has served: the first batch was drawn

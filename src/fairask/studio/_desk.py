@@ -127,7 +127,16 @@ _OPENED: list[Study] = []
 def _open(target: str) -> None:
     if sys.platform != "win32":
         os.nice(5)  # people who label come first
+    threading.Thread(target=_end_with_server, daemon=True).start()
     _OPENED.append(Study.open(target))
+
+
+def _end_with_server() -> None:
+    """End this process when the server has ended in any way: nobody else would."""
+    server = multiprocessing.parent_process()
+    if server is not None:
+        server.join()
+    os._exit(0)
 
 
 def _answer(question: Callable[..., object], args: tuple[object, ...]) -> tuple[float, object]:
