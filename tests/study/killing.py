@@ -74,7 +74,7 @@ def main(target: str, kills: int, seed: int) -> None:
             pipes.append(out)
         said = [b""] * len(pipes)
         # Acts to wait for, however long the machine takes for them; the others die while they open the study.
-        wanted = rng.randrange(12) if rng.random() < 0.8 else 0
+        wanted = rng.randrange(6) if rng.random() < 0.8 else 0
         while done(said) < wanted:
             ready = select.select(pipes, [], [], 60)[0]
             parts = {pipe: os.read(pipe, 1 << 16) for pipe in ready}
