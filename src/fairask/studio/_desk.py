@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -136,7 +137,7 @@ def _end_with_server() -> None:
     server = multiprocessing.parent_process()
     if server is not None:
         server.join()
-    os._exit(0)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _answer(question: Callable[..., object], args: tuple[object, ...]) -> tuple[float, object]:
