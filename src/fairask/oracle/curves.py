@@ -130,6 +130,10 @@ def fit_curves(
     True
     """
     score = np.clip(score, -SCORE_LIMIT, SCORE_LIMIT)
+    # Groups in an order that does not depend on their names, so that the same draws belong to the same group.
+    sums = (np.bincount(groups, of, n_groups) for of in (score, weight, np.ones(len(score))))
+    place = np.argsort(np.lexsort(tuple(sums)))
+    groups = place[groups]
     knots = np.quantile(np.clip(reference, -SCORE_LIMIT, SCORE_LIMIT), KNOTS)
     unit = max(float(np.std(reference)), 0.3)
     terms = _basis(score, knots, unit)
@@ -155,7 +159,8 @@ def fit_curves(
         beta[rows] = mode[c] + np.linalg.solve(factor[c].T, noise[rows].T).T
     blocks = beta.reshape(n_draws, n_groups + 1, terms.shape[1])
     slope, bend = share @ widths
-    return CalibrationCurves(blocks[:, :1] + blocks[:, 1:], knots, unit, float(slope), float(bend))
+    curves = blocks[:, :1] + blocks[:, 1:][:, place]
+    return CalibrationCurves(curves, knots, unit, float(slope), float(bend))
 
 
 def _basis(score: Float, knots: Float, unit: float) -> Float:
