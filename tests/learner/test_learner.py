@@ -61,6 +61,7 @@ def test_the_first_batch_is_uniform_and_fare_then_mixes_its_components():
     assert {"diff", "fair"} <= set(second.components)
 
 
+@pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
 def test_three_groups_and_other_classes_work():
     X, groups, y = pool(n_groups=3)
     learner = FairActiveLearner(X, groups, classes=("no", "yes"), batch_size=60, random_state=1)

@@ -88,7 +88,7 @@ def test_a_learner_of_arrays_and_one_of_a_pool_agree(rows: Any) -> None:
     learner = FairActiveLearner(X, groups, estimator="linear", batch_size=30, random_state=11)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for _ in range(4):
+        for _ in range(3):
             query = learner.ask()
             learner.tell(query.indices, y[query.indices])
     assert learner.labelled_indices_.tolist() == of_pool.labelled_indices_.tolist()

@@ -30,7 +30,7 @@ def test_the_default_is_fare_as_it_was():
 
 
 def test_labels_so_far_and_to_come_are_nearer_to_the_design():
-    problem = make_problem(Fare(), n_labels=40, n_left=120)
+    problem = make_problem(Fare(), n_labels=40, n_left=200)
     plain = problem.propose(Fare(diff_share=0.8), 3)
     filled = problem.propose(Fare(diff_share=0.8, water_filling=True, horizon=40), 3)
     assert np.array_equal(plain.cells.counts, filled.cells.counts)

@@ -72,7 +72,7 @@ def test_a_token_is_replaced_only_when_that_is_asked_for(client: TestClient, stu
 
 
 def test_the_first_choice_of_a_role_is_annotator(client: TestClient) -> None:
-    page = client.get("/settings").text
+    page = client.get("/people").text
     assert page.index('<option value="annotator">') < page.index('<option value="owner">')
 
 

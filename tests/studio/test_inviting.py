@@ -41,7 +41,8 @@ def test_an_invitation_signs_in_one_browser_once(team: tuple[Study, str]) -> Non
     bob = browser(study)
     assert bob.get(earlier).url.path == "/signin"  # a later invitation ends it
     page = bob.get(made["path"])
-    assert page.status_code == 403  # signed in, and the owners' page is not for annotators
+    assert (page.status_code, page.url.path) == (200, "/label")  # signed in, on the page of annotators
+    assert bob.get("/overview").status_code == 403
     assert bob.get("/api/me").json() == {"name": "bob", "role": "annotator"}
     assert browser(study).get(made["path"]).url.path == "/signin"
     assert bob.post("/api/people/bob/invitation", json={}).status_code == 403

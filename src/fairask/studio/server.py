@@ -168,8 +168,8 @@ def serve(
     """
     check_port(host, port)
     local = is_local(host) and not proxy.used
-    warn_of_sqlite(target)
     with Study.open(target) as study:
+        warn_of_sqlite(target)
         check_host(study, host if not proxy.used else "a proxy")
         told = _webhooks(study, webhooks)
         if not study.store.waiting().free:
