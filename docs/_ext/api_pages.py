@@ -20,7 +20,7 @@ SECTIONS = {
     "Fair models": ["fairask.oracle", "fairask.metrics", "fairask.rules"],
     "Promise": ["fairask.certify"],
     "Data": ["fairask.data", "fairask.datasets", "fairask.pools", "fairask.tables"],
-    "People": ["fairask.study", "fairask.studio", "fairask.report", "fairask.plotting"],
+    "People": ["fairask.study", "fairask.studio", "fairask.connect", "fairask.report", "fairask.plotting"],
     "Extend": ["fairask.sampling", "fairask.design", "fairask.testing", "fairask.errors", "fairask.checks"],
 }
 
