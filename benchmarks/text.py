@@ -97,9 +97,12 @@ def show(rows: list[dict[str, str]]) -> None:
         ("FARE less passive, text only", (text, "fare"), (text, "passive")),
         ("text less numbers, FARE", (text, "fare"), (numbers, "fare")),
     ):
-        both = sorted(runs[one].keys() & runs[other].keys())
+        both = sorted(runs.get(one, {}).keys() & runs.get(other, {}).keys())
+        if len(both) < 2:
+            continue
         differences = np.array([np.subtract(runs[one][t], runs[other][t]) for t in both]).T
-        print(f"{what}: accuracy {with_error(differences[0])}, violation {with_error(differences[1])}")
+        accuracy, gap = map(with_error, differences)
+        print(f"{what}, {len(both)} splits: accuracy {accuracy}, violation {gap}")
 
 
 def with_error(values: np.ndarray) -> str:
