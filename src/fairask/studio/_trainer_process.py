@@ -26,6 +26,8 @@ __all__ = ["TrainerProcess"]
 
 _LOG = logging.getLogger("fairask.studio")
 _BEAT_SECONDS = 2.0
+#: What a beat says: the study is being opened, or is open.
+_OPENS, _WORKS = b"o", b"."
 #: First and longest pause before a new start. After a long run the first pause counts again.
 _FIRST_PAUSE, _LONGEST_PAUSE, _LONG_RUN = 0.5, 30.0, 60.0
 #: Seconds for the step under way when the studio stops.
@@ -97,10 +99,13 @@ class TrainerProcess:
         while True:
             ready, _, _ = select.select([process.stdout], [], [], 0.5)
             if ready:
-                if not os.read(process.stdout.fileno(), 4096):
+                said = os.read(process.stdout.fileno(), 4096)
+                if not said:
                     code = process.wait()
                     return f"ended with code {code}" if code >= 0 else f"was killed by signal {-code}"
-                heard, self.error = time.monotonic(), None
+                heard = time.monotonic()
+                if _WORKS in said:
+                    self.error = None
             elif time.monotonic() - heard > self.patience:
                 process.kill()
                 process.wait()
@@ -136,7 +141,7 @@ def main(target: str) -> None:
     """Work until standard input closes."""
     if sys.platform != "win32":
         os.nice(5)
-    ended = threading.Event()
+    ended, opened = threading.Event(), threading.Event()
 
     def wait() -> None:
         sys.stdin.read()
@@ -144,10 +149,11 @@ def main(target: str) -> None:
 
     def beat() -> None:
         while True:
-            os.write(1, b".")
+            os.write(1, _WORKS if opened.is_set() else _OPENS)
             time.sleep(_BEAT_SECONDS)
 
-    threading.Thread(target=wait, daemon=True).start()
+    for act in (wait, beat):  # opening a large study on a busy machine takes longer than silence may last
+        threading.Thread(target=act, daemon=True).start()
     with Study.open(target) as study:
-        threading.Thread(target=beat, daemon=True).start()
+        opened.set()
         Trainer(study).run(ended.is_set)
