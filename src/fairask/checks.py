@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from numbers import Integral, Real
 
-import numpy as np
-
 from fairask.errors import suggest
 
-__all__ = ["Seed", "check_choice", "check_count", "check_number", "check_share", "drawn_seed"]
-
-#: What ``random_state`` may be.
-Seed = int | np.random.RandomState | np.random.Generator | None
+__all__ = ["check_choice", "check_count", "check_number", "check_share"]
 
 
 def check_count(value: object, name: str, *, least: int = 1) -> int:
@@ -73,18 +68,3 @@ def check_choice(value: object, name: str, known: Collection[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name}={value!r} is unknown; {suggest(value, known)}")
     return value
-
-
-def drawn_seed(random_state: Seed) -> int:
-    """Return one seed from a seed, a RandomState or a Generator; the last two are advanced by it.
-
-    Examples
-    --------
-    >>> drawn_seed(np.random.default_rng(0)) == drawn_seed(np.random.default_rng(0))
-    True
-    """
-    from sklearn.utils import check_random_state  # a command that fits nothing starts without it
-
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    return int(check_random_state(random_state).randint(2**31))

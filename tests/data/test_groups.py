@@ -143,7 +143,6 @@ def test_rows_of_unknown_group_train_and_are_reported(tmp_path: Path) -> None:
 
 
 def test_certificates_hold_with_30_percent_of_groups_missing_at_random_and_say_what_they_assume() -> None:
-    from fairask.certify import certify
 
     rng, wrong, audits = np.random.default_rng(1), 0, 200
     n, gap = 3000, 0.12
@@ -214,22 +213,6 @@ def test_each_protected_column_is_measured_beside_the_combinations() -> None:
     assert found["sex"] == pytest.approx(violation(y, said, table["sex"].to_pylist(), "eo"))
     # The rate of a group of one column is an average of the rates of its combinations.
     assert max(found["sex"], found["age:40"]) <= found["sex, age:40"]
-
-
-def test_certificates_stay_valid_where_groups_are_missing_at_random() -> None:
-    rng = np.random.default_rng(1)
-    misses, runs, n = 0, 150, 500
-    for _ in range(runs):
-        groups = rng.choice(["a", "b"], n)
-        y = (rng.random(n) < 0.5).astype(int)
-        # True positive rates 0.8 and 0.6: the violation of whole groups is 0.2.
-        said = (rng.random(n) < np.where(y == 1, np.where(groups == "a", 0.8, 0.6), 0.3)).astype(int)
-        seen = np.where(rng.random(n) < 0.3, UNKNOWN, groups)
-        certificate = certify(y, said, seen)
-        misses += certificate.upper < 0.2 or certificate.lower > 0.2
-        assert any("missing at random" in text for text in certificate.assumptions)
-    # Each bound may fail with probability 0.05; three standard errors above both are 0.17.
-    assert misses <= 0.17 * runs
 
 
 def test_more_groups_than_can_be_compared_are_refused() -> None:

@@ -291,6 +291,7 @@ def best_of_many_groups(
         A_eq=np.r_[np.ones(n), np.zeros(2 * conditions + 1)][None, :],
         b_eq=[1.0],
         bounds=[(0, None)] * n + free + [(0, None)],
+        options={"presolve": False},
         method="highs",
     )
     if solution.x is None:

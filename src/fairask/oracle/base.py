@@ -17,11 +17,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import (
     check_array,
     check_is_fitted,
+    check_random_state,
     check_X_y,
     validate_data,
 )
 
-from fairask.checks import Seed, check_number, drawn_seed
+from fairask.checks import check_number
 from fairask.data.columns import FrameColumns, arranged, column_names, refuse_texts, split_column
 from fairask.errors import UserError
 from fairask.metrics import CONDITION_NAMES, METRICS, Bool, Float, Int, Matrix, Metric, check_metric
@@ -34,9 +35,14 @@ __all__ = [
     "Labelled",
     "PerturbedModel",
     "PoolSample",
+    "Seed",
     "check_weight",
     "decision_probability",
+    "drawn_seed",
 ]
+
+#: What ``random_state`` may be.
+Seed = int | np.random.RandomState | np.random.Generator | None
 
 
 @dataclass(frozen=True)
@@ -443,6 +449,19 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(drawn_seed(self.random_state))
+
+
+def drawn_seed(random_state: Seed) -> int:
+    """Return one seed from a seed, a RandomState or a Generator; the last two are advanced by it.
+
+    Examples
+    --------
+    >>> drawn_seed(np.random.default_rng(0)) == drawn_seed(np.random.default_rng(0))
+    True
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return int(check_random_state(random_state).randint(2**31))
 
 
 def check_weight(weight: ArrayLike | None, n: int, name: str) -> Float:

@@ -14,13 +14,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from fairask.checks import Seed
 from fairask.data.groups import check_group_count
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.metrics import Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import search
-from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, check_weight
+from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed, check_weight
 from fairask.oracle.curves import fit_curves
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import fast_ridge

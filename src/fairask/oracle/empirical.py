@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairask.checks import Seed
 from fairask.data.groups import check_group_count
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
 from fairask.metrics import Float, Matrix, Metric, encode_groups
 from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import Solution, search
-from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, check_weight
+from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed, check_weight
 from fairask.oracle.learners import EstimatorLearner, LogisticLearner
 from fairask.oracle.logistic import SEPARABLE_RIDGE, fast_ridge, held_back
 from fairask.rules import Classifier, LinearRule, row_count
