@@ -35,6 +35,7 @@ ELSEWHERE = {
     "docs/study.md": "needs a table and a person",
     "docs/architecture.md": "has no program",
     "docs/studio.md": "tests/studio/test_labelling.py runs it",
+    "docs/connect.md": "tests/connect runs it against stand-ins for Argilla and Prodigy",
 }
 
 

@@ -23,8 +23,12 @@ def learner() -> tuple[FairActiveLearner, np.ndarray]:
 
 
 @pytest.mark.slow
-def test_rounds_settings_and_the_certificate_are_written(tmp_path: Path) -> None:
+def test_rounds_settings_and_the_certificate_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import mlflow
+
+    monkeypatch.chdir(tmp_path)  # artifacts of a database go to a folder here
 
     place = f"sqlite:///{tmp_path}/runs.db"
     made, y = learner()
