@@ -77,7 +77,7 @@ class EstimateCurvesDisplay:
         >>> from fairask.datasets import load
         >>> from fairask.experiment import simulate
         >>> data = load("german")
-        >>> learner = FairActiveLearner(data.X, data.groups, estimator="linear", random_state=0)
+        >>> learner = FairActiveLearner(data.X, data.groups, strategy="passive", random_state=0)
         >>> history = simulate(learner, data.y, 50)
         >>> EstimateCurvesDisplay.from_learner(learner).labels.tolist()
         [25, 50]

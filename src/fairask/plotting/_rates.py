@@ -83,7 +83,7 @@ class GroupRatesDisplay:
         >>> from fairask.datasets import load
         >>> from fairask.experiment import simulate
         >>> data = load("german")
-        >>> learner = FairActiveLearner(data.X, data.groups, estimator="linear", random_state=0)
+        >>> learner = FairActiveLearner(data.X, data.groups, strategy="passive", random_state=0)
         >>> history = simulate(learner, data.y, 50)
         >>> GroupRatesDisplay.from_learner(learner).groups
         ['Female', 'Male']

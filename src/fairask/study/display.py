@@ -36,7 +36,7 @@ def guess_display(values: Sequence[str]) -> str:
     ('image', 'link')
     >>> guess_display(["2024-02-01"]), guess_display(["red", "blue"]), guess_display([])
     ('date', 'text', 'text')
-    >>> guess_display(["I waited for an hour and nobody came.", "Good."])
+    >>> guess_display(["I waited for an hour and nobody came. " * 5, "Good."])
     'long'
     >>> guess_display(["# Complaint\\n\\nThe **second** letter this week said the same."])
     'markdown'

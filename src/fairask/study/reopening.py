@@ -85,8 +85,8 @@ def reopen(study: Study, wanted: AnswerFilter, who: str = "owner", *, look: bool
     >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
     >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
     ...     _ = study.skip(study.ask(3, who="bob"), who="bob")
-    ...     reopen(study, AnswerFilter(skips=True)), study.status()["skipped"]
-    (Reopened(event=4, answers=3, labels=0), 0)
+    ...     reopen(study, AnswerFilter(skips=True)).answers, study.status()["skipped"]
+    (3, 0)
     """
     check_person(who)
     with study.turn() as (turn, state):
