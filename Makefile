@@ -7,6 +7,8 @@ STAMP := $(VENV)/.installed
 SITE := $(VENV)/.docs
 # Workers of the test run; 0 runs all tests in one process.
 JOBS ?= auto
+# Tests start hundreds of processes: without stored bytecode, each would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .PHONY: labelstudio help setup paper demo test check lint types unit docs lite system clean

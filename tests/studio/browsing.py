@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
 
 from tests.study.conftest import people_table, truth
 
-__all__ = ["LABELS", "VIEWS", "browser", "look", "new_page", "shown_row"]
+__all__ = ["LABELS", "VIEWS", "StandIn", "browser", "look", "new_page", "shown_row"]
 
 VIEWS = ["label", "overview", "rows", "model", "certificate", "people", "settings"]
 LABELS = truth(people_table())
@@ -68,6 +68,28 @@ def shown_row(page: Page) -> str:
     """What the card shows, as text."""
     page.wait_for_selector("#card[data-ready] .body")
     return page.inner_text("#card")
+
+
+class StandIn:
+    """What answers the page's POST requests instead of the server, while ``handler`` is set.
+
+    Make it before the page is opened: a browser that is told to intercept later lets some requests pass.
+    """
+
+    def __init__(self, page: Page, address: str = "**/api/answers") -> None:
+        self.handler: Callable[[Route], None] | None = None
+        page.route(address, self._handle)
+
+    def _handle(self, route: Route) -> None:
+        if self.handler is None or route.request.method != "POST":
+            route.fallback()
+        else:
+            self.handler(route)
+
+    def refuse(self, route: Route) -> None:
+        """Refuse one answer, and let the next ones pass."""
+        self.handler = None
+        route.fulfill(status=409, json={"detail": "too late"})
 
 
 def look(page: Page, name: str, *, full: bool = True) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from fairask.studio import create_app
 from fairask.study import Study
-from tests.studio.browsing import browser, new_page, shown_row
+from tests.studio.browsing import StandIn, browser, new_page, shown_row
 from tests.studio.serving import serving
 
 __all__ = ["browser", "new_page"]
@@ -144,14 +144,15 @@ def test_closing_the_tab_offline_warns_and_loses_nothing(make: Make, new_page: C
             dialog.accept()
 
         page.on("dialog", leave)
+        server = StandIn(page, "**/api/**")
         page.goto(f"{url}/label")
         shown_row(page)
-        page.route("**/api/**", lambda route: route.abort("connectionrefused"))
+        server.handler = lambda route: route.abort("connectionrefused")
         page.click("#answers .answer >> nth=0")
         expect(page.locator("#alert")).to_contain_text("Trying again")
         page.reload(wait_until="commit")
         assert asked == ["beforeunload"]
-        page.unroute("**/api/**")
+        server.handler = None
         page.goto(f"{url}/label")
         expect(page.locator("#progress")).to_contain_text("1 by you")
         assert study.status()["labels"] == 1

@@ -33,16 +33,27 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return new_database(request.getfixturevalue("postgres_url"))
 
 
+#: Read by every new process: those that serve are slow to begin, as on a small machine.
+SLOW_START = """
+import sys, time
+if "--multiprocessing-fork" in sys.orig_argv:
+    time.sleep(7)
+"""
+
+
 @contextmanager
-def two_processes(target: str) -> Iterator[tuple[int, psutil.Process]]:
+def two_processes(target: str, folder: Path) -> Iterator[tuple[int, psutil.Process]]:
     """A studio of two server processes; its port and the process that started them."""
+    (folder / "sitecustomize.py").write_text(SLOW_START)
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     code = (
         "import sys; from fairask.studio import serve; serve(sys.argv[1], port=int(sys.argv[2]), processes=2)"
     )
-    with subprocess.Popen([sys.executable, "-c", code, target, str(port)]) as server:
+    command = [sys.executable, "-c", code, target, str(port)]
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}) as server:
         try:
             # Two that listen, and the trainer.
             until(lambda: len(psutil.Process(server.pid).children(recursive=True)) >= 3)
@@ -69,10 +80,10 @@ def send(port: int, method: str, path: str, body: Any = None, token: str = "") -
 
 
 @pytest.mark.slow
-def test_guesses_and_the_trainers_end_are_known_to_both(make: Make, target: str) -> None:
+def test_guesses_and_the_trainers_end_are_known_to_both(make: Make, target: str, tmp_path: Path) -> None:
     study = make(target)
     token = study.people.add("ada", "owner")
-    with two_processes(target) as (port, server):
+    with two_processes(target, tmp_path) as (port, server):
         statuses = Counter(send(port, "POST", "/api/session", {"token": "guess"})[0] for _ in range(40))
         assert statuses == {401: 8, 429: 32}
         until(lambda: study.store.waiting().free)  # the trainer draws

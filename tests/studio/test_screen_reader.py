@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from fairask.studio import create_app
 from fairask.study import Study
-from tests.studio.browsing import LABELS, VIEWS, browser, new_page, shown_row
+from tests.studio.browsing import LABELS, VIEWS, StandIn, browser, new_page, shown_row
 from tests.studio.serving import serving
 
 __all__ = ["browser", "new_page"]
@@ -142,31 +142,15 @@ def test_each_action_is_announced_and_focus_follows(make: Make, new_page: Callab
         assert focused(page) == "help"
 
 
-def refuse_once(page: Page) -> None:
-    """Refuse the next answer; the page's own look at past answers has the same address and passes."""
-    refused: list[str] = []
-
-    def handle(route: Route) -> None:
-        if route.request.method != "POST" or refused:
-            route.fallback()
-            return
-        refused.append(route.request.url)
-        route.fulfill(status=409, json={"detail": "too late"})
-
-    page.route("**/api/answers", handle)
-
-
-@pytest.mark.xfail(
-    strict=False, reason="a key pressed while rows are fetched is lost now and then on a busy machine"
-)
 def test_the_end_and_a_fault_are_announced(make: Make, new_page: Callable[..., Page]) -> None:
     study = make(budget=2, batch_size=2)
     with serving(create_app(study)) as url:
         page = new_page()
+        server = StandIn(page)
         page.goto(f"{url}/label")
         shown_row(page)
         listen(page)
-        refuse_once(page)
+        server.handler = server.refuse
         with page.expect_response("**/api/next"):
             page.keyboard.press("1")
         expect(page.get_by_role("alert")).to_have_text("too late")

@@ -47,6 +47,8 @@ _SECRET = "FAIRASK_WEBHOOK_SECRET"
 _SECURITY_LOG = "FAIRASK_STUDIO_SECURITY_LOG"
 #: Connections per process, and seconds for requests under way when the studio stops.
 _CONNECTIONS, _GRACE = 1000, 8
+#: Seconds a new process may need for its imports, before it is taken for dead and replaced.
+_IMPORTS = 120
 #: Before this version a reset of the write-ahead log could collide with a writer of another process.
 _SOUND_SQLITE = (3, 51, 3)
 
@@ -229,6 +231,7 @@ def _run(app: FastAPI | str, host: str, port: int, proxy: Proxy, processes: int 
         host=host,
         port=port,
         workers=processes,
+        timeout_worker_healthcheck=_IMPORTS,
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -77,6 +77,8 @@ async function refill() {
   const answer = await post("/next", { count: 2 });
   const before = current()?.row;
   cards = answer.cards.filter((card) => !unsaved.has(card.row));
+  // The row that is being read stays, even if an earlier one has come back.
+  if (!again) cards.sort((a, b) => (b.row === before) - (a.row === before));
   showProgress(answer.progress);
   if (current()?.row !== before || !cards.length) show();
   if (!cards.length && !again && !unsaved.size) {
