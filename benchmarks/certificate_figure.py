@@ -40,7 +40,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         pred = LogisticRegression(C=0.1, max_iter=2000).fit(X[train], y[train]).predict(X)
     known = {int(row): int(y[row]) for row in train}
-    audit = Audit(pred, groups, metric="tpr-ratio", alpha=0.2, compare="rest", budget=1500, known=known)
+    audit = Audit(pred, groups, metric="tpr-ratio", tolerance=0.2, compare="rest", budget=1500, known=known)
     while not audit.done:
         rows = audit.ask().indices
         audit.tell(rows, y[rows])

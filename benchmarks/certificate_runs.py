@@ -53,8 +53,8 @@ class Rows:
 def audited(s: Hostile, audits: int, side: str, seed: int) -> dict[str, object]:
     """Share of wrong verdicts with the tolerance a hair below the violation, or at it."""
     truth, layout, gap = built(s, audits, largest=side == "refuted")
-    alpha = gap - 1e-7 if side == "certified" else gap + 1e-7
-    plan = AuditPlan(s.metric, alpha, DELTA, s.budget, s.looks)
+    tolerance = gap - 1e-7 if side == "certified" else gap + 1e-7
+    plan = AuditPlan(s.metric, tolerance, DELTA, s.budget, s.looks)
     schedule = plan.schedule(float(truth.size[0, ~layout.known].sum()), s.models)
     codes, used = play(truth, schedule, layout, np.random.default_rng([4, seed]))
     wrong = (codes == (1 if side == "certified" else 2)).any(axis=1)

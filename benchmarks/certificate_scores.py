@@ -66,13 +66,13 @@ def one(name: str, seed: int, kind: str, audits: int) -> dict[str, object]:
     y, pred, groups, scores = audited_pool(name, seed)
     gap = violation(y, pred, groups)
     # A tolerance at .08 from the truth, on the side where there is room: neither trivial nor hopeless.
-    alpha = gap + 0.08 if gap < 0.2 else gap - 0.08
+    tolerance = gap + 0.08 if gap < 0.2 else gap - 0.08
     found = simulate_audit(
-        y, pred, groups, alpha=alpha, budget=BUDGETS[name], looks=20, n_audits=audits,
+        y, pred, groups, tolerance=tolerance, budget=BUDGETS[name], looks=20, n_audits=audits,
         score=scores.get(kind), random_state=seed,
     )  # fmt: skip
     return {
-        "violation": gap, "alpha": alpha, "labels": found.mean_labels, "undecided": found.undecided,
+        "violation": gap, "tolerance": tolerance, "labels": found.mean_labels, "undecided": found.undecided,
         "wrong": found.wrong,
     }  # fmt: skip
 

@@ -50,7 +50,7 @@ def largest(upper, hits: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def validity_of(s: Scenario, gap: float, audits: int, rng: np.random.Generator) -> dict[str, float]:
-    """Share of samples or audits that certify though the violation is at least alpha."""
+    """Share of samples or audits that certify though the violation is at least tolerance."""
     tpr, k, n = s.rates(gap, flip=bool(rng.integers(2))), len(s.pool), s.labels
     out: dict[str, float] = {}
     hits, size = balanced_counts(s, tpr, n, audits, rng)
@@ -111,7 +111,7 @@ def audits_of(s: Scenario, gap: float, audits: int, rng: np.random.Generator) ->
 def audits_only(audits: int) -> bool:
     """The two columns of :func:`validity` that are about audits."""
     worst: dict[str, float] = {}
-    print(f"\nAudits: share certified though the gap is at or above alpha = {ALPHA}; {2 * audits:,} each")
+    print(f"\nAudits: share certified though the gap is at or above tolerance = {ALPHA}; {2 * audits:,} each")
     for i, s in enumerate(SCENARIOS):
         for gap in (ALPHA, 1.2 * ALPHA):
             row = audits_of(s, gap, 2 * audits, np.random.default_rng([6, i, round(gap * 1000)]))
@@ -158,7 +158,7 @@ def validity(audits: int) -> bool:
     allowed = DELTA + 2.6 * np.sqrt(DELTA * (1 - DELTA) / audits)
     allowed_audit = DELTA + 2.6 * np.sqrt(DELTA * (1 - DELTA) / (2 * audits))
     print(
-        f"\nValidity: share certified though the gap is at or above alpha = {ALPHA}; delta = {DELTA}, "
+        f"\nValidity: share certified though the gap is at or above tolerance = {ALPHA}; delta = {DELTA}, "
         f"{audits:,} samples"
     )
     print(
@@ -212,7 +212,9 @@ def smallest(chance, goal: float, low: int, high: int, most: int) -> int:
 
 
 def power(audits: int) -> bool:
-    print(f"\nPower at gap 0: labels for the same chance to certify alpha = {ALPHA} ({2 * audits:,} audits)")
+    print(
+        f"\nPower at gap 0: labels for the same chance to certify tolerance = {ALPHA} ({2 * audits:,} audits)"
+    )
     print(
         f"{'scenario':14} {'chance':>7} {'target':10} {'Newcombe':>9} {'budget':>7} {'mean used':>10} "
         f"{'saved (budget)':>15} {'saved (mean)':>13}"
@@ -358,8 +360,11 @@ def sweep(audits: int, pools: int = 250) -> bool:
         shape = (audits, *size.shape)
         pool = np.broadcast_to(size, shape), np.broadcast_to(ones, shape)
         error = np.sqrt(delta * (1 - delta) / audits)
-        for kind, alpha, wrong in (("certified", gap - 1e-6, CERTIFIED), ("refuted", gap + 1e-6, REFUTED)):
-            plan = AuditPlan(metric, alpha, delta, budget, looks, "pool").schedule(int(size.sum()))
+        for kind, tolerance, wrong in (
+            ("certified", gap - 1e-6, CERTIFIED),
+            ("refuted", gap + 1e-6, REFUTED),
+        ):
+            plan = AuditPlan(metric, tolerance, delta, budget, looks, "pool").schedule(int(size.sum()))
             share = float(np.mean(run_audits(*pool, plan, rng)[0] == wrong))
             false[kind].append((share - delta) / error)
     print(f"\nSweep: {pools} random pools (tprp, fprp, eo; 2-3 groups; 1-10 looks), {audits:,} audits each,")
@@ -382,7 +387,7 @@ def example() -> bool:
     sex = np.where(rng.random(n) < 0.62, "men", "women")
     repaid = (rng.random(n) < np.where(sex == "men", 0.7, 0.66)).astype(int)
     approved = (rng.random(n) < np.where(repaid == 1, np.where(sex == "men", 0.87, 0.85), 0.35)).astype(int)
-    audit = Audit(approved, sex, alpha=0.1, delta=0.05, budget=600)
+    audit = Audit(approved, sex, tolerance=0.1, delta=0.05, budget=600)
     while not audit.done:
         rows = audit.ask().indices
         audit.tell(rows, repaid[rows])

@@ -50,16 +50,21 @@ def main() -> None:
         f", delta {DELTA}, {args.audits:,} audits a model"
     )
     print(
-        f"{'pool':8} {'alpha':>5} {'violations of the models':32} {'decided':>8} {'mean labels':>12} "
+        f"{'pool':8} {'tolerance':>5} {'violations of the models':32} {'decided':>8} {'mean labels':>12} "
         f"{'wrong':>7} {'worst model':>12}"
     )
     rows, ok = [], True
     for name in POOLS:
         models = [frozen_model(name, args.labels, seed) for seed in range(args.seeds)]
-        for alpha in (0.1, 0.15):
+        for tolerance in (0.1, 0.15):
             runs = [
                 simulate_audit(
-                    *m, alpha=alpha, delta=DELTA, budget=args.budget, n_audits=args.audits, random_state=i
+                    *m,
+                    tolerance=tolerance,
+                    delta=DELTA,
+                    budget=args.budget,
+                    n_audits=args.audits,
+                    random_state=i,
                 )
                 for i, m in enumerate(models)
             ]
@@ -71,7 +76,7 @@ def main() -> None:
             rows.append(
                 {
                     "pool": name,
-                    "alpha": alpha,
+                    "tolerance": tolerance,
                     "violations": gaps,
                     "decided": decided,
                     "labels": used,
@@ -79,7 +84,7 @@ def main() -> None:
                 }
             )
             print(
-                f"{name:8} {alpha:>5.2f} {', '.join(f'{g:.3f}' for g in gaps):32} {decided:>8.1%} "
+                f"{name:8} {tolerance:>5.2f} {', '.join(f'{g:.3f}' for g in gaps):32} {decided:>8.1%} "
                 f"{used:>12.0f} {np.mean(wrong):>7.2%} {max(wrong):>12.2%}",
                 flush=True,
             )

@@ -3,7 +3,7 @@ The four-fifths rule, with a certificate
 ========================================
 
 Some rules ask for a ratio: the rate of each group must be at least four fifths of the highest. An audit with ``metric="tpr-ratio"``
-decides that. Its violation is 1 minus the least ratio, so a ratio of at least 0.8 is ``alpha=0.2``.
+decides that. Its violation is 1 minus the least ratio, so a ratio of at least 0.8 is ``tolerance=0.2``.
 """
 
 # %%
@@ -37,7 +37,7 @@ print(
 
 # %%
 # The audit draws positives of both groups on purpose and stops when the question is decided.
-audit = Audit(predictions, groups, metric="tpr-ratio", alpha=0.2, budget=4000, looks=10, random_state=0)
+audit = Audit(predictions, groups, metric="tpr-ratio", tolerance=0.2, budget=4000, looks=10, random_state=0)
 steps = []
 while not audit.done:
     query = audit.ask()
@@ -54,7 +54,7 @@ left.hist(points, bins=20, orientation="horizontal", color="#999999")
 left.set(xlabel="of 200 samples of 300 labels", ylabel="least ratio of true positive rates")
 labels = [c.n_labels for c in steps]
 right.fill_between(
-    labels, [1 - c.upper for c in steps], [1 - c.lower for c in steps], alpha=0.2, color="#332288"
+    labels, [1 - c.upper for c in steps], [1 - c.lower for c in steps], tolerance=0.2, color="#332288"
 )
 right.plot(labels, [1 - c.estimate for c in steps], marker="o", color="#332288")
 right.set(xlabel="labels of the audit", title=steps[-1].verdict)

@@ -128,7 +128,7 @@ def test_rows_that_trained_the_model_are_never_asked_for():
         ({"budget": 0}, "budget=0 must be"),
         ({"looks": 2.5}, "looks=2.5 must be"),
         ({"target": "pol"}, "did you mean 'pool'"),
-        ({"alpha": 2}, "alpha=2 must be"),
+        ({"tolerance": 2}, "tolerance=2 must be"),
         ({"groups": [0, 1]}, "lengths disagree"),
         ({"groups": [1] * 8}, "at least two groups"),
     ],
@@ -140,7 +140,7 @@ def test_bad_settings_are_named(change, message):
 
 @pytest.mark.parametrize("target", ["pool", "population"])
 def test_repeated_looks_keep_the_promise_at_the_tolerance(target):
-    # TPR 0.85 and 0.75 exactly: alpha = 0.1 must not be certified in more than a share delta of audits.
+    # TPR 0.85 and 0.75 exactly: tolerance = 0.1 must not be certified in more than a share delta of audits.
     size = np.array([[2600.0, 2400.0], [2700.0, 2300.0]])
     ones = np.array([[300.0, 1700.0], [500.0, 1500.0]])
     plan = AuditPlan("tprp", 0.1, 0.05, 800, 5, target).schedule(10000)

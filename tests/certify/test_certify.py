@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairask.certify import METHODS, certify
+from fairask.certify import METHODS, Audit, Certificate, certify
 from fairask.errors import EmptyCellWarning
 from fairask.metrics import violation
 
@@ -56,9 +56,9 @@ def test_a_smaller_delta_never_narrows_the_bounds(method):
 @pytest.mark.parametrize("method", ["exact", "newcombe", "clopper-pearson", "hajek", "betting"])
 def test_verdicts_follow_the_truth_when_labels_are_plenty(method):
     y, pred, g = sample(12000, accuracy=0.9)
-    assert certify(y, pred, g, method=method, alpha=0.1).verdict == "certified"
-    assert certify(*gapped(12000, 0.4), method=method, alpha=0.1).verdict == "refuted"
-    few = certify(*sample(40), method=method, alpha=0.1)
+    assert certify(y, pred, g, method=method, tolerance=0.1).verdict == "certified"
+    assert certify(*gapped(12000, 0.4), method=method, tolerance=0.1).verdict == "refuted"
+    few = certify(*sample(40), method=method, tolerance=0.1)
     assert few.verdict == "undecided"
     assert few.more_labels is None or few.more_labels > 0
 
@@ -83,7 +83,7 @@ def test_the_exact_method_keeps_its_promise_at_the_tolerance():
     for _ in range(runs):
         y, g = np.ones(120), np.repeat([0, 1], 60)
         pred = (rng.random(120) < np.where(g == 0, 0.98, 0.88)).astype(int)
-        wrong += certify(y, pred, g, alpha=0.1, delta=0.1).verdict == "certified"
+        wrong += certify(y, pred, g, tolerance=0.1, delta=0.1).verdict == "certified"
     assert wrong / runs <= 0.1 + 3 * np.sqrt(0.09 / runs)
 
 
@@ -164,8 +164,8 @@ def test_a_certificate_is_written_as_text_json_and_a_page():
     [
         ({"y": [1, 0]}, "lengths disagree"),
         ({"propensities": [0.1]}, "lengths disagree"),
-        ({"alpha": 0.0}, "alpha=0.0 must be"),
-        ({"alpha": 1.5}, "alpha=1.5 must be"),
+        ({"tolerance": 0.0}, "tolerance=0.0 must be"),
+        ({"tolerance": 1.5}, "tolerance=1.5 must be"),
         ({"delta": 1.0}, "delta=1.0 must be"),
         ({"method": "newcomb"}, "did you mean 'newcombe'"),
         ({"metric": "tpr"}, "did you mean 'tprp'"),
@@ -198,8 +198,8 @@ def test_models_tried_on_the_same_labels_share_delta():
 
 
 def test_a_tolerance_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match=r"alpha='0\.1' must be a number"):
-        certify([1, 1], [1, 1], [0, 1], alpha="0.1")
+    with pytest.raises(ValueError, match=r"tolerance='0\.1' must be a number"):
+        certify([1, 1], [1, 1], [0, 1], tolerance="0.1")
 
 
 def test_labels_that_trained_the_model_are_refused_with_the_reason():
@@ -207,3 +207,17 @@ def test_labels_that_trained_the_model_are_refused_with_the_reason():
     with pytest.raises(ValueError, match=r"2 of the labelled rows trained this model .* draw fresh labels"):
         certify(y, pred, g, indices=np.arange(100), trained_on=[98, 99, 100])
     assert certify(y, pred, g, indices=np.arange(100), trained_on=[100, 101]).n_labels == 100
+
+
+def test_the_old_name_of_the_tolerance_still_works_with_a_warning() -> None:
+    rows = [1] * 400, [1] * 400, [0, 1] * 200
+    with pytest.warns(FutureWarning, match="alpha is now called tolerance"):
+        assert certify(*rows, alpha=0.2).tolerance == 0.2  # type: ignore[call-arg]
+    with pytest.warns(FutureWarning, match="alpha is now called tolerance"):
+        assert Audit([1, 0] * 9, [0, 1] * 9, alpha=0.2).plan.tolerance == 0.2  # type: ignore[call-arg]
+
+
+def test_certificates_of_0_1_0_are_read() -> None:
+    made = certify([1] * 400, [1] * 400, [0, 1] * 200).to_dict()
+    made["alpha"] = made.pop("tolerance")
+    assert Certificate.from_dict(made).tolerance == 0.1

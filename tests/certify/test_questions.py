@@ -37,11 +37,11 @@ def run(audit: Audit, y) -> Audit:
 
 def test_a_ratio_is_certified_refuted_and_said_as_a_ratio():
     y, pred, g = pool()
-    fair = run(Audit(pred, g, metric="tpr-ratio", alpha=0.2, budget=1500), y).certificate()
+    fair = run(Audit(pred, g, metric="tpr-ratio", tolerance=0.2, budget=1500), y).certificate()
     assert fair.verdict == "certified"
     assert "least ratio of true positive rates is at least 0.8" in fair.headline()
     y, pred, g = pool(gap=0.4)
-    unfair = run(Audit(pred, g, metric="tpr-ratio", alpha=0.2, budget=1500), y).certificate()
+    unfair = run(Audit(pred, g, metric="tpr-ratio", tolerance=0.2, budget=1500), y).certificate()
     assert unfair.verdict == "refuted"
     tpr = [pred[(g == k) & (y == 1)].mean() for k in (0, 1)]
     assert unfair.lower < 1 - tpr[1] / tpr[0] < unfair.upper
@@ -50,7 +50,7 @@ def test_a_ratio_is_certified_refuted_and_said_as_a_ratio():
 
 def test_selection_ratios_need_no_labels():
     _, pred, g = pool()
-    audit = Audit(pred, g, metric="selection-ratio", alpha=0.2)
+    audit = Audit(pred, g, metric="selection-ratio", tolerance=0.2)
     assert audit.done
     rate = [pred[g == k].mean() for k in (0, 1)]
     assert audit.certificate().estimate == pytest.approx(1 - min(rate) / max(rate))
@@ -60,7 +60,7 @@ def test_selection_ratios_need_no_labels():
 
 def test_labelled_rows_certify_a_ratio_by_exact_limits():
     y, pred, g = pool(4000)
-    found = certify(y, pred, g, metric="tpr-ratio", alpha=0.2)
+    found = certify(y, pred, g, metric="tpr-ratio", tolerance=0.2)
     assert (found.verdict, found.method) == ("certified", "clopper-pearson")
     with pytest.raises(ValueError, match="a ratio is certified by"):
         certify(y, pred, g, metric="tpr-ratio", method="newcombe")
@@ -162,7 +162,7 @@ def test_nearly_exhausted_strata_keep_the_promise_at_a_knife_edge():
     shape = (2000, 4)
     truth = Truth(np.broadcast_to(size, shape), np.broadcast_to(ones, shape))
     for budget in (58, 61, 63):
-        schedule = AuditPlan(alpha=gap - 1e-7, budget=budget, looks=1).schedule(64.0)
+        schedule = AuditPlan(tolerance=gap - 1e-7, budget=budget, looks=1).schedule(64.0)
         codes, _ = play(truth, schedule, Layout.plain(2), np.random.default_rng(budget))
         assert np.mean(codes == 1) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
 

@@ -93,7 +93,7 @@ def test_several_metrics_and_ratios_are_decided_together(fairask: Run, pool: Pat
     options = ("--metric", "tpr-ratio", "--at-least", "0.7", "--also", "fprp:0.3", "--compare", "rest")
     found = finished(fairask, pool, *options)
     assert [name for name in found if name.startswith("pool")] == ["pool", "pool: fprp"]
-    assert found["pool"]["alpha"] == 0.3
+    assert found["pool"]["tolerance"] == 0.3
     assert (
         "least ratio of true positive rates is at least 0.7" in Path("pool.audit/certificate.txt").read_text()
     )

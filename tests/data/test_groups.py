@@ -151,7 +151,7 @@ def test_certificates_hold_with_30_percent_of_groups_missing_at_random_and_say_w
         y = rng.integers(0, 2, n)
         said = (rng.random(n) < np.where(y == 1, 0.6 + gap * groups, 0.2)).astype(int)
         seen = np.where(rng.random(n) < 0.3, UNKNOWN, np.array(["a", "b"])[groups])
-        found = certify(y, said, seen, alpha=0.1, delta=0.05)
+        found = certify(y, said, seen, tolerance=0.1, delta=0.05)
         wrong += found.upper < gap
     assert wrong <= 0.05 * audits + 2 * np.sqrt(0.05 * 0.95 * audits)
     assert any("missing at random" in text for text in found.assumptions)

@@ -90,13 +90,17 @@ def test_an_audit_of_a_pool_resumes_and_refuses_another_pool(pools: dict[str, An
     with pytest.raises(ValueError, match="the pool differs"):
         Audit.of_pool(smaller, RULE, **state["settings"]).resume(state)
     with pytest.raises(ValueError, match="or the settings do"):
-        Audit.of_pool(pools["arrays"], RULE, **{**state["settings"], "alpha": 0.2}).resume(state)
+        Audit.of_pool(pools["arrays"], RULE, **{**state["settings"], "tolerance": 0.2}).resume(state)
 
 
 def test_wrong_settings_are_found_before_the_pool_is_read(pools: dict[str, Any]) -> None:
     pool = pools["parquet file"]
     pool.progress = lambda _: pytest.fail("the pool was read")
-    for wrong, message in (({"budget": 0}, "budget"), ({"alpha": 2.0}, "alpha"), ({"target": "x"}, "target")):
+    for wrong, message in (
+        ({"budget": 0}, "budget"),
+        ({"tolerance": 2.0}, "tolerance"),
+        ({"target": "x"}, "target"),
+    ):
         with pytest.raises(ValueError, match=message):
             Audit.of_pool(pool, RULE, **wrong)
     with pytest.raises(ValueError, match="no row 3000"):

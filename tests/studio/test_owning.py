@@ -125,7 +125,7 @@ def test_an_audit_earns_a_certificate(client: TestClient, labelled: Study) -> No
     assert audit.audit is not None
     assert sorted(audit.audit.answered) == sorted(rows)
     found = client.post("/api/certificate").json()
-    assert (found["verdict"], found["alpha"]) == ("undecided", labelled.config.learner.tolerance)
+    assert (found["verdict"], found["tolerance"]) == ("undecided", labelled.config.learner.tolerance)
     assert client.get("/api/certificate").json()["certificate"]["n_labels"] == 20
     assert client.get("/api/status").json()["certificate"]["verdict"] == "undecided"
     assert client.delete("/api/audit").status_code == 422  # over

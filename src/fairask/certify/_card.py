@@ -35,7 +35,7 @@ def audit_card(audit: Audit) -> str:
     words = (
         f"{n:,} labels of {plan.budget:,}, in {plan.looks} looks; {'done' if audit.done else 'not done yet'}"
     )
-    facts = {"goal": f"{plan.metric} at most {plan.alpha:g}", "pool": f"{audit.pool_size:,} rows"}
+    facts = {"goal": f"{plan.metric} at most {plan.tolerance:g}", "pool": f"{audit.pool_size:,} rows"}
     if not n:
         return card("Audit", words, facts)
     certificate = audit.certificate()

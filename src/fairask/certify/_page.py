@@ -25,17 +25,17 @@ svg{width:100%;height:auto}h2{font-size:1.1rem}td{overflow-wrap:anywhere}th{vert
 
 def draw_bounds(certificate: Certificate) -> str:
     """Draw the bounds on a line, with the tolerance marked."""
-    top = min(1.0, max(2 * certificate.alpha, 1.15 * certificate.upper))
+    top = min(1.0, max(2 * certificate.tolerance, 1.15 * certificate.upper))
 
     def x(value: float) -> float:
         return 20 + 560 * min(value, top) / top
 
-    low, high, tolerance = x(certificate.lower), x(certificate.upper), x(certificate.alpha)
+    low, high, tolerance = x(certificate.lower), x(certificate.upper), x(certificate.tolerance)
     dot = ""
     if not math.isnan(certificate.estimate):
         dot = f'<circle cx="{x(certificate.estimate):.1f}" cy="40" r="5" fill="var(--c)"/>'
     span = f"{certificate.lower:.3f} and {certificate.upper:.3f}"
-    label = f"Violation between {span}, tolerance {certificate.alpha:g}"
+    label = f"Violation between {span}, tolerance {certificate.tolerance:g}"
     return (
         f'<svg viewBox="0 0 600 80" role="img" aria-label="{label}">'
         '<line x1="20" y1="40" x2="580" y2="40" stroke="#999"/>'
@@ -43,7 +43,7 @@ def draw_bounds(certificate: Certificate) -> str:
         f'<line x1="{tolerance:.1f}" y1="18" x2="{tolerance:.1f}" y2="58" '
         'stroke="currentColor" stroke-dasharray="4 3"/>'
         f'<text x="{tolerance:.1f}" y="74" text-anchor="middle" font-size="13" fill="currentColor">tolerance '
-        f"{certificate.alpha:g}</text>"
+        f"{certificate.tolerance:g}</text>"
         '<text x="20" y="30" font-size="13" fill="currentColor">0</text>'
         f'<text x="580" y="30" text-anchor="end" font-size="13" fill="currentColor">{top:.2g}</text></svg>'
     )

@@ -24,7 +24,7 @@ SCHEMA, VERSION = "fairask-certificate", 1
 _POWER = 0.8
 
 
-def verdict_of(lower: float, upper: float, alpha: float) -> str:
+def verdict_of(lower: float, upper: float, tolerance: float) -> str:
     """Return "certified", "refuted" or "undecided".
 
     Examples
@@ -32,13 +32,13 @@ def verdict_of(lower: float, upper: float, alpha: float) -> str:
     >>> verdict_of(0.0, 0.08, 0.1), verdict_of(0.12, 0.3, 0.1), verdict_of(0.0, 0.2, 0.1)
     ('certified', 'refuted', 'undecided')
     """
-    if upper <= alpha:
+    if upper <= tolerance:
         return "certified"
-    return "refuted" if lower > alpha else "undecided"
+    return "refuted" if lower > tolerance else "undecided"
 
 
 def labels_needed(
-    estimate: float, lower: float, upper: float, alpha: float, delta: float, n: int
+    estimate: float, lower: float, upper: float, tolerance: float, delta: float, n: int
 ) -> int | None:
     """Further labels that would likely decide (chance 0.8) if the violation is what it seems.
 
@@ -51,13 +51,13 @@ def labels_needed(
     >>> labels_needed(0.1, 0.0, 0.2, 0.1, 0.05, 400) is None
     True
     """
-    if verdict_of(lower, upper, alpha) != "undecided":
+    if verdict_of(lower, upper, tolerance) != "undecided":
         return 0
-    if math.isnan(estimate) or estimate == alpha:
+    if math.isnan(estimate) or estimate == tolerance:
         return None
-    radius = upper - estimate if estimate < alpha else estimate - lower
+    radius = upper - estimate if estimate < tolerance else estimate - lower
     z, beyond = -float(ndtri(delta)), float(ndtri(_POWER))
-    factor = ((z + beyond) / z * radius / (alpha - estimate)) ** 2
+    factor = ((z + beyond) / z * radius / (tolerance - estimate)) ** 2
     more = math.ceil(n * (factor - 1))
     # Past a thousandfold, the guess says only that the estimate sits on the tolerance.
     return None if factor > 1000 else max(more, 1)
@@ -93,9 +93,9 @@ class Certificate:
         The violation measured on the labels and its bounds. The upper bound is below the true violation
         with probability at most ``delta``; so is the lower bound above it.
     verdict : str
-        ``"certified"`` (upper bound at most ``alpha``), ``"refuted"`` (lower bound above it) or
+        ``"certified"`` (upper bound at most ``tolerance``), ``"refuted"`` (lower bound above it) or
         ``"undecided"``.
-    metric, alpha, delta, method : str, float, float, str
+    metric, tolerance, delta, method : str, float, float, str
         What was asked for.
     valid : str
         ``"finite-sample"``, ``"asymptotic"`` or ``"known"`` (computed, not estimated).
@@ -129,7 +129,7 @@ class Certificate:
     Examples
     --------
     >>> from fairask.certify import certify
-    >>> certificate = certify([1] * 400, [1] * 400, [0, 1] * 200, alpha=0.1)
+    >>> certificate = certify([1] * 400, [1] * 400, [0, 1] * 200, tolerance=0.1)
     >>> certificate.verdict, certificate.estimate
     ('certified', 0.0)
     """
@@ -139,7 +139,7 @@ class Certificate:
     upper: float
     verdict: str
     metric: str
-    alpha: float
+    tolerance: float
     delta: float
     method: str
     valid: str
@@ -164,7 +164,7 @@ class Certificate:
         cls,
         found: tuple[float, float, float],
         *,
-        alpha: float,
+        tolerance: float,
         delta: float,
         n_labels: int,
         most: int | None = None,
@@ -178,13 +178,13 @@ class Certificate:
         """
         estimate, lower, upper = found
         n = n_labels if rows is None else rows
-        more = labels_needed(estimate, lower, upper, alpha, delta, n) if n else None
+        more = labels_needed(estimate, lower, upper, tolerance, delta, n) if n else None
         return cls(
             estimate=estimate,
             lower=lower,
             upper=upper,
-            verdict=verdict_of(lower, upper, alpha),
-            alpha=float(alpha),
+            verdict=verdict_of(lower, upper, tolerance),
+            tolerance=float(tolerance),
             delta=float(delta),
             n_labels=n_labels,
             more_labels=min(more, most) if more and most is not None else more,
@@ -202,6 +202,8 @@ class Certificate:
         >>> Certificate.from_dict(made.to_dict()).digest == made.digest
         True
         """
+        if "alpha" in values:  # 0.1.0
+            values = {**values, "tolerance": values["alpha"]}
         known = {f.name: values[f.name] for f in fields(cls) if f.name in values}
         known |= {n: math.nan for n in ("estimate",) if known[n] is None}
         known["rates"] = {
@@ -268,10 +270,10 @@ class Certificate:
         what = f"the {question.words}"
         sure = f"{100 * (1 - self.delta):g}% confidence"
         within, beyond, less, more = ("at most", "above", "or less", "or more")
-        goal, low, high, point = self.alpha, self.lower, self.upper, self.estimate
+        goal, low, high, point = self.tolerance, self.lower, self.upper, self.estimate
         if question.ratio:
             within, beyond, less, more = ("at least", "below", "or more", "or less")
-            goal, point = round(1 - self.alpha, 10), 1 - self.estimate
+            goal, point = round(1 - self.tolerance, 10), 1 - self.estimate
             low, high = 1 - self.lower, 1 - self.upper
         if self.valid == "known":
             side = within if self.verdict == "certified" else beyond

@@ -14,7 +14,7 @@ from fairask.certify.bounds.methods import METHODS
 from fairask.certify.certificate import Certificate
 from fairask.certify.questions import QUESTIONS, AuditMetric, check_question
 from fairask.certify.sample import Sample, SampleDraws, build_sample
-from fairask.checks import check_count, check_share
+from fairask.checks import check_count, check_share, renamed
 from fairask.errors import EmptyCellWarning, suggest
 from fairask.metrics import Float
 
@@ -104,12 +104,13 @@ def _warn_empty(names: Sequence[object], rates: dict[str, tuple[float, ...]]) ->
             )
 
 
+@renamed("alpha", "tolerance")
 def certify(
     y: ArrayLike | None,
     pred: ArrayLike,
     groups: ArrayLike,
     metric: AuditMetric = "tprp",
-    alpha: float = 0.1,
+    tolerance: float = 0.1,
     delta: float = 0.05,
     method: str = "auto",
     sample_weight: ArrayLike | None = None,
@@ -119,7 +120,7 @@ def certify(
     random_state: int = 0,
     **draws: Unpack[SampleDraws],
 ) -> Certificate:
-    """Certify that a fixed model's violation is at most ``alpha``, except with probability ``delta``.
+    """Certify that a fixed model's violation is at most ``tolerance``, except with probability ``delta``.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def certify(
         Protected attribute, two groups or more.
     metric : {"tprp", "fprp", "eo", "dp", "tpr-ratio", "fpr-ratio", "selection-ratio"}
         The violation; of a ratio, 1 minus the least ratio of two groups.
-    alpha, delta : float
+    tolerance, delta : float
         Tolerance, and the probability of error.
     method : str
         ``"auto"`` (``"exact"``, or ``"hajek"`` when weights differ within a group), ``"exact"``,
@@ -170,7 +171,7 @@ def certify(
     """
     question = QUESTIONS[check_question(metric)]
     conditions = question.conditions
-    check_share(alpha, "alpha")
+    check_share(tolerance, "tolerance")
     check_share(delta, "delta")
     check_count(candidates, "candidates")
     _refuse_training_rows(draws.get("indices"), draws.get("trained_on"))
@@ -214,7 +215,7 @@ def certify(
     return Certificate.of(
         (estimate, lower, upper),
         metric=metric,
-        alpha=alpha,
+        tolerance=tolerance,
         delta=delta,
         method=name,
         valid=valid,

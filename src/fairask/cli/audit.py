@@ -113,7 +113,7 @@ def audit(
         check_device(device)
         stream = True if stream is None else stream
     given = {
-        "metric": metric, "alpha": tolerance, "delta": delta, "budget": budget,
+        "metric": metric, "tolerance": tolerance, "delta": delta, "budget": budget,
         "looks": looks, "target": target, "random_state": seed, "compare": compare, "also": also or None,
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
@@ -178,12 +178,12 @@ def _take_ratio(settings: dict[str, Any], at_least: float | None) -> None:
     """Turn ``--at-least`` into a tolerance: 1 minus the least ratio allowed."""
     if at_least is None:
         return
-    if not str(settings.get("metric", "")).endswith("-ratio") or "alpha" in settings:
+    if not str(settings.get("metric", "")).endswith("-ratio") or "tolerance" in settings:
         raise UserError(
             "--at-least is for a ratio, and instead of --tolerance",
             "Give --metric tpr-ratio, fpr-ratio or selection-ratio with it",
         )
-    settings["alpha"] = round(1 - at_least, 12)
+    settings["tolerance"] = round(1 - at_least, 12)
 
 
 def _simulate(request: AuditRequest, label: str, plan: AuditPlan, runs: int, screen: _Screen) -> None:
@@ -209,9 +209,9 @@ def _plan(settings: dict[str, Any], runs: int) -> AuditPlan:
         return AuditPlan(**settings)
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
-        for name, option in (("alpha", "tolerance"), ("random_state", "seed")):
-            what = what.replace(f"{name}=", f"{option}=")
-        raise UserError(f"--{what}", remedy or "See fairask audit --help") from error
+        raise UserError(
+            f"--{what.replace('random_state=', 'seed=')}", remedy or "See fairask audit --help"
+        ) from error
 
 
 class _Screen:

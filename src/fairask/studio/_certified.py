@@ -91,7 +91,7 @@ def _planned(study: Study, left: int) -> list[Document]:
     decided = (decision_probability(learner.current_model(), learner.X, groups) >= 0.5).astype(int)
     if len(np.unique(decided)) < 2:
         return []
-    plan = AuditPlan(metric=config.metric, alpha=config.tolerance)
+    plan = AuditPlan(metric=config.metric, tolerance=config.tolerance)
     budgets = sorted({min(budget, left) for budget in _BUDGETS})
     table = plan_audit(
         decided, [str(g) for g in groups], plan, budgets=budgets, n_audits=_AUDITS, pos_label=1

@@ -54,7 +54,7 @@ def messages(events: Sequence[Event], classes: Sequence[str]) -> list[Document]:
             kept = {key: event.data[key] for key in ("round", "labels", "digest")}
             found.append({"event": name, "id": event.id, "at": event.at, "model": kept})
         elif name == "certified":
-            kept = {key: event.data.get(key) for key in ("verdict", "upper", "alpha", "model")}
+            kept = {key: event.data.get(key) for key in ("verdict", "upper", "tolerance", "model")}
             found.append({"event": name, "id": event.id, "at": event.at, "certificate": kept})
         else:
             found.append({"event": name, "id": event.id, "at": event.at})

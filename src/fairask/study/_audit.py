@@ -99,7 +99,7 @@ def begin_audit(state: State, trained: FairActiveLearner, labels: int) -> AuditC
     config = state.config.learner
     plan = AuditPlan(
         metric=config.metric,
-        alpha=config.tolerance,
+        tolerance=config.tolerance,
         budget=labels,
         looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
         # Another seed for each audit of a study: its last event. What a connector notes does not count, so

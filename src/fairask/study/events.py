@@ -292,6 +292,11 @@ class CertificateIssued(_WholeDocument):
 
     kind = "certified"
 
+    @classmethod
+    def from_data(cls, data: Document) -> Self:
+        """Read a certificate; 0.1.0 called its tolerance alpha."""
+        return cls({**data, "tolerance": data["alpha"]} if "alpha" in data else data)
+
 
 _KINDS: dict[str, type[Happening]] = {
     happening.kind: happening

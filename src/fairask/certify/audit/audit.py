@@ -43,7 +43,7 @@ class Audit:
     groups : array-like
         Protected attribute of every row.
     plan : AuditPlan, optional
-        What is asked for; or give its fields as keywords: ``metric``, ``alpha``, ``delta``, ``budget``,
+        What is asked for; or give its fields as keywords: ``metric``, ``tolerance``, ``delta``, ``budget``,
         ``looks``, ``target``, ``random_state``.
     trained_on : array-like of int, optional
         Rows that trained the model and whose labels are not given in ``known``: they are left out, and the
@@ -337,7 +337,7 @@ class Audit:
         if not asked.question.labels:
             delta = self.plan.delta / (1 if which == "pool" else len(claims))
             sizes = self._draws.strata.by_decision(asked.model)
-            made = parity(self.groups, sizes, which, asked.alpha, delta, asked.metric)
+            made = parity(self.groups, sizes, which, asked.tolerance, delta, asked.metric)
         else:
             number = self.schedule.claims.index(asked)
             made = self._found.certificate(which, number, self.schedule, self._draws, self._layout)
@@ -377,8 +377,8 @@ class Audit:
 
         The bounds are asymptotic; this checks them where they are used. The whole audit (pilot,
         allocation, looks) is replayed on pools with this one's predictions whose violation is exactly
-        ``alpha``, over the levels of the rates and base rates within two standard errors of those found. The
-        largest share that certifies should be at most ``delta``, up to the simulation's error.
+        ``tolerance``, over the levels of the rates and base rates within two standard errors of those found.
+        The largest share that certifies should be at most ``delta``, up to the simulation's error.
 
         Examples
         --------
@@ -440,7 +440,7 @@ class Audit:
         True
         """
         check_format(state)
-        plan = AuditPlan(**state["settings"])
+        plan = AuditPlan.from_dict(state["settings"])
         if pred is None or groups is None:
             strata = Strata.from_dict(state["strata"], state["trained_on"], state["fingerprint"])
             return cls.of_strata(strata, plan, state["classes"]).resume(state)
@@ -463,8 +463,8 @@ class Audit:
         10
         """
         check_format(state)
-        if self._draws.strata.fingerprint != state["fingerprint"] or self.plan != AuditPlan(
-            **state["settings"]
+        if self._draws.strata.fingerprint != state["fingerprint"] or self.plan != AuditPlan.from_dict(
+            state["settings"]
         ):
             raise ValueError(
                 "the pool differs from the one this audit was started on (predictions, groups or order), "

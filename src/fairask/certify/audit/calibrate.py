@@ -1,4 +1,4 @@
-"""Replay an audit where it could be fooled: on pools like the one seen, with the violation at alpha."""
+"""Replay an audit where it could be fooled: on pools like the one seen, with the violation at tolerance."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["null_pools", "worst_error"]
 
 
 def null_pools(
-    size: Float, hits: Float, labels: Float, alpha: float, *, ratio: bool = False
+    size: Float, hits: Float, labels: Float, tolerance: float, *, ratio: bool = False
 ) -> Iterator[Float]:
-    """Pools with the given strata and a gap of alpha, near what was found: labels of each stratum.
+    """Pools with the given strata and a gap of tolerance, near what was found: labels of each stratum.
 
-    For every ordered pair of groups, the pair's rates are put alpha apart at three levels, and the base
+    For every ordered pair of groups, the pair's rates are put tolerance apart at three levels, and the base
     rates at three, each over plus or minus two standard errors.
     """
     none = np.zeros((1, size.size))
@@ -38,11 +38,13 @@ def null_pools(
             reach = max(high[a] - low[a], high[b] - low[b]) / 2
             levels = centre + reach * np.array([-1.0, 0.0, 1.0])
             levels = (
-                np.clip(levels, 0.01, 1 - alpha / 2) if ratio else np.clip(levels, alpha / 2, 1 - alpha / 2)
+                np.clip(levels, 0.01, 1 - tolerance / 2)
+                if ratio
+                else np.clip(levels, tolerance / 2, 1 - tolerance / 2)
             )
             for level in np.unique(levels):
                 wanted = np.full(groups, level)
-                half = alpha * level / (2 - alpha) if ratio else alpha / 2
+                half = tolerance * level / (2 - tolerance) if ratio else tolerance / 2
                 wanted[a], wanted[b] = level + half, level - half
                 for step in (-2.0, 0.0, 2.0):
                     positive = np.maximum(total + step * error, 1.0)
@@ -57,7 +59,7 @@ def null_pools(
 def worst_error(
     schedule: Schedule, counts: Counts, layout: Layout, n_audits: int, rng: np.random.Generator
 ) -> float:
-    """Largest share of replayed audits that certify a pool whose violation of the first claim is alpha.
+    """Largest share of replayed audits that certify a pool whose violation of the first claim is tolerance.
 
     Strata are replayed by group and decision alone, without score, skips or noise.
     """
@@ -71,7 +73,7 @@ def worst_error(
     alone = Schedule((claim,), schedule.delta, schedule.totals, schedule.population)
     for label in claim.question.labels:
         pools = null_pools(
-            size, ones if label == 1 else zeros, ones + zeros, claim.alpha, ratio=claim.question.ratio
+            size, ones if label == 1 else zeros, ones + zeros, claim.tolerance, ratio=claim.question.ratio
         )
         for pool in pools:
             truth = pool if label == 1 else size - pool

@@ -236,7 +236,7 @@ class AuditFolder:
             worst = self.audit.calibration(random_state=plan.random_state)
             facts["error replayed"] = (
                 f"{worst:.1%} of 1,000 such audits certify at the worst pools with a violation of exactly "
-                f"{plan.alpha:g} that these labels do not rule out"
+                f"{plan.tolerance:g} that these labels do not rule out"
             )
         return facts
 
@@ -286,12 +286,12 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
 
 def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple[AuditTable, Audit]:
     """Open the table again and tell its audit what the state holds."""
-    settings = state["audit"]["settings"]
-    begun = {**state["columns"], **settings}
+    plan = AuditPlan.from_dict(state["audit"]["settings"])
+    begun = {**state["columns"], **plan.to_dict()}
     for name, value in {**request.columns, **request.settings}.items():
         if value is not None and value != begun.get(name):
             was = "no" if begun.get(name) is None else begun[name]
-            option = {"alpha": "tolerance", "random_state": "seed"}.get(name, name.replace("_", "-"))
+            option = {"random_state": "seed"}.get(name, name.replace("_", "-"))
             raise AuditError(
                 f"--{option} {value}: the audit in {folder} was begun with {was}",
                 f"Leave out --{option} to go on with it, or begin another with --out",
@@ -313,7 +313,7 @@ def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple
         )
     table = request.opened(state["columns"], known["encoding"], streamed)
     try:
-        return table, table.begin(AuditPlan(**settings)).resume(state["audit"])
+        return table, table.begin(plan).resume(state["audit"])
     except (ValueError, KeyError, TypeError) as error:
         raise AuditError(
             f"{folder / STATE} is damaged: {error}",

@@ -92,7 +92,7 @@ class LookFound:
         return Certificate.of(
             (float(found.estimate[0]), float(found.lower[0]), float(found.upper[0])),
             metric=asked.metric,
-            alpha=asked.alpha,
+            tolerance=asked.tolerance,
             delta=schedule.delta,
             method="stratified",
             valid="asymptotic",
@@ -121,7 +121,12 @@ def _comparisons(
     pairs = zip(*layout.pairs, *(v[0] for v in found.by_pair), strict=True)
     return tuple(
         GroupComparison(
-            shown[a], shown[b], float(e), max(float(low), -1.0), float(up), verdict_of(low, up, asked.alpha)
+            shown[a],
+            shown[b],
+            float(e),
+            max(float(low), -1.0),
+            float(up),
+            verdict_of(low, up, asked.tolerance),
         )
         for a, b, e, low, up in pairs
     )

@@ -21,7 +21,7 @@ MOST_EXACT = 100_000
 
 
 def parity(
-    groups: Sequence[object], sizes: Int, target: str, alpha: float, delta: float, metric: str = "dp"
+    groups: Sequence[object], sizes: Int, target: str, tolerance: float, delta: float, metric: str = "dp"
 ) -> Certificate:
     """Certificate for ``"dp"`` or ``"selection-ratio"`` from the rows of strata ``2 * group + decision``.
 
@@ -53,7 +53,7 @@ def parity(
     return Certificate.of(
         (estimate, lower, upper),
         metric=metric,
-        alpha=alpha,
+        tolerance=tolerance,
         delta=delta,
         method=name,
         valid=valid,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
 from fairask.certify.audit.binning import bins_for
 from fairask.certify.audit.schedule import Claim, Schedule
 from fairask.certify.questions import COMPARISONS, AuditMetric, check_question
-from fairask.checks import check_choice, check_count, check_share
+from fairask.checks import check_choice, check_count, check_share, renamed
 
 __all__ = ["TARGETS", "AuditPlan", "PlanSettings"]
 
@@ -24,7 +24,7 @@ class PlanSettings(TypedDict, total=False):
     """The fields of :class:`AuditPlan` as keywords."""
 
     metric: AuditMetric
-    alpha: float
+    tolerance: float
     delta: float
     budget: int
     looks: int
@@ -41,8 +41,8 @@ class AuditPlan:
 
     Attributes
     ----------
-    metric, alpha, delta : str, float, float
-        Violation, tolerance and probability of error. Of a ratio, ``alpha`` is 1 minus the least ratio
+    metric, tolerance, delta : str, float, float
+        Violation, tolerance and probability of error. Of a ratio, ``tolerance`` is 1 minus the least ratio
         allowed: 0.2 for four fifths.
     budget : int
         Most labels the audit may ask for, or their cost where labels have one.
@@ -64,12 +64,12 @@ class AuditPlan:
     --------
     >>> AuditPlan(budget=500).schedule(9000).totals
     (100, 200, 300, 400, 500)
-    >>> [claim.alpha for claim in AuditPlan(also=["tpr-ratio:0.2"]).claims()]
+    >>> [claim.tolerance for claim in AuditPlan(also=["tpr-ratio:0.2"]).claims()]
     [0.1, 0.2]
     """
 
     metric: AuditMetric = "tprp"
-    alpha: float = 0.1
+    tolerance: float = 0.1
     delta: float = 0.05
     budget: int = 1000
     looks: int = 5
@@ -84,7 +84,7 @@ class AuditPlan:
         check_choice(self.target, "target", TARGETS)
         check_choice(self.compare, "compare", COMPARISONS)
         checked = {
-            "alpha": check_share(self.alpha, "alpha"),
+            "tolerance": check_share(self.tolerance, "tolerance"),
             "delta": check_share(self.delta, "delta"),
             "budget": check_count(self.budget, "budget"),
             "looks": check_count(self.looks, "looks"),
@@ -97,23 +97,34 @@ class AuditPlan:
         self.claims()
 
     @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> AuditPlan:
+        """Rebuild a plan from :meth:`to_dict`, also as 0.1.0 wrote it.
+
+        Examples
+        --------
+        >>> AuditPlan.from_dict({"alpha": 0.2, "budget": 50}).tolerance
+        0.2
+        """
+        return cls(**{"tolerance" if name == "alpha" else name: value for name, value in values.items()})
+
+    @classmethod
     def of(cls, plan: AuditPlan | None, settings: PlanSettings) -> AuditPlan:
         """Return ``plan`` or, without one, the plan with these settings."""
         if plan is not None and settings:
             raise TypeError(f"plan and {', '.join(settings)} were given: use dataclasses.replace(plan, ...)")
-        return cls(**settings) if plan is None else plan
+        return plan if plan is not None else renamed("alpha", "tolerance")(AuditPlan)(**settings)
 
     def claims(self, models: int = 1) -> list[Claim]:
         """Return what is to be decided: every metric of every model."""
-        asked = [(self.metric, self.alpha)]
+        asked = [(self.metric, self.tolerance)]
         for text in self.also:
             name, _, own = text.partition(":")
             try:
-                alpha = float(own) if own else self.alpha
+                tolerance = float(own) if own else self.tolerance
             except ValueError:
                 raise ValueError(f"also={text!r} must be a metric, or metric:tolerance") from None
-            asked.append((check_question(name), check_share(alpha, "alpha")))
-        return [Claim(metric, alpha, model) for model in range(models) for metric, alpha in asked]
+            asked.append((check_question(name), check_share(tolerance, "tolerance")))
+        return [Claim(metric, tolerance, model) for model in range(models) for metric, tolerance in asked]
 
     def schedule(self, pool_size: float, models: int = 1) -> Schedule:
         """Return the looks at a pool of so many rows: at equal shares of the budget."""
@@ -133,5 +144,5 @@ class AuditPlan:
         return bins_for(self.budget // self.looks, 2**models * groups, self.bins)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; ``AuditPlan(**values)`` is the same plan."""
+        """Return plain values for JSON; :meth:`from_dict` gives the same plan."""
         return asdict(self) | {"also": list(self.also)}

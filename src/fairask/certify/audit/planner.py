@@ -169,7 +169,7 @@ def _planned(
     plan: AuditPlan, strata: Strata, share: Float, n_audits: int, *, score: bool = False
 ) -> PlannedBudget:
     alike, half, beyond = (
-        _chances(plan, strata, share, gap * plan.alpha, n_audits) for gap in (0.0, 0.5, 1.5)
+        _chances(plan, strata, share, gap * plan.tolerance, n_audits) for gap in (0.0, 0.5, 1.5)
     )
     return PlannedBudget(plan.budget, score, alike[0], half[0], beyond[1], alike[2])
 

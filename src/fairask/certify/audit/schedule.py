@@ -24,10 +24,10 @@ _WORTH = 6.0
 
 @dataclass(frozen=True)
 class Claim:
-    """That a model's violation of a metric is at most ``alpha``."""
+    """That a model's violation of a metric is at most ``tolerance``."""
 
     metric: str
-    alpha: float
+    tolerance: float
     model: int = 0
 
     @property
@@ -71,7 +71,7 @@ class Schedule:
     def levels(self, share: int, family: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Standard errors kept by the upper and the lower bound at each look, with delta / ``share``."""
         fractions = tuple(t / self.totals[-1] for t in self.totals)
-        # Certifying needs every pair's bound below alpha, and the worst pair alone must not fail, so the
+        # Certifying needs every pair's bound below tolerance, and the worst pair alone must not fail, so the
         # upper bounds need no split. Refuting needs any one pair, so the lower bounds do.
         delta = self.delta / share
         return boundaries(fractions, delta), boundaries(fractions, delta / family)
@@ -105,13 +105,13 @@ class Schedule:
         tables = [[self.bounds(counts, layout, look, c, k + 1) for c in range(n)] for k in range(n)]
         upper = np.array([[found.upper for found in row] for row in tables])
         lower = np.array([[found.lower for found in row] for row in tables])
-        audits, alphas = np.arange(len(code)), [claim.alpha for claim in self.claims]
+        audits, tolerances = np.arange(len(code)), [claim.tolerance for claim in self.claims]
         shares = np.zeros((2, len(code)), dtype=np.int64)
         for _ in range(n):
             shares = np.stack([n - 1 - np.minimum((code == v).sum(axis=1), n - 1) for v in (1, 2)])
             for c in range(n):
-                now = np.where(upper[shares[0], c, audits] <= alphas[c], 1, 0)
-                now = np.where((now == 0) & (lower[shares[1], c, audits] > alphas[c]), 2, now)
+                now = np.where(upper[shares[0], c, audits] <= tolerances[c], 1, 0)
+                now = np.where((now == 0) & (lower[shares[1], c, audits] > tolerances[c]), 2, now)
                 code[:, c] = np.where(code[:, c] > 0, code[:, c], now)
         found = [
             Bounds(

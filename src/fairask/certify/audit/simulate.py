@@ -46,7 +46,7 @@ class AuditSimulation:
     """
 
     violation: float
-    alpha: float
+    tolerance: float
     delta: float
     n_audits: int
     certified: float
@@ -75,7 +75,7 @@ class AuditSimulation:
         """Return the pool's violation, the labels used, and the share decided at each look."""
         low, middle, high = (f"{n:,}" for n in self.labels_quantiles)
         lines = [
-            f"The pool's own violation is {self.violation:.4f}; tolerance {self.alpha:g}, "
+            f"The pool's own violation is {self.violation:.4f}; tolerance {self.tolerance:g}, "
             f"delta {self.delta:g}.",
             f"The audits use {self.mean_labels:,.0f} labels on average; {low}, {middle} and {high} "
             "at the 10th, 50th and 90th percentile.",
@@ -137,13 +137,13 @@ def simulate_audit(
     quantiles = np.quantile(used, [0.1, 0.5, 0.9], method="higher").astype(int)
     return AuditSimulation(
         violation=gap,
-        alpha=plan.alpha,
+        tolerance=plan.tolerance,
         delta=plan.delta,
         n_audits=n_audits,
         certified=share[1],
         refuted=share[2],
         undecided=share[0],
-        wrong=share[1] if gap > plan.alpha else share[2],
+        wrong=share[1] if gap > plan.tolerance else share[2],
         mean_labels=float(used.mean()),
         labels_quantiles=(int(quantiles[0]), int(quantiles[1]), int(quantiles[2])),
         decided_by={t: float(np.mean((verdict > 0) & (used <= t))) for t in schedule.totals},

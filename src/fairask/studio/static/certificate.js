@@ -22,16 +22,16 @@ const button = (words, tone, action) => { const made = el("button", { type: "but
 const named = (model) => `model ${model.round + 1}, trained on ${number(model.labels)} labels`;
 
 function axis(c, tone) {
-  const most = Math.min(1, 1.15 * Math.max(c.upper, 1.6 * c.alpha, c.estimate ?? 0));
+  const most = Math.min(1, 1.15 * Math.max(c.upper, 1.6 * c.tolerance, c.estimate ?? 0));
   const row = { name: "Gap in points: estimate, bound", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
     said: `estimate ${c.estimate === null ? "unknown" : points(c.estimate)} points, at most ${points(c.upper)} points` };
-  return responsive((node) => onAxis(node, [row], { limit: c.alpha, words: `you allow ${points(c.alpha)}`, most }));
+  return responsive((node) => onAxis(node, [row], { limit: c.tolerance, words: `you allow ${points(c.tolerance)}`, most }));
 }
 
 function verdict(c, model, first) {
   const [words, tone] = VERDICTS[c.verdict];
   const present = c.model && c.model.digest === model?.digest;
-  const promise = c.verdict === "refuted" ? `The gap is above the ${points(c.alpha)} points that you allow: at least ${points(c.lower)}.` : `With ${100 * (1 - c.delta)} % confidence the gap is at most ${points(c.upper)} points; you allow ${points(c.alpha)}.`;
+  const promise = c.verdict === "refuted" ? `The gap is above the ${points(c.tolerance)} points that you allow: at least ${points(c.lower)}.` : `With ${100 * (1 - c.delta)} % confidence the gap is at most ${points(c.upper)} points; you allow ${points(c.tolerance)}.`;
   const about = c.model ? el("p", {}, `About ${named(c.model)}. `, present ? "It is the study's model now." : "It is not the study's model any more.") : el("p", {}, "Which model it is about was not written down.");
   const offers = first ? el("p", { class: "buttons" }, present && c.verdict === "certified" ? el("a", { class: "button primary", href: `${root}/api/export/model.skops`, download: true }, "Download this model") : null,
     el("a", { class: "button", href: `${root}/api/export/certificate.json`, download: true }, "Download the certificate"), c.model ? el("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard?.writeText(c.model.digest), title: c.model.digest }, `Copy the digest ${c.model.digest.slice(0, 12)}…`) : null) : null;
