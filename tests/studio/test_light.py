@@ -8,7 +8,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from fairask.studio._pages import VIEWS
+from fairask.studio._rights import PAGES
 from fairask.studio._static import files, imported, static_digest
 
 
@@ -25,7 +25,7 @@ def test_files_are_packed_and_kept_for_ever_under_their_digest(client: TestClien
     assert client.get(f"/static/{static_digest()}/nothing.js").status_code == 404
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", PAGES)
 def test_the_script_of_a_page_is_under_60_kb_and_named_in_it(client: TestClient, view: str) -> None:
     page = client.get(f"/{view}").text
     scripts = {"theme.js", "frame.js", f"{view}.js", *imported(f"{view}.js"), *imported("frame.js")}

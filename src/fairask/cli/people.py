@@ -22,7 +22,7 @@ def people(
     renew: Annotated[
         str | None, typer.Option(help="Give a person a new token and this role; the old token ends.")
     ] = None,
-    role: Annotated[str, typer.Option(help="annotator or owner.")] = "annotator",
+    role: Annotated[str, typer.Option(help="annotator, reviewer or owner.")] = "annotator",
     remove: Annotated[str | None, typer.Option(help="Remove a person; their labels stay.")] = None,
     invite: Annotated[
         str | None, typer.Option(help="Make a link that signs a person in once; they are added if new.")

@@ -11,14 +11,20 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from fairask.studio._log import SecurityLog
+from fairask.studio._rights import least_role, may
 from fairask.study import Study
 from fairask.study.store import Person, Session
 from fairask.study.store.people import TOKEN_SECONDS
 
-__all__ = ["Access", "Me", "Owner", "access_of", "refuse_token"]
+__all__ = ["Access", "Me", "access_of", "refuse_token"]
 
 _BEARER = HTTPBearer(auto_error=False, description="A person's token, for programs.")
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_NEEDED = {
+    "annotator": "a person",
+    "reviewer": "a reviewer or an owner",
+    "owner": "an owner",
+}
 
 
 class Access:
@@ -112,21 +118,22 @@ def _find(request: Request, bearer: HTTPAuthorizationCredentials | None) -> Pers
     return person
 
 
+def _allowed(request: Request, bearer: HTTPAuthorizationCredentials | None) -> Person:
+    """Return the person behind a request, if the table of rights lets them do what it asks for."""
+    me = _find(request, bearer)
+    least = least_role(request.method, request.scope["route"].path_format)
+    if not may(me.role, least):
+        access_of(request).log.write(me.name, "was refused", request.url.path, request)
+        raise HTTPException(403, f"only {_NEEDED[least]} of the study may do this")
+    return me
+
+
 async def _me(
     request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
 ) -> Person:
     # In a thread: a database that does not answer must not stop the event loop.
-    return await run_in_threadpool(_find, request, bearer)
+    return await run_in_threadpool(_allowed, request, bearer)
 
 
+#: The person who sends a request. What their role may not do is refused; see ``_rights``.
 Me = Annotated[Person, Depends(_me)]
-
-
-async def _owner(request: Request, me: Me) -> Person:
-    if me.role != "owner":
-        access_of(request).log.write(me.name, "was refused", request.url.path, request)
-        raise HTTPException(403, "only an owner of the study may do this")
-    return me
-
-
-Owner = Annotated[Person, Depends(_owner)]

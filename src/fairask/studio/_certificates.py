@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, HTTPException, Request
 
-from fairask.studio._access import Owner
+from fairask.studio._access import Me
 from fairask.studio._certified import audit_budgets, certificates
 from fairask.studio._desk import desk_of
 from fairask.studio._labelling import study_of
@@ -19,39 +19,39 @@ router = APIRouter(tags=["certificate"])
 
 
 @router.get("/certificate")
-def certificate(request: Request, me: Owner) -> Document:
+def certificate(request: Request, me: Me) -> Document:
     """The last certificate, and the audit under way."""
     return desk_of(request).ask(certificate_state)
 
 
 @router.get("/certificates")
-def all_certificates(request: Request, me: Owner) -> Document:
+def all_certificates(request: Request, me: Me) -> Document:
     """All certificates, latest first, and the model that is the study's now."""
     return desk_of(request).ask(certificates)
 
 
 @router.get("/audit")
-def budgets(request: Request, me: Owner) -> Document:
+def budgets(request: Request, me: Me) -> Document:
     """What audits of several sizes would buy, by simulation, and the size to begin with."""
     return desk_of(request).ask(audit_budgets)
 
 
 @router.post("/audit", status_code=201)
-def start(request: Request, size: AuditSize, me: Owner) -> Document:
+def start(request: Request, size: AuditSize, me: Me) -> Document:
     """Begin to audit the last model; nothing is trained until the audit ends."""
     desk_of(request).do(start_audit, size.labels, me.name)
     return {"size": size.labels}
 
 
 @router.delete("/audit")
-def end(request: Request, me: Owner) -> Document:
+def end(request: Request, me: Me) -> Document:
     """End the audit; its labels may train from now on."""
     study_of(request).end_audit(me.name)
     return {"size": 0}
 
 
 @router.post("/certificate", status_code=201)
-def certify(request: Request, me: Owner) -> Document:
+def certify(request: Request, me: Me) -> Document:
     """Issue the certificate once the audit is decided or its budget is spent; this ends the audit.
 
     The audit looks at its labels on a schedule fixed beforehand. To look in between would break the promise.

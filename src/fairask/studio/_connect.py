@@ -21,7 +21,7 @@ from fairask.connect import SignatureError, is_token, verify_signature
 from fairask.connect.labelstudio_tasks import CHECK, ROW, webhook_answers
 from fairask.connect.links import Link
 from fairask.connect.predicting import Predictor
-from fairask.studio._access import Owner, access_of, refuse_token
+from fairask.studio._access import Me, access_of, refuse_token
 from fairask.studio._labelling import study_of
 from fairask.studio._models import OutsideAnswers
 from fairask.study.events import Document, ToolLinked
@@ -89,7 +89,7 @@ Body = Annotated[Document, Depends(_body)]
 
 
 @router.get("/connect")
-def links(request: Request, me: Owner) -> list[Document]:
+def links(request: Request, me: Me) -> list[Document]:
     """Return the tools that are linked: what was sent, what came back, what was refused and why."""
     study = study_of(request)
     with study.lock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, HTTPException, Request
 
-from fairask.studio._access import Owner, access_of
+from fairask.studio._access import Me, access_of
 from fairask.studio._labelling import study_of
 from fairask.studio._models import Invitation
 from fairask.study.events import Document, now
@@ -15,7 +15,7 @@ router = APIRouter(tags=["owning"])
 
 
 @router.post("/people/{name}/invitation", status_code=201)
-def invite(request: Request, name: str, wanted: Invitation, me: Owner) -> Document:
+def invite(request: Request, name: str, wanted: Invitation, me: Me) -> Document:
     """Make the path of a link that begins one session of a person; it is in this response only."""
     people = study_of(request).people
     if people.by_name(name) is None:

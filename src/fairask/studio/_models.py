@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from fairask.study.display import DISPLAYS
+from fairask.study.store.people import ROLES
 
 __all__ = [
     "AuditSize",
@@ -147,7 +148,7 @@ class NewPerson(_Strict):
     """A person to add."""
 
     name: Annotated[Text, Field(min_length=1, max_length=64)]
-    role: Annotated[str, Field(pattern="^(annotator|owner)$")] = "annotator"
+    role: Annotated[str, Field(pattern=f"^({'|'.join(ROLES)})$")] = "annotator"
 
 
 class AuditSize(_Strict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from fairask.studio._access import Owner
+from fairask.studio._access import Me
 from fairask.studio._desk import desk_of
 from fairask.studio._model_page import model_details
 from fairask.studio._story import story as ask_story
@@ -16,12 +16,12 @@ router = APIRouter(tags=["owning"])
 
 
 @router.get("/story")
-def story(request: Request, me: Owner) -> Document:
+def story(request: Request, me: Me) -> Document:
     """Return where the study stands in words, its steps and the next one, pace and disagreements."""
     return desk_of(request).ask(ask_story)
 
 
 @router.get("/model/details")
-def details(request: Request, me: Owner) -> Document:
+def details(request: Request, me: Me) -> Document:
     """Return members and thresholds, what the model looks at, rows near a threshold, errors by group."""
     return {"found": desk_of(request).ask(model_details)}

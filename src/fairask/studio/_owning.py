@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from fairask.studio._access import Owner, access_of
+from fairask.studio._access import Me, access_of
 from fairask.studio._desk import desk_of
 from fairask.studio._labelling import study_of
 from fairask.studio._models import NewPerson, Settings
@@ -35,7 +35,7 @@ _GIST = ("row", "label", "note", "labels", "batch", "round", "size", "what", "na
 
 
 @router.get("/status", responses={304: {"description": "Nothing has changed."}})
-def status(request: Request, response: Response, me: Owner) -> Document:
+def status(request: Request, response: Response, me: Me) -> Document:
     """Return where the study stands; its ETag changes with it."""
     study = study_of(request)
     waiting, trainer = study.store.waiting(), request.app.state.trainer
@@ -53,7 +53,7 @@ def status(request: Request, response: Response, me: Owner) -> Document:
 
 
 @router.get("/events")
-def events(request: Request, me: Owner, limit: Annotated[int, Query(ge=1, le=200)] = 30) -> list[Document]:
+def events(request: Request, me: Me, limit: Annotated[int, Query(ge=1, le=200)] = 30) -> list[Document]:
     """Return the latest events as structured data, newest first."""
     study = study_of(request)
     last = study.state().last
@@ -71,19 +71,19 @@ def _gist(data: Document) -> Document:
 
 
 @router.get("/model")
-def model(request: Request, me: Owner) -> Document:
+def model(request: Request, me: Me) -> Document:
     """Return the study's model: round, digest, members with their weights, and the history of rounds."""
     return desk_of(request).ask(model_members)
 
 
 @router.post("/model", status_code=201)
-def fit(request: Request, me: Owner) -> Document:
+def fit(request: Request, me: Me) -> Document:
     """Fit another model on all labels; a certified model is no longer kept."""
     return desk_of(request).do(fit_again, me.name)
 
 
 @router.put("/settings")
-def settings(request: Request, words: Settings, me: Owner) -> Document:
+def settings(request: Request, words: Settings, me: Me) -> Document:
     """Change the question, the column dictionary or the limits on each person."""
     study = study_of(request)
     columns = {name: word.model_dump(exclude_unset=True) for name, word in words.columns.items()}
@@ -99,13 +99,13 @@ def settings(request: Request, words: Settings, me: Owner) -> Document:
 
 
 @router.get("/settings")
-def get_settings(request: Request, me: Owner) -> Document:
+def get_settings(request: Request, me: Me) -> Document:
     """The study's settings."""
     return study_of(request).config.to_dict()
 
 
 @router.get("/people")
-def people(request: Request, me: Owner) -> list[dict[str, str]]:
+def people(request: Request, me: Me) -> list[dict[str, str]]:
     """Return who may sign in."""
     return [
         {"name": person.name, "role": person.role, "since": person.since}
@@ -114,7 +114,7 @@ def people(request: Request, me: Owner) -> list[dict[str, str]]:
 
 
 @router.post("/people", status_code=201)
-def add_person(request: Request, new: NewPerson, me: Owner) -> dict[str, str]:
+def add_person(request: Request, new: NewPerson, me: Me) -> dict[str, str]:
     """Add a person; the token is in this response only."""
     study = study_of(request)
     if not study.people.all() and new.role != "owner":
@@ -125,7 +125,7 @@ def add_person(request: Request, new: NewPerson, me: Owner) -> dict[str, str]:
 
 
 @router.post("/people/{name}/token", status_code=201)
-def renew_token(request: Request, name: str, me: Owner) -> dict[str, str]:
+def renew_token(request: Request, name: str, me: Me) -> dict[str, str]:
     """Give a person a new token, which is in this response only; the old one and its sessions end."""
     people = study_of(request).people
     known = next((person for person in people.all() if person.name == name), None)
@@ -137,7 +137,7 @@ def renew_token(request: Request, name: str, me: Owner) -> dict[str, str]:
 
 
 @router.delete("/people/{name}")
-def remove_person(request: Request, name: str, me: Owner) -> dict[str, str]:
+def remove_person(request: Request, name: str, me: Me) -> dict[str, str]:
     """Remove a person; their answers stay."""
     study_of(request).people.remove(name)
     access_of(request).log.note(me.name, "removed", name, request)
@@ -147,7 +147,7 @@ def remove_person(request: Request, name: str, me: Owner) -> dict[str, str]:
 @router.get(
     "/export/{name}", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
 )
-def download(request: Request, name: str, me: Owner) -> Response:
+def download(request: Request, name: str, me: Me) -> Response:
     """Return a file of the study: labels, events, settings, the report or the model."""
     if name not in FILES:
         raise HTTPException(404, f"no file of that name; known: {', '.join(FILES)}")

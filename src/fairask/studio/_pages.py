@@ -10,6 +10,7 @@ from fastapi.templating import Jinja2Templates
 
 from fairask.studio._access import access_of
 from fairask.studio._labelling import study_of
+from fairask.studio._rights import PAGES, may
 from fairask.studio._static import imported, static_digest
 from fairask.study.events import Document
 
@@ -26,16 +27,6 @@ _METRICS = {
     "fprp": "between groups, among rows of the negative class",
     "eo": "between groups, among rows of either class",
     "dp": "between groups, among all rows",
-}
-#: Views by name: title, and the least role that may see it.
-VIEWS = {
-    "label": ("Label", "annotator"),
-    "overview": ("Overview", "owner"),
-    "rows": ("Rows", "owner"),
-    "model": ("Model", "owner"),
-    "certificate": ("Certificate", "owner"),
-    "people": ("People", "owner"),
-    "settings": ("Settings", "owner"),
 }
 
 
@@ -66,7 +57,7 @@ def home(request: Request) -> Response:
     if found is None and "code" in request.query_params:
         return show(request, "overview")
     role = found[0].role if found else "owner"
-    return _go(request, "overview" if role == "owner" else "label")
+    return _go(request, "overview" if may(role, PAGES["overview"][1]) else "label")
 
 
 def _go(request: Request, view: str) -> RedirectResponse:
@@ -76,7 +67,7 @@ def _go(request: Request, view: str) -> RedirectResponse:
 @router.get("/{view}")
 def show(request: Request, view: str) -> Response:
     """Render a view; refuse it without the right role, and redirect to sign in without a session."""
-    if view not in VIEWS:
+    if view not in PAGES:
         return error_page(request, 404, "There is no such page.")
     access = access_of(request)
     found = access.from_cookie(request)
@@ -86,18 +77,16 @@ def show(request: Request, view: str) -> Response:
             return _go(request, "signin")
         name, cookie = begun
         invited = access.person(name)
-        allowed = VIEWS[view][1] != "owner" or (invited is not None and invited.role == "owner")
+        allowed = invited is not None and may(invited.role, PAGES[view][1])
         response = _go(request, view if allowed else "")
         access.remember(request, response, cookie)
         access.log.note(name, "signed in", "by a link", request)
         return response
     person, session = found
-    title, role = VIEWS[view]
-    if role == "owner" and person.role != "owner":
-        return error_page(request, 403, "This page is for the owners of the study.")
-    views = {
-        name: words for name, (words, least) in VIEWS.items() if person.role == "owner" or least != "owner"
-    }
+    title, least = PAGES[view]
+    if not may(person.role, least):
+        return error_page(request, 403, f"This page is for the {least}s of the study.")
+    views = {name: words for name, (words, role) in PAGES.items() if may(person.role, role)}
     config = study_of(request).config
     context = {
         "title": title,
@@ -105,6 +94,7 @@ def show(request: Request, view: str) -> Response:
         "script": f"{view}.js",
         "views": views,
         "person": person,
+        "owns": person.role == "owner",
         "csrf": session.csrf,
         "config": config,
         "columns": [

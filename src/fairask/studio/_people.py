@@ -9,7 +9,7 @@ from itertools import pairwise
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from fairask.studio._access import Owner
+from fairask.studio._access import Me
 from fairask.studio._desk import desk_of
 from fairask.study import Study
 from fairask.study.events import SKIP, Document
@@ -102,19 +102,19 @@ def proxies(study: Study) -> list[Document]:
 
 
 @router.get("/people/figures")
-def figures(request: Request, me: Owner) -> list[Document]:
+def figures(request: Request, me: Me) -> list[Document]:
     """Return pace, agreement and share of positives per group of each person."""
     return desk_of(request).ask(people_figures)
 
 
 @router.get("/proxies")
-def proxy_warnings(request: Request, me: Owner) -> list[Document]:
+def proxy_warnings(request: Request, me: Me) -> list[Document]:
     """Return the columns shown to annotators from which the hidden group can be told."""
     return desk_of(request).ask(proxies)
 
 
 @router.post("/qr", response_class=Response, responses={200: {"content": {"image/svg+xml": {}}}})
-async def qr_code(request: Request, me: Owner) -> Response:
+async def qr_code(request: Request, me: Me) -> Response:
     """Return the text of the body as a QR code, an SVG image."""
     import segno
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from fairask.studio._access import Owner
+from fairask.studio._access import Me
 from fairask.studio._labelling import study_of
 from fairask.study.events import Document
 from fairask.study.reopening import AnswerFilter, give_back, reopen
@@ -32,7 +32,7 @@ class Reopening(BaseModel):
 
 
 @router.get("/reopened")
-def reopened(request: Request, me: Owner) -> list[Document]:
+def reopened(request: Request, me: Me) -> list[Document]:
     """Return what was reopened and can be given back, latest first."""
     study = study_of(request)
     with study.lock:
@@ -51,13 +51,13 @@ def reopened(request: Request, me: Owner) -> list[Document]:
 
 
 @router.post("/reopened", status_code=201)
-def take_away(request: Request, wanted: Reopening, me: Owner) -> Document:
+def take_away(request: Request, wanted: Reopening, me: Me) -> Document:
     """Take answers away and ask for their rows again, or only count them."""
     chosen = AnswerFilter(wanted.name, wanted.since, wanted.until, wanted.skips)
     return asdict(reopen(study_of(request), chosen, me.name, look=wanted.look))
 
 
 @router.delete("/reopened/{event}")
-def undo(request: Request, event: Annotated[int, Path(ge=1, le=2**31 - 1)], me: Owner) -> Document:
+def undo(request: Request, event: Annotated[int, Path(ge=1, le=2**31 - 1)], me: Me) -> Document:
     """Give the answers back that an event took away."""
     return asdict(give_back(study_of(request), event, me.name))

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
-from fairask.studio._access import Owner
+from fairask.studio._access import Me
 from fairask.studio._desk import desk_of
 from fairask.studio._grid import GridQuery, grid_page, import_labels, row_history
 from fairask.studio._labelling import RowNumber, card, study_of
@@ -59,13 +59,13 @@ class RowQuery(BaseModel):
 
 
 @router.get("/rows")
-def rows(request: Request, me: Owner, wanted: Annotated[RowQuery, Query()]) -> Document:
+def rows(request: Request, me: Me, wanted: Annotated[RowQuery, Query()]) -> Document:
     """Return one page of drawn rows, latest first: label, who gave it, when, why drawn and how likely."""
     return desk_of(request).ask(grid_page, wanted.grid(), wanted.offset, wanted.limit)
 
 
 @router.get("/rows/{row}")
-def row(request: Request, row: RowNumber, me: Owner) -> Card:
+def row(request: Request, row: RowNumber, me: Me) -> Card:
     """One row of the pool, as annotators see it."""
     study = study_of(request)
     if row >= study.config.rows:
@@ -74,13 +74,13 @@ def row(request: Request, row: RowNumber, me: Owner) -> Card:
 
 
 @router.get("/rows/{row}/history")
-def history(request: Request, row: RowNumber, me: Owner) -> Document:
+def history(request: Request, row: RowNumber, me: Me) -> Document:
     """Everything that happened to a row, oldest first."""
     return desk_of(request).do(row_history, row)
 
 
 @router.put("/rows/{row}")
-def decide(request: Request, row: RowNumber, correction: NewLabel, me: Owner) -> Document:
+def decide(request: Request, row: RowNumber, correction: NewLabel, me: Me) -> Document:
     """Decide a row's label, whatever its answers were."""
     study_of(request).correct(row, correction.label, me.name, decide=True)
     return {"row": row, "label": correction.label}
@@ -89,7 +89,7 @@ def decide(request: Request, row: RowNumber, correction: NewLabel, me: Owner) ->
 @router.post("/labels", status_code=201)
 async def labels(
     request: Request,
-    me: Owner,
+    me: Me,
     name: Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^/\\\x00]+\.(csv|parquet|json)$")],
     correct: bool = False,
     unchecked: bool = False,

@@ -1,6 +1,6 @@
 // The owner's overview: what is, what to do next, and the numbers behind it. Asks once a second, redraws what changed.
 import { get, put, root } from "./api.js";
-import { $, ago, alertUser, el, fill, number, percent, span, table } from "./dom.js";
+import { $, alertUser, el, fill, number, owns, percent, span, table } from "./dom.js";
 import { curves, responsive } from "./charts.js";
 import { feed } from "./feed.js";
 import { term } from "./terms.js";
@@ -33,7 +33,8 @@ function tiles(status, story) {
 function lead(story) {
   fill($("headline"), ...story.headline.map((sentence) => el("span", { dir: "auto" }, `${sentence} `)));
   const { words, page, why } = story.next;
-  fill($("next"), el("a", { class: "button primary", href: `${root}/${page}` }, words), el("span", { class: "hint" }, why));
+  const offered = owns || /^(label|rows)/.test(page); // other pages are the owners'
+  fill($("next"), offered ? el("a", { class: "button primary", href: `${root}/${page}` }, words) : `The owners' next step: ${words.toLowerCase()}. `, el("span", { class: "hint" }, why));
   fill($("steps"), ...story.steps.map((step) => el("li", { class: step.state, "aria-current": step.state === "now" ? "step" : null }, el("strong", {}, step.name), el("span", {}, step.words))));
   $("settle").hidden = !story.disagreements;
   if (story.disagreements) fill($("settle"), `People disagree on ${number(story.disagreements)} ${story.disagreements === 1 ? "row" : "rows"}. `, el("a", { href: `${root}/rows?disagree=true` }, "Settle them"));
@@ -133,4 +134,4 @@ async function look() {
   setTimeout(look, document.hidden ? 5000 : 1000);
 }
 
-look().then(proxies).catch(() => {});
+look().then(() => (owns ? proxies() : null)).catch(() => {});

@@ -1,6 +1,6 @@
 // Who labels: invitations, pace, agreement, answers by group; answers of a person can be taken away and given back.
 import { call, get, post, remove, root } from "./api.js";
-import { $, ago, alertUser, confirmed, el, fill, number, percent, table } from "./dom.js";
+import { $, ago, alertUser, confirmed, el, fill, number, owns, percent, table } from "./dom.js";
 import { follow } from "./live.js";
 
 const fail = (error) => alertUser(error.message);
@@ -32,8 +32,9 @@ function people(list) {
   if (!list.length) return el("p", { class: "hint" }, "Nobody yet: this study is for whoever opened the address that the studio printed. Invite an owner first, then annotators.");
   const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take answers away…") : "",
     p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
-  const rows = list.map((p) => [p.name, p.role ?? "–", p.last ? ago(p.last) : "never", p.labels, p.skips, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, buttons(p)]);
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ""], rows, "People"));
+  const offered = (p) => (owns ? [buttons(p)] : []);
+  const rows = list.map((p) => [p.name, p.role ?? "–", p.last ? ago(p.last) : "never", p.labels, p.skips, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...offered(p)]);
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(owns ? [""] : [])], rows, "People"));
 }
 
 async function drop(name) {
@@ -52,15 +53,15 @@ function taken(list) {
 }
 
 async function load() {
-  const [list, away] = await Promise.all([get("/people/figures"), get("/reopened")]);
+  const [list, away] = await Promise.all([get("/people/figures"), owns ? get("/reopened") : []]);
   const known = Array.isArray(list) ? list : Object.values(list);
   fill($("people"), people(known));
   bias(known);
   taken(Array.isArray(away) ? away : Object.values(away));
-  if (!known.some((p) => p.role)) $("new-person").elements.role.value = "owner"; // the first one must be
+  if (owns && !known.some((p) => p.role)) $("new-person").elements.role.value = "owner"; // the first one must be
 }
 
-$("new-person").addEventListener("submit", async (event) => {
+$("new-person")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { name, role } = Object.fromEntries(new FormData(event.target));
   try {

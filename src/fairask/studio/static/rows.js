@@ -146,9 +146,9 @@ $("newer").addEventListener("click", () => { offset -= PAGE; load(); });
 $("older").addEventListener("click", () => { offset += PAGE; load(); });
 $("close").addEventListener("click", close);
 
-$("import").addEventListener("click", () => { $("import-said").textContent = ""; $("import-box").showModal(); });
-$("import-close").addEventListener("click", () => $("import-box").close());
-$("import-form").addEventListener("submit", async (event) => {
+$("import")?.addEventListener("click", () => { $("import-said").textContent = ""; $("import-box").showModal(); });
+$("import-close")?.addEventListener("click", () => $("import-box").close());
+$("import-form")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target.elements;
   const file = form.file.files[0];
@@ -188,6 +188,6 @@ follow(async (status, first) => {
     if (/^#\d+$/.test(location.hash)) show(Number(location.hash.slice(1)), false);
   }
   // Rows do not move under somebody who reads on another page, is in the table or has one open.
-  const reading = offset > 0 || open !== null || $("import-box").open || document.querySelector(".scroll").contains(document.activeElement);
+  const reading = offset > 0 || open !== null || $("import-box")?.open || document.querySelector(".scroll").contains(document.activeElement);
   if (first || !reading) await load();
 });

@@ -20,8 +20,9 @@ from fairask.study.store._schema import people, sessions
 
 __all__ = ["ROLES", "People", "Person", "Session"]
 
-#: An annotator labels; an owner sees and does everything.
-ROLES = ("annotator", "owner")
+#: An annotator labels; a reviewer also sees rows and people, and settles what is in dispute; an owner does
+#: everything. Each may do what those before it may.
+ROLES = ("annotator", "reviewer", "owner")
 #: A session ends so long after its last use.
 SESSION_SECONDS = 12 * 3600.0
 #: The end of a session is moved at most this often.
