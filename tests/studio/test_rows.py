@@ -79,6 +79,14 @@ def test_a_row_has_its_whole_history(owner: TestClient, grid: Study) -> None:
     ]  # fmt: skip
     assert found["history"][0]["component"] == "uniform"
     assert found["now"]["label"] == "bad"
+    taken = owner.post("/api/reopened", json={"name": "ada"}).json()
+    assert owner.delete(f"/api/reopened/{taken['event']}").status_code == 200
+    other = list(grid.state().answers)[5]
+    again = owner.get(f"/api/rows/{other}/history").json()["history"]
+    assert [e["kind"] for e in again] == ["drawn", "labelled", "reopened", "restored"]
+    plan = "EXPLAIN QUERY PLAN SELECT id FROM events WHERE about = 1 AND kind != 'proposed'"
+    with grid.store.database.read() as connection:
+        assert "events_about" in str(connection.exec_driver_sql(plan).all())  # not a scan of the log
     assert owner.get("/api/rows/99/history").status_code == 422
 
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select, text
 
 from fairask.study import Study, StudyError
+from fairask.study.events import now
 from fairask.study.store._schema import people, sessions
 
 Make = Callable[..., Study]
@@ -73,3 +74,32 @@ def test_the_last_owner_cannot_be_made_an_annotator(make: Make) -> None:
     with pytest.raises(StudyError, match="only owner"):
         study.people.add("ada", "annotator", renew=True)
     assert [person.role for person in study.people.all()] == ["owner"]
+
+
+def test_a_program_has_a_token_that_ends_on_its_day(make: Make, target: str) -> None:
+    study = make(target)
+    study.people.add("ada", "owner")
+    token = study.people.add_program("export", "owner", now(60))
+    program = study.people.by_token(token)
+    assert program is not None
+    assert (program.name, program.role, program.program) == ("export", "owner", True)
+    assert [p.name for p in study.people.all()] == ["ada"]
+    assert [p.name for p in study.people.programs()] == ["export"]
+    assert study.people.by_name("export") is None  # it has no session
+    with pytest.raises(StudyError, match="only owner"):
+        study.people.remove("ada")  # a program is no owner who could add people
+    for taken in ("ada", "export"):
+        with pytest.raises(StudyError, match="somebody else"):
+            study.people.add_program(taken, "annotator", now(60))
+    with pytest.raises(StudyError, match="in the past"):
+        study.people.add_program("late", "annotator", now(-1))
+    with study.store.database.write() as connection:
+        connection.execute(text("UPDATE people SET until = '2020-01-01T00:00:00.000Z' WHERE name = 'export'"))
+    again = Study.open(target)
+    assert again.people.by_token(token) is None
+    expired = again.people.expired(token)
+    assert expired is not None
+    assert expired.name == "export"
+    again.people.remove("export")
+    assert again.people.programs() == []
+    again.close()

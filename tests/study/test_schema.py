@@ -32,7 +32,9 @@ def test_a_study_of_an_older_version_is_migrated(make: Make, target: str) -> Non
             connection.execute(text(f"DROP TRIGGER {trigger}"))
         if not study.store.database.sqlite:
             connection.execute(text("DROP TRIGGER events_no_truncate ON events"))
+        connection.execute(text("DROP INDEX events_about"))
         connection.execute(text("ALTER TABLE events DROP COLUMN hash"))
+        connection.execute(text("ALTER TABLE events DROP COLUMN about"))
         connection.execute(text("ALTER TABLE tasks DROP COLUMN since"))
         connection.execute(text("DROP TABLE people"))
         connection.execute(text("DROP TABLE sessions"))
@@ -43,13 +45,17 @@ def test_a_study_of_an_older_version_is_migrated(make: Make, target: str) -> Non
     with Study.open(target) as again:
         assert again.status()["labels"] == 5
         assert again.people.all() == []
+        with again.store.read() as turn:
+            drawn, told = turn.events_of(rows[0], again.state().log.entries[0].batch)
+        assert (drawn.kind, rows[0] in drawn.data["rows"]) == ("proposed", True)
+        assert (told.kind, told.data["row"]) == ("labelled", rows[0])
 
 
 def test_a_study_of_a_newer_version_is_refused_untouched(make: Make, target: str) -> None:
     study = make(target)
     with study.store.database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(StudyError, match=r"schema 9999; this fairask knows up to 0005.*newer version"):
+    with pytest.raises(StudyError, match=r"schema 9999; this fairask knows up to 0006.*newer version"):
         Study.open(target)
 
 

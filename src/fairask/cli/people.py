@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -23,7 +24,14 @@ def people(
         str | None, typer.Option(help="Give a person a new token and this role; the old token ends.")
     ] = None,
     role: Annotated[str, typer.Option(help="annotator, reviewer or owner.")] = "annotator",
-    remove: Annotated[str | None, typer.Option(help="Remove a person; their labels stay.")] = None,
+    remove: Annotated[
+        str | None, typer.Option(help="Remove a person or a program; their labels stay.")
+    ] = None,
+    program: Annotated[str | None, typer.Option(help="Give a program a token of its own.")] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Last day of the program's token; default 90 days from now."),
+    ] = None,
     invite: Annotated[
         str | None, typer.Option(help="Make a link that signs a person in once; they are added if new.")
     ] = None,
@@ -32,8 +40,8 @@ def people(
         str, typer.Option(help="The studio's address, for the link: https://studio.example.org.")
     ] = "",
 ) -> None:
-    """List, add or remove the people who may sign in to the studio."""
-    from fairask.study.events import AccessNoted
+    """List, add or remove the people who may sign in to the studio, and the programs that may use its API."""
+    from fairask.study.events import AccessNoted, end_of_day, now
     from fairask.study.store.people import TOKEN_SECONDS
 
     with open_study(study) as opened:
@@ -45,6 +53,14 @@ def people(
             typer.echo(
                 f"{chosen} ({role}) signs in with this token for {days} days, shown only now:\n{token}"
             )
+        elif program is not None:
+            ends = datetime.now(UTC) + timedelta(seconds=TOKEN_SECONDS) if until is None else until
+            token = opened.people.add_program(program, role, end_of_day(ends.date()))
+            opened.store.append("owner", AccessNoted("gave a token to the program", program))
+            typer.echo(
+                f"{program} ({role}) uses the API with this token until {ends:%Y-%m-%d}, shown only now:"
+            )
+            typer.echo(token)
         elif invite is not None:
             if invite not in {person.name for person in opened.people.all()}:
                 opened.people.add(invite, role)
@@ -59,3 +75,6 @@ def people(
         else:
             for person in opened.people.all():
                 typer.echo(f"{person.name}\t{person.role}\tsince {person.since}")
+            for known in opened.people.programs():
+                ended = "ended" if known.until <= now() else "until"
+                typer.echo(f"{known.name}\tprogram, {known.role}\t{ended} {known.until[:10]}")

@@ -28,6 +28,7 @@ from fairask.studio import (
     _owning,
     _pages,
     _people,
+    _programs,
     _reopening,
     _rows,
     _static,
@@ -92,6 +93,10 @@ def sign_in(request: Request, response: Response, given: SignIn) -> Document:
     person = access.study.people.by_token(given.token or "")
     if person is None:
         raise refuse_token(request, given.token or "")
+    if person.program:
+        raise HTTPException(
+            403, "this token is a program's: it is sent with each request, and begins no session"
+        )
     access.remember(request, response, access.study.people.sign_in(person.name))
     access.log.note(person.name, "signed in", person.name, request)
     return {"name": person.name, "role": person.role}
@@ -213,6 +218,7 @@ def create_app(
     api = APIRouter(prefix="/api", responses=_REFUSALS)
     owners = (
         _people.router,
+        _programs.router,
         _owning.router,
         _overview.router,
         _rows.router,

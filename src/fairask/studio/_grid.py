@@ -14,7 +14,7 @@ from fairask.data.answers import match_labels
 from fairask.data.kinds import kind_of
 from fairask.learner.state import DrawnRow
 from fairask.study import Study, StudyError
-from fairask.study.events import SKIP, Document
+from fairask.study.events import SKIP, Document, Event, RowsDrawn
 from fairask.study.files import check_told, read_labels
 from fairask.study.state import Answer, State
 
@@ -22,8 +22,6 @@ __all__ = ["GridQuery", "grid_page", "import_labels", "row_history"]
 
 #: Characters of a cell in the grid.
 _CELL = 160
-#: Kinds of events that are about one row.
-_OF_ROW = ("labelled", "skipped", "withdrawn", "corrected")
 
 
 @dataclass(frozen=True)
@@ -153,37 +151,29 @@ def _sorted(study: Study, state: State, found: list[Document], wanted: GridQuery
 def row_history(study: Study, row: int) -> Document:
     """Return everything that happened to a row, oldest first, and why it was drawn."""
     study.config.check_row(row)
-    happened = []
-    for event in study.store.events():
-        if event.kind in _OF_ROW and event.data.get("row") == row:
-            code = event.data.get("label")
-            happened.append(
-                {
-                    "at": event.at,
-                    "who": event.who,
-                    "kind": event.kind,
-                    "label": None if code is None else study.config.class_name(code),
-                    "note": event.data.get("note") or "",
-                    "decides": bool(event.data.get("decides")),
-                }
-            )
-        elif event.kind == "proposed" and row in event.data["rows"]:
-            at = event.data["rows"].index(row)
-            happened.append(
-                {
-                    "at": event.at,
-                    "who": event.who,
-                    "kind": "drawn",
-                    "batch": event.data["batch"],
-                    "component": event.data["components"][at],
-                    "propensity": event.data["propensities"][at],
-                }
-            )
     with study.lock:
         state = study.state()
         place = state.log.position.get(row)
         found = None if place is None else _row(study, state, state.log.entries[place])
-    return {"row": row, "now": found, "history": happened}
+    with study.store.read() as turn:
+        events = turn.events_of(row, None if found is None else found["batch"])
+    return {"row": row, "now": found, "history": [_happened(study, row, event) for event in events]}
+
+
+def _happened(study: Study, row: int, event: Event) -> Document:
+    said, data = {"at": event.at, "who": event.who}, event.data
+    if event.kind == RowsDrawn.kind:
+        at = data["rows"].index(row)
+        chance = {"component": data["components"][at], "propensity": data["propensities"][at]}
+        return {**said, "kind": "drawn", "batch": data["batch"], **chance}
+    label = data.get("label")
+    return {
+        **said,
+        "kind": event.kind,
+        "label": study.config.class_name(label) if isinstance(label, int) else label,
+        "note": data.get("note") or data.get("reason") or "",
+        "decides": bool(data.get("decides")),
+    }
 
 
 def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool, unchecked: bool) -> Document:

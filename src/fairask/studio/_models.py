@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +20,7 @@ __all__ = [
     "NewAnswer",
     "NewLabel",
     "NewPerson",
+    "NewProgram",
     "Next",
     "OutsideAnswers",
     "Pause",
@@ -149,6 +151,14 @@ class NewPerson(_Strict):
 
     name: Annotated[Text, Field(min_length=1, max_length=64)]
     role: Annotated[str, Field(pattern=f"^({'|'.join(ROLES)})$")] = "annotator"
+
+
+class NewProgram(_Strict):
+    """A program to give a token to."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=64)]
+    role: Annotated[str, Field(pattern=f"^({'|'.join(ROLES)})$")] = "annotator"
+    until: date  #: the last day on which the token is valid, in UTC
 
 
 class AuditSize(_Strict):

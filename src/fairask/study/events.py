@@ -7,7 +7,7 @@ is None is not written, so a new optional field leaves the JSON of older events 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from fairask.study._errors import StudyError
@@ -40,6 +40,7 @@ __all__ = [
     "StudyReworded",
     "ToolLinked",
     "at_second",
+    "end_of_day",
     "now",
     "utc",
 ]
@@ -60,6 +61,11 @@ class Happening:
     def to_data(self) -> Document:
         """Return the fields as a JSON object."""
         return {name: value for name, value in vars(self).items() if value is not None}
+
+    @classmethod
+    def about(cls, data: Document) -> int | None:
+        """Return the row that the event is about, by which the log finds it; None if it is not about one."""
+        return data.get("row")
 
     @classmethod
     def from_data(cls, data: Document) -> Self:
@@ -101,6 +107,11 @@ class RowsDrawn(Happening):
     columns: list[str] | None = None
     cells: list[list[Cell]] | None = None
     look: int | None = None  #: of the audit that the rows were drawn for
+
+    @classmethod
+    def about(cls, data: Document) -> int | None:
+        """Return the batch: the log finds a drawing by it."""
+        return int(data["batch"])
 
 
 @dataclass(frozen=True)
@@ -273,6 +284,10 @@ class FitAsked(Happening):
 class _WholeDocument(Happening):
     document: Document
 
+    @classmethod
+    def about(cls, data: Document) -> int | None:
+        return None
+
     def to_data(self) -> Document:
         return self.document
 
@@ -320,6 +335,12 @@ class Event:
     data: Document
 
     @property
+    def about(self) -> int | None:
+        """The row it is about or, for a drawing, its batch."""
+        known = _KINDS.get(self.kind)
+        return None if known is None else known.about(self.data)
+
+    @property
     def happening(self) -> Happening:
         """What happened; StudyError for a kind that only a later version knows."""
         known = _KINDS.get(self.kind)
@@ -351,6 +372,17 @@ def at_second(seconds: float) -> str:
     '1970-01-01T00:00:00.250Z'
     """
     return _written(datetime.fromtimestamp(seconds, UTC))
+
+
+def end_of_day(day: date) -> str:
+    """Return the end of a day in UTC, as the log writes it.
+
+    Examples
+    --------
+    >>> end_of_day(date(2026, 11, 15))
+    '2026-11-15T23:59:59.999Z'
+    """
+    return f"{day.isoformat()}T23:59:59.999Z"
 
 
 def utc(text: str) -> str:

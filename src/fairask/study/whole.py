@@ -141,7 +141,9 @@ def salvage(source: str, to: str) -> Salvage:
     rows, before = [], START
     for number, (at, who, kind, data) in enumerate(kept, 1):
         before = link(before, number, at, who, kind, data)
-        rows.append({"id": number, "at": at, "who": who, "kind": kind, "data": data, "hash": before})
+        about = Event(number, at, who, kind, json.loads(data)).about
+        row = {"id": number, "at": at, "who": who, "kind": kind, "data": data, "hash": before}
+        rows.append({**row, "about": about})
     Store.create_copy(to, pool.read_bytes() if pool.is_file() else None, {"events": rows})
     store = Store.open(to)
     try:

@@ -52,8 +52,17 @@ function taken(list) {
   fill($("taken"), el("ul", {}, list.map((r) => el("li", {}, `${number(r.answers)} answers${r.name ? ` of ${r.name}` : ""}, ${ago(r.at)} `, el("button", { type: "button", onclick: act(() => remove(`/reopened/${r.event}`).then(load)) }, "Give them back")))));
 }
 
+const day = (at) => new Date(at).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+
+function programs(list) {
+  const end = async (name) => { if (await confirmed(`Revoke the token of ${name}?`, "The program is refused from now on. What it did stays.", "Revoke")) await remove(`/programs/${encodeURIComponent(name)}`).then(load); };
+  const rows = list.map((p) => [p.name, p.role, day(p.since), el("span", { class: p.ended ? "bad-word" : null }, `${p.ended ? "ended " : ""}${day(p.until)}`), el("button", { type: "button", class: "quiet", onclick: act(() => end(p.name)), "aria-label": `Revoke ${p.name}` }, "Revoke")]);
+  fill($("programs"), rows.length ? el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Programs" }, table(["Name", "Role", "Since", "Until", ""], rows, "Programs")) : "");
+}
+
 async function load() {
-  const [list, away] = await Promise.all([get("/people/figures"), owns ? get("/reopened") : []]);
+  const [list, away, machines] = await Promise.all([get("/people/figures"), ...(owns ? [get("/reopened"), get("/programs")] : [[], []])]);
+  if (owns) programs(machines);
   const known = Array.isArray(list) ? list : Object.values(list);
   fill($("people"), people(known));
   bias(known);
@@ -73,4 +82,18 @@ $("new-person")?.addEventListener("submit", async (event) => {
   } catch (error) { fail(error); }
 });
 
-follow(async () => { if (!document.querySelector("dialog[open], #people :focus")) await load(); }, 3);
+if (owns) $("new-program").elements.until.valueAsNumber = Date.now() + 90 * 86400e3;
+$("new-program")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { name, role, until } = Object.fromEntries(new FormData(event.target));
+  try {
+    const made = await post("/programs", { name, role, until });
+    event.target.elements.name.value = "";
+    fill($("program-token"), el("p", {}, el("strong", { dir: "auto" }, name), ` sends this token with each request, until ${day(made.until)}. It is shown only now.`), el("code", { class: "hash" }, made.token));
+    $("program-token").hidden = false;
+    await load();
+    alertUser(null);
+  } catch (error) { fail(error); }
+});
+
+follow(async () => { if (!document.querySelector("dialog[open], #people :focus, #programs :focus")) await load(); }, 3);

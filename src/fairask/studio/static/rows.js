@@ -82,6 +82,9 @@ const STORIES = {
   labelled: (e) => `said ${e.label}`,
   skipped: () => "skipped it",
   withdrawn: () => "took the answer back",
+  reopened: () => "took answers away: the row is asked again",
+  restored: () => "gave answers back",
+  refused: (e) => `an answer${e.label ? ` ${e.label}` : ""} from another tool was refused`,
   corrected: (e) => (e.decides ? `decided: ${e.label}` : `changed the answer to ${e.label}`),
 };
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Float,
     Index,
@@ -34,6 +35,8 @@ events = Table(
     Column("kind", String(16), nullable=False),
     Column("data", Text, nullable=False),
     Column("hash", String(64)),  # of the event and of the hash before it
+    Column("about", Integer),  # the row it is about or, for a drawing, its batch
+    Index("events_about", "about", "kind"),
     sqlite_autoincrement=True,
 )
 
@@ -66,6 +69,8 @@ people = Table(
     Column("role", String(16), nullable=False),
     Column("token", String(64), nullable=False, unique=True),  # sha256; the token itself is never kept
     Column("since", String(32), nullable=False),
+    Column("until", String(32)),  # when the token ends; None: as long after ``since`` as a person's does
+    Column("program", Boolean),  # whether it is a program's token, which begins no session
 )
 
 sessions = Table(

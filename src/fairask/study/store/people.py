@@ -1,4 +1,4 @@
-"""People who may label or own a study. Tokens and sessions are stored as hashes only."""
+"""People who may label or own a study, and programs that act in it. Only hashes of secrets are stored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select, true, update
 
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
@@ -34,15 +34,29 @@ MEMORY_SECONDS = 5.0
 #: In place of a CSRF token: the row is a code that begins a session, and no session.
 _INVITE = "invite"
 _T = TypeVar("_T")
+_ALL = select(people.c.name, people.c.role, people.c.since, people.c.until, people.c.program)
+_PROGRAM = people.c.program.is_(true())
+_HUMAN = or_(people.c.program.is_(None), ~_PROGRAM)
+
+
+def _valid() -> ColumnElement[bool]:
+    lasting = and_(people.c.until.is_(None), people.c.since > now(-TOKEN_SECONDS))
+    return or_(lasting, and_(people.c.until.is_not(None), people.c.until > now()))
+
+
+def _person(row: Row[tuple[str, str, str, str | None, bool | None]]) -> Person:
+    return Person(row.name, row.role, row.since, row.until or "", bool(row.program))
 
 
 @dataclass(frozen=True)
 class Person:
-    """A person who may sign in."""
+    """A person who may sign in, or a program that may use the API."""
 
     name: str
     role: str
     since: str = ""
+    until: str = ""  #: when a program's token ends
+    program: bool = False  #: a program has a token, and no session
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,15 @@ class Session:
 def _hash(secret: str) -> str:
     # Tokens are 192 random bits, so a plain hash is as safe as a slow one.
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _new(name: str, role: str) -> tuple[str, dict[str, object]]:
+    """Return a new token, and what is stored of it."""
+    check_person(name)
+    if role not in ROLES:
+        raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
+    token = secrets.token_urlsafe(24)
+    return token, {"name": name, "role": role, "token": _hash(token), "since": now()}
 
 
 class People:
@@ -86,13 +109,9 @@ class People:
         With ``renew`` a person who is known gets this role and a new token; the old token and the sessions
         end. Otherwise a name that is taken is refused.
         """
-        check_person(name)
-        if role not in ROLES:
-            raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
-        token = secrets.token_urlsafe(24)
-        row = {"name": name, "role": role, "token": _hash(token), "since": now()}
+        token, row = _new(name, role)
         with self._db.write() as connection:
-            known = connection.scalar(select(people.c.role).where(people.c.name == name))
+            known = connection.scalar(select(people.c.role).where(people.c.name == name, _HUMAN))
             if (known is not None) != renew:
                 raise StudyError(
                     f"nobody is named {name!r}; add them first"
@@ -102,15 +121,30 @@ class People:
             if role != "owner":
                 self._keep_an_owner(connection, name)
             if known is None:
-                connection.execute(insert(people), [row])
+                self._insert(connection, row)
             else:
                 connection.execute(update(people).where(people.c.name == name).values(row))
                 connection.execute(delete(sessions).where(sessions.c.name == name))
         self._known.clear()
         return token
 
+    def add_program(self, name: str, role: str, until: str) -> str:
+        """Give a program a token until ``until``, a time as the log writes it; the token is not stored."""
+        token, row = _new(name, role)
+        if until <= now():
+            raise StudyError(f"until={until!r} is in the past", "Choose a later day")
+        with self._db.write() as connection:
+            self._insert(connection, {**row, "until": until, "program": True})
+        return token
+
+    def _insert(self, connection: Connection, row: dict[str, object]) -> None:
+        # People and programs share their names: an answer in the log has one of them.
+        if connection.scalar(select(people.c.name).where(people.c.name == row["name"])) is not None:
+            raise StudyError(f"{row['name']!r} is the name of somebody else", "Choose another name")
+        connection.execute(insert(people), [row])
+
     def remove(self, name: str) -> None:
-        """Remove a person; their answers stay."""
+        """Remove a person, or revoke a program's token; answers stay."""
         with self._db.write() as connection:
             self._keep_an_owner(connection, name)
             if not connection.execute(delete(people).where(people.c.name == name)).rowcount:
@@ -119,31 +153,36 @@ class People:
         self._known.clear()
 
     def _keep_an_owner(self, connection: Connection, name: str) -> None:
-        owners = connection.scalars(select(people.c.name).where(people.c.role == "owner")).all()
+        owners = connection.scalars(select(people.c.name).where(people.c.role == "owner", _HUMAN)).all()
         if list(owners) == [name]:
             raise StudyError(f"{name!r} is the only owner; make another one first")
 
     def all(self) -> list[Person]:
-        """Return everybody, by name."""
-        query = select(people.c.name, people.c.role, people.c.since).order_by(people.c.name)
+        """Return all people, by name."""
+        return self._listed(_HUMAN)
+
+    def programs(self) -> list[Person]:
+        """Return all programs, by name; those whose token has ended, too."""
+        return self._listed(_PROGRAM)
+
+    def _listed(self, which: ColumnElement[bool]) -> list[Person]:
         with self._db.read() as connection:
-            return [Person(*row) for row in connection.execute(query)]
+            return [_person(row) for row in connection.execute(_ALL.where(which).order_by(people.c.name))]
 
     def by_token(self, token: str) -> Person | None:
-        """Return the person with this token, None when it is unknown or has expired."""
+        """Return the person or program with this token, None when it is unknown or has expired."""
         key = _hash(token)
         return self._cached(Person, "token", key, lambda: self._find(people.c.token == key))
 
     def expired(self, token: str) -> Person | None:
         """Return the person whose token this was until it expired."""
-        query = select(people.c.name, people.c.role, people.c.since).where(people.c.token == _hash(token))
         with self._db.read() as connection:
-            row = connection.execute(query.where(people.c.since <= now(-TOKEN_SECONDS))).first()
-        return None if row is None else Person(*row)
+            row = connection.execute(_ALL.where(people.c.token == _hash(token), ~_valid())).first()
+        return None if row is None else _person(row)
 
     def by_name(self, name: str) -> Person | None:
         """Return the person with this name, None when there is none or the token has expired."""
-        return self._cached(Person, "name", name, lambda: self._find(people.c.name == name))
+        return self._cached(Person, "name", name, lambda: self._find(and_(people.c.name == name, _HUMAN)))
 
     def any(self) -> bool:
         """Whether the study has people, so that everybody must sign in."""
@@ -151,12 +190,8 @@ class People:
 
     def _find(self, where: ColumnElement[bool]) -> Person | None:
         with self._db.read() as connection:
-            row = connection.execute(
-                select(people.c.name, people.c.role, people.c.since).where(
-                    where, people.c.since > now(-TOKEN_SECONDS)
-                )
-            ).first()
-        return None if row is None else Person(*row)
+            row = connection.execute(_ALL.where(where, _valid())).first()
+        return None if row is None else _person(row)
 
     # -- sessions -------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from fairask.study._errors import NotYoursError
-from fairask.study.events import Event, Happening, RowsDrawn, at_second
+from fairask.study.events import AnswersReopened, AnswersRestored, Event, Happening, RowsDrawn, at_second
 from fairask.study.store._chain import START, StoredEvent, link
 from fairask.study.store._database import clock
 from fairask.study.store._schema import events, people, pool, snapshots, tasks
@@ -42,6 +42,8 @@ Tables = dict[str, list[dict[str, object]]]
 
 #: Bytes per stored part of a pool file.
 _PART = 1 << 24
+#: Kinds of events that are about many rows.
+_OF_MANY = (AnswersReopened.kind, AnswersRestored.kind)
 #: Events per query.
 _PAGE = 5000
 #: A lease is renewed until so many times its length after it began: a forgotten page holds no row for ever.
@@ -155,9 +157,11 @@ class Transaction:
         at, rows = max(at_second(self.now), "" if newest is None else newest.at), []
         for what in happened:
             number += 1
-            data = _json(what.to_data())
+            fields = what.to_data()
+            data = _json(fields)
             before = link(before, number, at, who, what.kind, data)
-            rows.append({"id": number, "at": at, "who": who, "kind": what.kind, "data": data, "hash": before})
+            row = {"id": number, "at": at, "who": who, "kind": what.kind, "data": data, "hash": before}
+            rows.append({**row, "about": what.about(fields)})
         self.connection.execute(insert(events), rows)
         self.last = number
 
@@ -171,6 +175,23 @@ class Transaction:
             if to is not None and number > to:
                 return
             yield Event(number, at, who, kind, json.loads(data))
+
+    def events_of(self, row: int, batch: int | None) -> list[Event]:
+        """Return what happened to a row, in order: its drawing in ``batch``, answers, answers taken away."""
+        query = select(events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data).where(
+            or_(
+                and_(events.c.about == row, events.c.kind != RowsDrawn.kind),
+                and_(events.c.about == batch, events.c.kind == RowsDrawn.kind),
+                and_(events.c.about.is_(None), events.c.kind.in_(_OF_MANY)),
+            )
+        )
+        found = self.connection.execute(query.order_by(events.c.id))
+        every = [Event(number, at, who, kind, json.loads(data)) for number, at, who, kind, data in found]
+        return [
+            event
+            for event in every
+            if event.kind not in _OF_MANY or row in (answer[0] for answer in event.data["answers"])
+        ]
 
     def each_stored_event(self, after: int = 0) -> Iterator[StoredEvent]:
         """Yield events as they are stored, with their hashes, page by page."""
