@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, true, update
 
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
@@ -44,8 +44,8 @@ def _valid() -> ColumnElement[bool]:
     return or_(lasting, and_(people.c.until.is_not(None), people.c.until > now()))
 
 
-def _person(row: Row[tuple[str, str, str, str | None, bool | None]]) -> Person:
-    return Person(row.name, row.role, row.since, row.until or "", bool(row.program))
+def _person(name: str, role: str, since: str, until: str | None, program: bool | None) -> Person:
+    return Person(name, role, since, until or "", bool(program))
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class People:
 
     def _listed(self, which: ColumnElement[bool]) -> list[Person]:
         with self._db.read() as connection:
-            return [_person(row) for row in connection.execute(_ALL.where(which).order_by(people.c.name))]
+            return [_person(*row) for row in connection.execute(_ALL.where(which).order_by(people.c.name))]
 
     def by_token(self, token: str) -> Person | None:
         """Return the person or program with this token, None when it is unknown or has expired."""
@@ -178,7 +178,7 @@ class People:
         """Return the person whose token this was until it expired."""
         with self._db.read() as connection:
             row = connection.execute(_ALL.where(people.c.token == _hash(token), ~_valid())).first()
-        return None if row is None else _person(row)
+        return None if row is None else _person(*row)
 
     def by_name(self, name: str) -> Person | None:
         """Return the person with this name, None when there is none or the token has expired."""
@@ -191,7 +191,7 @@ class People:
     def _find(self, where: ColumnElement[bool]) -> Person | None:
         with self._db.read() as connection:
             row = connection.execute(_ALL.where(where, _valid())).first()
-        return None if row is None else _person(row)
+        return None if row is None else _person(*row)
 
     # -- sessions -------------------------------------------------------------------------------
 
