@@ -178,3 +178,26 @@ def test_the_client_of_the_documentation_works(
     with serving(create_app(study, train=False)) as url:
         exec(code.replace("http://localhost:8080", url).replace('token="..."', f"token={token!r}"), {})
     assert study.status()["labels"] == 1
+
+
+def test_a_skip_has_a_reason_that_owners_count_and_filter_by(client: TestClient, study: Study) -> None:
+    asked = {"skip_reasons": ["torn page", "wrong language"]}
+    assert client.put("/api/settings", json=asked).status_code == 200
+    assert 'data-reason="torn page"' in client.get("/label").text
+    row, other = (card["row"] for card in client.post("/api/next", json={"count": 2}).json()["cards"])
+    both = client.post("/api/answers", json={"row": row, "label": "good", "reason": "torn page"})
+    assert (both.status_code, study.state().answered) == (422, 0)
+    skip = {"row": row, "label": None, "reason": "torn page", "note": "left half"}
+    assert client.post("/api/answers", json=skip).status_code == 201
+    assert client.post("/api/answers", json={"row": other, "label": None}).status_code == 201
+    assert client.get("/api/status").json()["skip_reasons"] == [
+        {"reason": "torn page", "skips": 1},
+        {"reason": "", "skips": 1},
+    ]
+    (person,) = client.get("/api/people/figures").json()
+    assert person["reasons"][0] == {"reason": "torn page", "skips": 1}
+    for wanted, rows in (("torn page", [row]), ("", [other]), ("none of these", [])):
+        found = client.get("/api/rows", params={"reason": wanted}).json()["rows"]
+        assert [one["row"] for one in found] == rows
+    (past,) = [e for e in client.get(f"/api/rows/{row}/history").json()["history"] if e["kind"] == "skipped"]
+    assert (past["reason"], past["note"]) == ("torn page", "left half")

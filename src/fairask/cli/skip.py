@@ -14,16 +14,19 @@ __all__ = ["register", "skip"]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("skip", epilog="Example: fairask skip loans 17 18")(skip)
+    app.command("skip", epilog="Example: fairask skip loans 17 18 --reason 'wrong language'")(skip)
 
 
 def skip(
     study: StudyPlace,
     rows: Annotated[list[int], typer.Argument(help="Row numbers.")],
+    reason: Annotated[
+        str, typer.Option(help="Why: one of the study's reasons (fairask reasons) or your own words.")
+    ] = "",
     who: Who = None,
     as_json: Json = False,
 ) -> None:
     """Set aside rows that cannot be labelled."""
     with open_study(study) as opened:
-        opened.skip(rows, me(who))
-    say(as_json, {"skipped": rows}, f"{len(rows)} rows skipped")
+        opened.skip(rows, me(who), reason=reason)
+    say(as_json, {"skipped": rows, "reason": reason}, f"{len(rows)} rows skipped")

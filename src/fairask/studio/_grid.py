@@ -35,6 +35,7 @@ class GridQuery:
     who: str | None = None
     disagree: bool = False
     note: bool = False
+    reason: str | None = None  #: why somebody skipped it
     search: str = ""
     sort: str = ""
     descending: bool = False
@@ -49,6 +50,9 @@ class GridQuery:
             and self.label in (None, label)
             and (self.who is None or self.who in given)
             and (not self.note or any(answer.note for answer in given.values()))
+            and (
+                self.reason is None or any(a.reason == self.reason for a in given.values() if a.code == SKIP)
+            )
             and (not self.disagree or len({a.code for a in given.values() if a.code != SKIP}) > 1)
         )
 
@@ -100,6 +104,7 @@ def _row(study: Study, state: State, entry: DrawnRow) -> Document:
         "by": ", ".join([*given, *([f"{decided_by} (decided)"] if decided_by else [])]),
         "at": max((answer.at for answer in given.values()), default=None),
         "note": "; ".join(answer.note for answer in given.values() if answer.note),
+        "reason": "; ".join(answer.reason for answer in given.values() if answer.reason),
         "answers": {name: study.config.class_name(answer.code) for name, answer in given.items()},
         "via": {name: answer.link for name, answer in given.items() if answer.link},
     }
@@ -111,7 +116,7 @@ def _cut(value: object) -> str:
 
 
 def _mentions(row: Document, text: str) -> bool:
-    return text.casefold() in f"{row['row']} {row['note']} {row['by']}".casefold()
+    return text.casefold() in f"{row['row']} {row['note']} {row['reason']} {row['by']}".casefold()
 
 
 def _search(study: Study, state: State, text: str, rows: list[int]) -> set[int]:
@@ -171,7 +176,8 @@ def _happened(study: Study, row: int, event: Event) -> Document:
         **said,
         "kind": event.kind,
         "label": study.config.class_name(label) if isinstance(label, int) else label,
-        "note": data.get("note") or data.get("reason") or "",
+        "note": data.get("note") or "",
+        "reason": data.get("reason") or "",
         "decides": bool(data.get("decides")),
     }
 

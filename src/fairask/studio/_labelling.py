@@ -17,7 +17,7 @@ from fairask.studio._models import (
     Next,
     Wanted,
 )
-from fairask.study import NotYoursError, Study
+from fairask.study import NotYoursError, Study, StudyError
 from fairask.study.config import ColumnInfo
 from fairask.study.events import SKIP
 from fairask.study.files import shown_columns
@@ -129,6 +129,8 @@ def answer(request: Request, given: NewAnswer, me: Me) -> LabelProgress:
     if given.label is not None:
         study.config.class_code(given.label, given.row)  # a wrong label is said before anything else
     study.config.check_row(given.row)
+    if given.label is not None and given.reason:
+        raise StudyError("a reason belongs to a row that is skipped", "Leave out the label or the reason")
     with study.store.read() as turn:
         if not turn.was_handed(given.row, me.name):
             raise NotYoursError(
@@ -136,7 +138,7 @@ def answer(request: Request, given: NewAnswer, me: Me) -> LabelProgress:
             )
     if given.label is None:
         check_skips(study, me.name)
-        study.skip([given.row], me.name, notes=[given.note])
+        study.skip([given.row], me.name, notes=[given.note], reason=given.reason.strip())
     else:
         study.tell([given.row], [given.label], me.name, notes=[given.note])
     return _progress(study, me.name)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from fairask.study.config import LONGEST_REASON
 from fairask.study.display import DISPLAYS
 from fairask.study.store.people import ROLES
 
@@ -58,6 +59,7 @@ class NewAnswer(_Strict):
     row: Row
     label: Annotated[Text, Field(max_length=60)] | None
     note: Annotated[Text, Field(max_length=2000)] = ""
+    reason: Annotated[Text, Field(max_length=LONGEST_REASON)] = ""  #: why the row is skipped
 
 
 class NewLabel(_Strict):
@@ -142,6 +144,7 @@ class Settings(_Strict):
     question: Annotated[Text, Field(min_length=1, max_length=500)] | None = None
     columns: dict[Annotated[Text, Field(max_length=500)], ColumnWords] = {}
     guidelines: Annotated[Text, Field(max_length=50_000)] | None = None
+    skip_reasons: list[Annotated[Text, Field(max_length=LONGEST_REASON)]] | None = None
     most_skips: Row | None = None
     most_per_minute: Row | None = None
 

@@ -91,6 +91,7 @@ def settings(request: Request, words: Settings, me: Me) -> Document:
         question=words.question,
         columns=columns or None,
         guidelines=words.guidelines,
+        skip_reasons=words.skip_reasons,
         most_skips=words.most_skips,
         most_per_minute=words.most_per_minute,
         who=me.name,

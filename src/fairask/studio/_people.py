@@ -33,6 +33,7 @@ def people_figures(study: Study) -> list[Document]:
         roles = {person.name: person for person in study.people.all()}
     times: dict[str, list[float]] = defaultdict(list)
     counts: Counter[tuple[str, str]] = Counter()
+    reasons: dict[str, Counter[str]] = defaultdict(Counter)
     shares: dict[str, dict[str, dict[str, float]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(float))
     )
@@ -40,6 +41,8 @@ def people_figures(study: Study) -> list[Document]:
         for who, answer in given.items():
             times[who].append(datetime.fromisoformat(answer.at).timestamp())
             counts[who, "skips" if answer.code == SKIP else "labels"] += 1
+            if answer.code == SKIP:
+                reasons[who][answer.reason] += 1
             others = [a.code for name, a in given.items() if name != who and a.code != SKIP]
             if answer.code != SKIP:
                 cell = shares[who][groups[row]]
@@ -52,7 +55,13 @@ def people_figures(study: Study) -> list[Document]:
                     cell["mine"] += answer.code == 1
                     cell["theirs"] += sum(code == 1 for code in others) / len(others)
     names = [*roles, *(name for name in sorted(times) if name not in roles)]
-    return [_figures(name, roles.get(name), times[name], counts, shares[name]) for name in names]
+    return [
+        {
+            **_figures(name, roles.get(name), times[name], counts, shares[name]),
+            "reasons": [{"reason": why, "skips": skips} for why, skips in reasons[name].most_common()],
+        }
+        for name in names
+    ]
 
 
 def _figures(

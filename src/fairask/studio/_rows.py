@@ -34,6 +34,7 @@ class RowQuery(BaseModel):
     who: _Text = None
     disagree: bool = False
     note: bool = False
+    reason: _Text = None  #: why somebody skipped it; empty for rows skipped without a reason
     search: _Text = None
     sort: _Text = None  #: a column, with a minus in front for the other direction
     columns: Annotated[list[str], Field(max_length=_MOST_COLUMNS)] = []
@@ -51,6 +52,7 @@ class RowQuery(BaseModel):
             self.who,
             self.disagree,
             self.note,
+            self.reason,
             self.search or "",
             order.removeprefix("-"),
             order.startswith("-"),

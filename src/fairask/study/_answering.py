@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairask.study._errors import StudyError
-from fairask.study.config import Config, check_person
+from fairask.study.config import Config, check_person, check_reason
 from fairask.study.events import SKIP, AnswerWithdrawn, Happening, RowCorrected, RowLabelled, RowSkipped
 from fairask.study.store import Store
 
@@ -31,10 +31,13 @@ def record(
     codes: Sequence[int],
     who: str,
     notes: Sequence[str] | None,
-    correct: bool,
+    *,
+    correct: bool = False,
+    reason: str = "",
 ) -> Receipt:
     """Write answers (``SKIP`` among them): all of them or, when one cannot be written, none."""
     check_person(who)
+    why = check_reason(reason) or None
     rows = [config.check_row(row) for row in rows]
     texts = [None] * len(rows) if notes is None else [_checked_note(note) for note in notes]
     if len(set(rows)) < len(rows):
@@ -46,7 +49,8 @@ def record(
         for row, code, note in zip(rows, codes, texts, strict=True):
             if row not in before:
                 turn.answer(row, who, code)
-                happened.append(RowSkipped(row, note) if code == SKIP else RowLabelled(row, code, note))
+                skipped = RowSkipped(row, note, reason=why)
+                happened.append(skipped if code == SKIP else RowLabelled(row, code, note))
             elif before[row] == code:
                 known += 1
             elif not correct:

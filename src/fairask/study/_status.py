@@ -55,6 +55,7 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
             for code, name in enumerate(groups)
         ],
         "people": _people(state),
+        "skip_reasons": _skip_reasons(state),
         "agreement": agreement(
             [a.code for a in row.values() if a.code != SKIP] for row in state.answers.values()
         ),
@@ -113,6 +114,12 @@ def model_name(entry: Document, *, certified: bool) -> Document:
     {'round': 2, 'labels': 50, 'digest': 'ab', 'seen': 9, 'certified': True}
     """
     return {**{name: entry[name] for name in ("round", "labels", "digest", "seen")}, "certified": certified}
+
+
+def _skip_reasons(state: State) -> list[Document]:
+    """Count skips by their reason, most frequent first; an empty one is none."""
+    counts = Counter(a.reason for given in state.answers.values() for a in given.values() if a.code == SKIP)
+    return [{"reason": reason, "skips": skips} for reason, skips in counts.most_common()]
 
 
 def _people(state: State) -> list[Document]:

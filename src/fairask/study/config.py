@@ -15,12 +15,22 @@ from fairask.learner import LearnerConfig
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
 from fairask.study.display import DISPLAYS
-from fairask.study.events import SKIP, Document
+from fairask.study.events import SKIP, Document, StudyReworded
 
-__all__ = ["ColumnInfo", "Config", "check_person", "check_stop", "new_seed"]
+__all__ = [
+    "LONGEST_REASON",
+    "ColumnInfo",
+    "Config",
+    "check_person",
+    "check_reason",
+    "check_stop",
+    "new_seed",
+]
 
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
 _LONGEST_GUIDELINES = 50_000
+#: Reasons to skip a row, and characters of one.
+_MOST_REASONS, LONGEST_REASON = 9, 120
 #: What can be said of a column.
 _WORDS = ("title", "unit", "values", "display")
 _MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
@@ -63,6 +73,7 @@ class Config:
     learner: LearnerConfig
     question: str = "Which class is this?"
     guidelines: str = ""  #: how to label, in Markdown
+    skip_reasons: tuple[str, ...] = ()  #: from which annotators choose; with none, they are not asked
     overlap: int = 1  #: people who answer each row
     lease_seconds: float = 300.0  #: after which a row handed out and not answered goes to another person
     most_skips: int = 100  #: rows that one person may skip in the studio; 0 is no limit
@@ -128,6 +139,7 @@ class Config:
             )
         if isinstance(data["protected"], list):
             data["protected"] = tuple(data["protected"])
+        data["skip_reasons"] = tuple(data.get("skip_reasons", ()))
         return cls.make(**{**data, "columns": tuple(ColumnInfo(**column) for column in data["columns"])})
 
     def check_row(self, row: int) -> int:
@@ -146,20 +158,20 @@ class Config:
         """Return the name of an answer's code: a class, or "skipped"."""
         return "skipped" if code == SKIP else self.classes[code]
 
-    def reworded(
-        self, question: str | None, titles: dict[str, Document] | None, guidelines: str | None = None
-    ) -> Config:
-        """Return the settings with another question, other words for columns, or other guidelines."""
-        known = {column.name for column in self.columns}
-        for name in titles or {}:
+    def reworded(self, words: StudyReworded) -> Config:
+        """Return the settings with another question, other words for columns, guidelines or reasons."""
+        known, titles = {column.name for column in self.columns}, words.columns or {}
+        for name in titles:
             if name not in known:
                 raise StudyError(f"no column {name!r}; {suggest(name, known)}")
-        columns = tuple(_reworded(c, (titles or {}).get(c.name, {})) for c in self.columns)
+        columns = tuple(_reworded(c, titles.get(c.name, {})) for c in self.columns)
+        reasons = self.skip_reasons if words.skip_reasons is None else tuple(words.skip_reasons)
         return replace(
             self,
             columns=columns,
-            question=self.question if question is None else question,
-            guidelines=self.guidelines if guidelines is None else guidelines,
+            question=self.question if words.question is None else words.question,
+            guidelines=self.guidelines if words.guidelines is None else words.guidelines,
+            skip_reasons=reasons,
         )
 
     def limited(self, most_skips: int | None, most_per_minute: int | None) -> Config:
@@ -176,6 +188,7 @@ class Config:
             raise StudyError(
                 f"guidelines have {len(self.guidelines):,} characters; {_LONGEST_GUIDELINES:,} at most"
             )
+        _check_reasons(self.skip_reasons)
         for column in self.columns:
             _check_length(column.title, "title", f"title of {column.name!r}")
             _check_length(column.unit, "unit", f"unit of {column.name!r}")
@@ -230,6 +243,29 @@ def check_stop(text: str | None) -> None:
         raise StudyError(str(error)) from error
     if not isinstance(rule, Plateau):
         raise StudyError(f"stopping={text!r}: a study stops by its budget or by plateau[:ROUNDS[:BY]]")
+
+
+def check_reason(reason: str) -> str:
+    """Return a reason to skip if it can be one.
+
+    Examples
+    --------
+    >>> check_reason("wrong language")
+    'wrong language'
+    """
+    if reason != reason.strip() or not reason.isprintable() or len(reason) > LONGEST_REASON:
+        raise StudyError(
+            f"{reason[:60]!r} cannot be a reason to skip: {LONGEST_REASON} printable characters at most"
+        )
+    return reason
+
+
+def _check_reasons(reasons: tuple[str, ...]) -> None:
+    if len(reasons) > _MOST_REASONS:
+        raise StudyError(f"{len(reasons)} reasons to skip are too many; {_MOST_REASONS} at most")
+    for reason in reasons:
+        if not check_reason(reason) or reasons.count(reason) > 1:
+            raise StudyError(f"the reason to skip {reason!r} is empty, or there twice")
 
 
 def _check_length(value: str, kind: str, name: str) -> None:

@@ -85,12 +85,13 @@ class StudyCreated(Happening):
 
 @dataclass(frozen=True)
 class StudyReworded(Happening):
-    """The question, the words for columns or the guidelines changed."""
+    """The question, the words for columns, the guidelines or the reasons to skip changed."""
 
     kind = "configured"
     question: str | None = None
     columns: dict[str, Document] | None = None
     guidelines: str | None = None
+    skip_reasons: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,7 @@ class RowSkipped(Happening):
     row: int
     note: str | None = None
     origin: Document | None = None
+    reason: str | None = None  #: why, in the study's words or the person's own
 
 
 @dataclass(frozen=True)

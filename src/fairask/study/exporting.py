@@ -61,7 +61,7 @@ MOVED = {
 }
 _COLUMNS = (
     "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
-    "risk_weight", "fairness_weight", "by", "at", "note", "answers",
+    "risk_weight", "fairness_weight", "by", "at", "note", "reason", "answers",
 )  # fmt: skip
 
 
@@ -98,6 +98,7 @@ def label_table(study: Study) -> list[Document]:
             ", ".join([*given, *([f"{who} (decided)"] if who else [])]),
             max((answer.at for answer in given.values()), default=None),
             "; ".join(answer.note for answer in given.values() if answer.note),
+            "; ".join(answer.reason for answer in given.values() if answer.reason),
             {name: study.config.class_name(answer.code) for name, answer in given.items()},
         )
         table.append(dict(zip(_COLUMNS, values, strict=True)))

@@ -11,6 +11,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import astuple
 from typing import Any
 from zipfile import BadZipFile
 
@@ -29,7 +30,7 @@ from fairask.study.store import Store, Transaction
 __all__ = ["check_snapshot", "keep_snapshot", "read_state"]
 
 #: Written by another version, a snapshot is not read: what events mean may have changed.
-FORMAT = f"1 {__version__}"
+FORMAT = f"2 {__version__}"
 #: Events after a snapshot that are worth another one.
 _WORTH = 2000
 _STATES = (ASKED, LABELLED, SKIPPED)
@@ -97,12 +98,13 @@ def _pack(state: State) -> bytes:
         "version": state.log.version,
         "notes": {str(i): answer.note for i, (_, _, answer) in enumerate(given) if answer.note},
         "links": {str(i): answer.link for i, (_, _, answer) in enumerate(given) if answer.link},
+        "reasons": {str(i): answer.reason for i, (_, _, answer) in enumerate(given) if answer.reason},
         "outside": state.outside.to_data(),
         "by": dict(state.by),
         "skips": dict(state.skips),
         "seen": state.seen,
         "reopened": [
-            [number, [[row, who, a.code, a.at, a.note, a.link] for (row, who), a in taken.items()]]
+            [number, [[row, who, *astuple(a)] for (row, who), a in taken.items()]]
             for number, taken in state.reopened.items()
         ],
         "warned": [[at, limit.to_data()] for at, limit in state.warned],
@@ -142,8 +144,8 @@ def _unpack(data: bytes, created: StudyCreated) -> State:
     people = rest["people"]
     columns = (arrays[f"answer_{name}"].tolist() for name in ("row", "who", "code", "at"))
     for i, (row, who, code, at) in enumerate(zip(*columns, strict=True)):
-        note, link = (rest[name].get(str(i), "") for name in ("notes", "links"))
-        answer = Answer(code, at.decode("ascii"), note, link)
+        note, link, reason = (rest[name].get(str(i), "") for name in ("notes", "links", "reasons"))
+        answer = Answer(code, at.decode("ascii"), note, link, reason)
         state.answers.setdefault(row, {})[people[who]] = answer
     rows = iter(arrays["recent_row"].tolist())
     for who, count in zip(people, arrays["recent_count"].tolist(), strict=True):

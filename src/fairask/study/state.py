@@ -35,6 +35,7 @@ class Answer:
     at: str
     note: str = ""
     link: str = ""  #: the tool that it came from; empty for the studio, files and commands
+    reason: str = ""  #: why it was skipped
 
 
 def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str, int | None]:
@@ -110,8 +111,8 @@ class State:
         match what:
             case happened.RowLabelled(row=row, label=code, note=note, origin=origin):
                 self._answer(row, who, Answer(code, event.at, note or "", link_of(origin)))
-            case happened.RowSkipped(row=row, note=note, origin=origin):
-                self._answer(row, who, Answer(SKIP, event.at, note or "", link_of(origin)))
+            case happened.RowSkipped(row=row, note=note, origin=origin, reason=reason):
+                self._answer(row, who, Answer(SKIP, event.at, note or "", link_of(origin), reason or ""))
             case happened.RowsDrawn() as drawn:
                 self._draw(drawn)
             case happened.AnswerWithdrawn(row=row):
@@ -138,7 +139,7 @@ class State:
             case happened.RowCorrected(row=row, label=code):
                 before = self.answers[row][who]
                 self.skips[who] += (code == SKIP) - (before.code == SKIP)
-                self.answers[row][who] = replace(before, code=code)
+                self.answers[row][who] = replace(before, code=code, reason="")
                 self.changed = event.id
                 self._settle(row)
             case happened.ModelFitted(document=entry):
@@ -157,8 +158,8 @@ class State:
                 pass
             case happened.FitAsked():
                 self.kept = None
-            case happened.StudyReworded(question=question, columns=columns, guidelines=guidelines):
-                self.config = self.config.reworded(question, columns, guidelines)
+            case happened.StudyReworded() as words:
+                self.config = self.config.reworded(words)
             case happened.StopRuleChanged(rule=rule):
                 learner = replace(self.config.learner, stopping=rule or None)
                 self.config = replace(self.config, learner=learner)

@@ -326,11 +326,22 @@ class Study:
         refused, or replaces it with ``correct=True``.
         """
         codes = [self.config.class_code(label, row) for row, label in zip(rows, labels, strict=True)]
-        return _answering.record(self.store, self.config, rows, codes, who, notes, correct)
+        return _answering.record(self.store, self.config, rows, codes, who, notes, correct=correct)
 
-    def skip(self, rows: Sequence[int], who: str = "owner", *, notes: Sequence[str] | None = None) -> Receipt:
-        """Record that rows cannot be labelled; with overlap, others may still label them."""
-        return _answering.record(self.store, self.config, rows, [SKIP] * len(rows), who, notes, False)
+    def skip(
+        self,
+        rows: Sequence[int],
+        who: str = "owner",
+        *,
+        notes: Sequence[str] | None = None,
+        reason: str = "",
+    ) -> Receipt:
+        """Record that rows cannot be labelled, and why; with overlap, others may still label them.
+
+        The reason is one of the study's ``skip_reasons`` or the person's own words.
+        """
+        codes = [SKIP] * len(rows)
+        return _answering.record(self.store, self.config, rows, codes, who, notes, reason=reason)
 
     def correct(self, row: int, label: str, who: str = "owner", *, decide: bool = True) -> None:
         """Replace a label: for everybody (``decide``), or this person's own answer only."""
@@ -349,6 +360,7 @@ class Study:
         question: str | None = None,
         columns: dict[str, Document] | None = None,
         guidelines: str | None = None,
+        skip_reasons: Sequence[str] | None = None,
         stop: str | None = None,
         most_skips: int | None = None,
         most_per_minute: int | None = None,
@@ -364,6 +376,8 @@ class Study:
             Words for columns, as in :meth:`create`.
         guidelines : str, optional
             How to label, in Markdown; the log keeps every version.
+        skip_reasons : sequence of str, optional
+            Reasons that annotators choose from when they skip a row; with none, they are not asked.
         stop : str, optional
             The rule that ends the study before its budget; an empty one is none.
         most_skips, most_per_minute : int, optional
@@ -378,9 +392,11 @@ class Study:
         if stop is not None:
             check_stop(stop)
             changes.append(happened.StopRuleChanged(stop))
-        if any(words is not None for words in (question, columns, guidelines)):
-            self.config.reworded(question, columns, guidelines)  # raises before anything is written
-            changes.append(happened.StudyReworded(question, columns, guidelines))
+        reasons = None if skip_reasons is None else list(skip_reasons)
+        words = happened.StudyReworded(question, columns, guidelines, reasons)
+        if words.to_data():
+            self.config.reworded(words)  # raises before anything is written
+            changes.append(words)
         self.store.append(check_person(who), *changes)
         self.state()
 

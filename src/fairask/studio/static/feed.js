@@ -5,7 +5,7 @@ const MOST = 14;
 const rows = (n) => `${number(n)} rows`;
 const STORIES = {
   labelled: (e, c, n) => (n > 1 ? `labelled ${rows(n)}` : `labelled row ${e.row}: ${c[e.label]}`),
-  skipped: (e, c, n) => (n > 1 ? `skipped ${rows(n)}` : `skipped row ${e.row}`),
+  skipped: (e, c, n) => (n > 1 ? `skipped ${rows(n)}` : `skipped row ${e.row}${e.reason ? `: ${e.reason}` : ""}`),
   withdrawn: (e, c, n) => (n > 1 ? `took back ${rows(n)}` : `took back row ${e.row}`),
   corrected: (e, c, n) => (n > 1 ? `corrected ${rows(n)}` : `corrected row ${e.row} to ${c[e.label]}`),
   proposed: (e, c, n, total) => (n > 1 ? `drew ${n} batches: ${rows(total)}` : `drew batch ${e.batch + 1}: ${e.count} rows`),

@@ -129,7 +129,7 @@ async function guard(action, quiet = false) {
   }
 }
 
-function answer(label) {
+function answer(label, reason = "") {
   const card = current();
   if (!card || performance.now() - shown.at < READ) return;
   if (again) return correct(label);
@@ -141,13 +141,13 @@ function answer(label) {
   if (!cards.length) fill($("card"), el("div", { class: "state" }, title("Fetching a row…")));
   show();
   toCard();
-  const sent = () => send({ row: card.row, label, note }).catch((error) => {
+  const sent = () => send({ row: card.row, label, note, ...(reason ? { reason } : {}) }).catch((error) => {
     if (!away(error)) unsaved.delete(card.row); // refused: it is not among my answers
     throw error;
   });
   saving = saving.then(() => guard(sent)).then((saved) => {
     unsaved.delete(card.row);
-    if (saved) say(`Saved: row ${card.row}, ${label ?? "skipped"}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
+    if (saved) say(`Saved: row ${card.row}, ${label ?? (reason ? `skipped: ${reason}` : "skipped")}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
     return guard(refill, true); // a refusal stays on screen until the next answer
   });
 }
@@ -218,8 +218,41 @@ function fitNote(row) {
 // A click counts for the row that was shown when the button went down, and once.
 const clicked = (label) => (event) => {
   if (event.detail > 1 || (event.detail && pressed !== current()?.row)) return;
-  answer(label);
+  if (label === null && $("skip-box")) askReason();
+  else answer(label);
 };
+
+// Why a row is skipped: the number of a reason, or words.
+function askReason() {
+  if (!current() || performance.now() - shown.at < READ) return;
+  $("skip-form").reset();
+  $("skip-go").disabled = true;
+  $("skip-box").dataset.row = current().row;
+  $("skip-box").showModal();
+  $("skip-box").querySelector(".reason").focus();
+}
+function skipFor(reason) {
+  const meant = Number($("skip-box").dataset.row) === current()?.row; // the row may have gone meanwhile
+  $("skip-box").close();
+  if (meant && reason) answer(null, reason);
+  else toCard();
+}
+if ($("skip-box")) {
+  const reasons = [...$("skip-box").querySelectorAll(".reason")];
+  for (const button of reasons) button.addEventListener("click", () => skipFor(button.dataset.reason));
+  $("skip-other").addEventListener("input", () => { $("skip-go").disabled = !$("skip-other").value.trim(); });
+  $("skip-form").addEventListener("submit", (event) => { event.preventDefault(); skipFor($("skip-other").value.trim()); });
+  $("skip-cancel").addEventListener("click", () => skipFor(""));
+  $("skip-box").addEventListener("cancel", () => setTimeout(toCard));
+  $("skip-box").addEventListener("keydown", (event) => {
+    if (event.target === $("skip-other") || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !$("keys").checked) return;
+    const chosen = reasons[Number(event.key) - 1];
+    if (!chosen) return;
+    event.preventDefault();
+    event.stopPropagation(); // the same key would answer the next row
+    skipFor(chosen.dataset.reason);
+  });
+}
 for (const button of [...buttons, $("skip")]) {
   button.addEventListener("pointerdown", () => { pressed = current()?.row ?? null; });
   button.addEventListener("click", clicked(button === $("skip") ? null : button.dataset.label));
@@ -251,7 +284,7 @@ $("keys").checked = localStorage.getItem("keys") !== "off";
 $("keys").addEventListener("change", () => localStorage.setItem("keys", $("keys").checked ? "on" : "off"));
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("help-box").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.repeat || (!$("keys").checked && event.key !== "Escape")) return; // a key held down answers one row
   if (event.target === $("note-text")) {
     if (event.key === "Escape") toCard();

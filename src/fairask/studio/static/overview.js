@@ -1,6 +1,6 @@
 // The owner's overview: what is, what to do next, and the numbers behind it. Asks once a second, redraws what changed.
 import { get, put, root } from "./api.js";
-import { $, alertUser, el, fill, number, owns, percent, span, table } from "./dom.js";
+import { $, alertUser, el, fill, number, owns, percent, reasons, span, table } from "./dom.js";
 import { curves, responsive } from "./charts.js";
 import { feed } from "./feed.js";
 import { term } from "./terms.js";
@@ -59,12 +59,19 @@ function groups(status, story) {
     el("p", { class: "hint small" }, "Rows are chosen for what they tell, so shares of labels are not shares of the pool.")];
 }
 
+// Why rows were skipped, once somebody has said so; each reason leads to its rows.
+function skipped({ skip_reasons: found }) {
+  if (!found.some((r) => r.reason)) return null;
+  const entry = (r) => [r.reason ? el("a", { href: `${root}/rows?${new URLSearchParams({ reason: r.reason })}` }, r.reason) : "no reason given", r.skips];
+  return el("div", { class: "gap-top" }, table(["Skipped because", { number: "Rows" }], found.slice(0, 8).map(entry), "Reasons to skip"));
+}
+
 function people(status) {
   if (!status.people.length) return el("p", { class: "empty" }, "Nobody has answered yet.");
   const rows = status.people.map((p) => [p.who, p.labels, p.skips, { number: p.seconds === null ? "–" : `${p.seconds.toFixed(1)} s` }]);
   const agreed = status.agreement;
   const words = agreed.rows ? `${percent(agreed.share, 0)} of pairs of answers agree on ${number(agreed.rows)} rows answered by several` + (agreed.alpha === null ? "." : ` (Krippendorff's alpha ${agreed.alpha.toFixed(2)}).`) : status.overlap > 1 ? "No row has two answers yet." : "Each row is answered once, so agreement is not measured.";
-  return el("div", {}, table(["Person", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }], rows, "People"), el("p", { class: "hint" }, words, " ", agreed.rows ? term("agreement", "What is this?") : ""));
+  return el("div", {}, table(["Person", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }], rows, "People"), el("p", { class: "hint" }, words, " ", agreed.rows ? term("agreement", "What is this?") : ""), skipped(status));
 }
 
 function beside(status) {

@@ -1,6 +1,6 @@
 // Who labels: invitations, pace, agreement, answers by group; answers of a person can be taken away and given back.
 import { call, get, post, remove, root } from "./api.js";
-import { $, ago, alertUser, confirmed, el, fill, number, owns, percent, table } from "./dom.js";
+import { $, ago, alertUser, confirmed, el, fill, number, owns, percent, reasons, table } from "./dom.js";
 import { follow } from "./live.js";
 
 const fail = (error) => alertUser(error.message);
@@ -32,8 +32,9 @@ function people(list) {
   if (!list.length) return el("p", { class: "hint" }, "Nobody yet: this study is for whoever opened the address that the studio printed. Invite an owner first, then annotators.");
   const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take answers away…") : "",
     p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
+  const skips = (p) => (p.reasons.some((r) => r.reason) ? el("details", {}, el("summary", {}, number(p.skips)), reasons(p.reasons)) : number(p.skips));
   const offered = (p) => (owns ? [buttons(p)] : []);
-  const rows = list.map((p) => [p.name, p.role ?? "–", p.last ? ago(p.last) : "never", p.labels, p.skips, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...offered(p)]);
+  const rows = list.map((p) => [p.name, p.role ?? "–", p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...offered(p)]);
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(owns ? [""] : [])], rows, "People"));
 }
 

@@ -23,7 +23,7 @@ const OWN = [
   { name: "at", title: "When", cell: (r) => (r.at ? ago(r.at) : "–") },
   { name: "component", title: "Drawn by", cell: (r) => COMPONENTS[r.component] ?? r.component },
   { name: "propensity", title: "Probability", number: true, cell: (r) => (r.propensity === null ? "–" : r.propensity.toPrecision(3)) },
-  { name: "note", title: "Note", long: true, cell: (r) => r.note },
+  { name: "note", title: "Note", long: true, cell: (r) => [r.reason && `skipped: ${r.reason}`, r.note].filter(Boolean).join("; ") },
 ];
 
 const chosen = () => [...$("chooser").querySelectorAll("input:checked")].map((input) => input.value);
@@ -80,11 +80,11 @@ async function load() {
 const STORIES = {
   drawn: (e) => `drew it in batch ${e.batch + 1}, ${COMPONENTS[e.component] ?? e.component}${e.propensity === null ? "" : `, with probability ${e.propensity.toPrecision(2)}`}`,
   labelled: (e) => `said ${e.label}`,
-  skipped: () => "skipped it",
+  skipped: (e) => `skipped it${e.reason ? `: ${e.reason}` : ""}`,
   withdrawn: () => "took the answer back",
   reopened: () => "took answers away: the row is asked again",
   restored: () => "gave answers back",
-  refused: (e) => `an answer${e.label ? ` ${e.label}` : ""} from another tool was refused`,
+  refused: (e) => `an answer${e.label ? ` ${e.label}` : ""} from another tool was refused: ${e.reason}`,
   corrected: (e) => (e.decides ? `decided: ${e.label}` : `changed the answer to ${e.label}`),
 };
 
@@ -174,6 +174,9 @@ function choices(status) {
   add("filter-group", status.groups.map((g) => g.group));
   add("filter-component", [...new Set(status.groups.flatMap((g) => Object.keys(g.components)))]);
   add("filter-who", status.people.map((p) => p.who));
+  const reasons = status.skip_reasons.map((r) => r.reason).filter(Boolean);
+  add("filter-reason", reasons);
+  $("reason-label").hidden = !reasons.length;
 }
 
 const kept = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? columns.slice(0, 2).map((c) => c.name);

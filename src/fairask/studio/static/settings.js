@@ -5,6 +5,7 @@ import { $, alertUser, el, fill } from "./dom.js";
 const DISPLAYS = { number: "number", date: "date", text: "short text", long: "long text", link: "link", image: "image", markdown: "Markdown", none: "not shown" };
 const shownAs = (column) => column.display || (column.kind === "number" ? "number" : "text");
 const fail = (error) => alertUser(error.message);
+const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 let columns = [];
 
 async function words() {
@@ -25,7 +26,7 @@ $("words").addEventListener("submit", async (event) => {
     if (inputs.length && (now.title !== column.title || now.unit !== column.unit || now.display !== shownAs(column))) changed[column.name] = { ...now, values: column.values };
   }
   try {
-    await put("/settings", { question: $("question-text").value, guidelines: $("guidelines").value, columns: changed });
+    await put("/settings", { question: $("question-text").value, guidelines: $("guidelines").value, skip_reasons: lines($("skip-reasons").value), columns: changed });
     $("words-saved").textContent = "Saved.";
     await words();
   } catch (error) { fail(error); }
