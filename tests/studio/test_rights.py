@@ -14,7 +14,7 @@ from fairask.study.store.people import ROLES
 from tests.studio.conftest import bearer
 
 #: What stands for the parts of a path.
-_PARTS = {"row": "0", "event": "1", "name": "nobody", "column": "income"}
+_PARTS = {"row": "0", "event": "1", "flag": "1", "name": "nobody", "column": "income"}
 
 
 def _routes(app: object) -> set[str]:

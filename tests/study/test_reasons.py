@@ -10,7 +10,6 @@ import pytest
 
 from fairask.study import Study, StudyError, export
 from fairask.study.reopening import AnswerFilter, give_back, reopen
-from fairask.study.snapshot import _pack, _unpack
 from tests.study.test_commands import Run, run
 
 __all__ = ["run"]
@@ -33,8 +32,6 @@ def test_reasons_are_kept_counted_and_exported(make: Make, target: str, tmp_path
     with Study.open(target) as again:  # by replay
         assert again.config.skip_reasons == ("wrong language", "torn page")
         assert {one["reason"]: one["skips"] for one in again.status()["skip_reasons"]} == found
-        created = again.store.events(0, 1)[0].happening
-        assert _unpack(_pack(again.state()), created).answers == again.state().answers  # type: ignore[arg-type]
     (path,) = export(study, tmp_path / "out", only="labels.csv")
     with path.open(newline="") as file:
         said = {int(line["row"]): line["reason"] for line in csv.DictReader(file)}

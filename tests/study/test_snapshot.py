@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 
 from fairask.study import State, Study
 from fairask.study import snapshot as module
+from fairask.study.flags import answer_flag, flag_row
 from fairask.study.reopening import AnswerFilter, give_back, reopen
 from fairask.study.snapshot import keep_snapshot, read_state
 from fairask.study.store._schema import snapshots
@@ -30,7 +31,9 @@ def live(study: Study) -> None:
     for who, count in (("ada", 12), ("bob", 10)):
         rows = study.lease(who, count)
         study.tell(rows, [LABELS[row] for row in rows], who, notes=["", "é"] * (count // 2))
-    study.skip(study.lease("cyn", 2), "cyn")
+    study.skip(study.lease("cyn", 2), "cyn", reason="torn page")
+    flag = flag_row(study, rows[0], "Why?", "bob")
+    answer_flag(study, flag.id, "", "ada", resolve=True)
     study.withdraw(rows[0], "bob")
     study.tell([rows[1]], ["bad" if LABELS[rows[1]] == "good" else "good"], "bob", correct=True)
     study.correct(rows[2], "good", "owner")
@@ -39,6 +42,7 @@ def live(study: Study) -> None:
     assert first is not None
     give_back(study, first)
     study.change(question="Why?", columns={"income": {"title": "Pay"}}, stop="plateau", most_skips=7)
+    study.change(skip_reasons=["torn page"])
     study.refit(force=True)
 
 

@@ -20,6 +20,7 @@ from fairask.connect.predicting import Predictor
 from fairask.studio import (
     _certificates,
     _connect,
+    _flags,
     _health,
     _inviting,
     _labelling,
@@ -226,7 +227,7 @@ def create_app(
         _reopening.router,
         _certificates.router,
     )
-    for part in (session, _labelling.router, _media.router, *owners, _connect.router, demo):
+    for part in (session, _labelling.router, _flags.router, _media.router, *owners, _connect.router, demo):
         api.include_router(part)
     app.include_router(api)
     app.include_router(_static.router)

@@ -36,6 +36,7 @@ class GridQuery:
     disagree: bool = False
     note: bool = False
     reason: str | None = None  #: why somebody skipped it
+    flag: str | None = None  #: "open" or "resolved"
     search: str = ""
     sort: str = ""
     descending: bool = False
@@ -86,6 +87,8 @@ def grid_page(study: Study, wanted: GridQuery, offset: int, limit: int) -> Docum
 def _fits(study: Study, state: State, entry: DrawnRow, wanted: GridQuery) -> bool:
     given = state.answers.get(entry.index, {})
     group = str(study.groups[study.rows.codes[entry.index]])
+    if wanted.flag and not any(f.open is (wanted.flag == "open") for f in state.flags.of_row(entry.index)):
+        return False
     return wanted.fits(
         entry, group, None if entry.label is None else study.config.classes[entry.label], given
     )
@@ -106,6 +109,7 @@ def _row(study: Study, state: State, entry: DrawnRow) -> Document:
         "note": "; ".join(answer.note for answer in given.values() if answer.note),
         "reason": "; ".join(answer.reason for answer in given.values() if answer.reason),
         "answers": {name: study.config.class_name(answer.code) for name, answer in given.items()},
+        "flags": sum(flag.open for flag in state.flags.of_row(entry.index)),
         "via": {name: answer.link for name, answer in given.items() if answer.link},
     }
 
@@ -176,7 +180,7 @@ def _happened(study: Study, row: int, event: Event) -> Document:
         **said,
         "kind": event.kind,
         "label": study.config.class_name(label) if isinstance(label, int) else label,
-        "note": data.get("note") or "",
+        "note": data.get("note") or data.get("text") or "",
         "reason": data.get("reason") or "",
         "decides": bool(data.get("decides")),
     }

@@ -23,7 +23,7 @@ from fairask.study.events import SKIP
 from fairask.study.files import shown_columns
 from fairask.study.limits import check_skips, is_too_fast
 
-__all__ = ["RowNumber", "card", "router"]
+__all__ = ["RowNumber", "card", "router", "was_given"]
 
 router = APIRouter(tags=["labelling"])
 RowNumber = Annotated[int, Path(ge=0, le=2**31 - 1)]
@@ -91,6 +91,15 @@ def _progress(study: Study, who: str) -> LabelProgress:
         )
 
 
+def was_given(study: Study, row: int, who: str) -> bool:
+    """Whether a person holds a row, held it, or has answered it."""
+    with study.lock:
+        if who in study.state().answers.get(row, {}):
+            return True
+    with study.store.read() as turn:
+        return turn.was_handed(row, who)
+
+
 @router.post("/next")
 def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     """Hold the next rows for me, and renew those I hold; the same rows come back until answered."""
@@ -101,6 +110,7 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     progress = _progress(study, me.name)
     with study.lock:
         coming = not rows and study.state().undrawn > 0
+        news = study.state().flags.news(me.name)
     late = coming and study.store.training().error is not None
     if rows:
         request.app.state.stopgap.found()
@@ -113,6 +123,7 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
         training=coming and not late,
         notice=_LATE if late else "",
         hold=study.config.lease_seconds,
+        news=news,
     )
 
 

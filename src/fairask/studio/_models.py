@@ -105,6 +105,7 @@ class Next(BaseModel):
     training: bool  #: whether more rows are being drawn
     notice: str  #: why no rows come, in words; empty if all is well
     hold: float = 60.0  #: seconds for which the rows are held
+    news: int = 0  #: number of the last event of others in this person's threads about rows
 
 
 class GivenAnswer(BaseModel):

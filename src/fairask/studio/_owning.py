@@ -31,7 +31,7 @@ FILES = {
 }
 
 
-_GIST = ("row", "label", "note", "labels", "batch", "round", "size", "what", "name", "link", "reason")
+_GIST = ("row", "label", "note", "labels", "batch", "round", "size", "what", "name", "link", "reason", "text")
 
 
 @router.get("/status", responses={304: {"description": "Nothing has changed."}})

@@ -30,10 +30,13 @@ _ANNOTATOR = (
     "PUT /answers/{row}",
     "DELETE /answers/{row}",
     "GET /cells/{row}/{column}",
+    "GET /flags/mine",
+    "POST /flags",
+    "POST /flags/{flag}",
     "GET /demo",
     "PUT /demo",
 )
-#: A reviewer sees rows, disagreements and how people agree, and settles what is in dispute.
+#: A reviewer sees rows, disagreements, flags and how people agree, and settles what is in dispute.
 _REVIEWER = (
     "GET /status",
     "GET /story",
@@ -43,6 +46,7 @@ _REVIEWER = (
     "GET /rows/{row}",
     "PUT /rows/{row}",
     "GET /rows/{row}/history",
+    "GET /flags",
 )
 _OWNER = (
     "GET /settings",

@@ -35,6 +35,7 @@ class RowQuery(BaseModel):
     disagree: bool = False
     note: bool = False
     reason: _Text = None  #: why somebody skipped it; empty for rows skipped without a reason
+    flag: Annotated[str | None, Field(pattern="^(open|resolved)$")] = None
     search: _Text = None
     sort: _Text = None  #: a column, with a minus in front for the other direction
     columns: Annotated[list[str], Field(max_length=_MOST_COLUMNS)] = []
@@ -53,6 +54,7 @@ class RowQuery(BaseModel):
             self.disagree,
             self.note,
             self.reason,
+            self.flag,
             self.search or "",
             order.removeprefix("-"),
             order.startswith("-"),

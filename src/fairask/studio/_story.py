@@ -38,7 +38,7 @@ def story(study: Study) -> Document:
         "last_event": status["last_event"],
         "headline": headline(status),
         "steps": steps(status),
-        "next": asdict(next_step(status, rest["disagreements"])),
+        "next": asdict(next_step(status, rest["disagreements"], len(rest["flags"]))),
         **rest,
     }
 
@@ -167,7 +167,7 @@ def _audit_words(status: Document) -> str:
     return "none yet" if audit is None else f"{audit['labels']:,} of at most {audit['size']:,} labels"
 
 
-def next_step(status: Document, disagreements: int = 0) -> Step:
+def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
     """Return the one thing to do next.
 
     Examples
@@ -195,6 +195,8 @@ def next_step(status: Document, disagreements: int = 0) -> Step:
     if not status["complete"]:
         left = status["budget"] - status["labels"]
         return Step("Label rows", "label", f"{left:,} labels of the budget are left.")
+    if flags:
+        return Step("Answer flags", "rows?flag=open", f"People ask about {flags:,} rows.")
     if disagreements:
         return Step(
             "Settle disagreements", "rows?disagree=true", f"People disagree on {disagreements:,} rows."
@@ -205,7 +207,7 @@ def next_step(status: Document, disagreements: int = 0) -> Step:
 
 
 def _counted(study: Study) -> Document:
-    """Count what only the answers tell: disagreements, positives per group, pace."""
+    """Count what only the answers tell: disagreements, flags, positives per group, pace."""
     since = {window: now(-window) for window in _WINDOWS}
     with study.lock:
         state = study.state()
@@ -213,6 +215,7 @@ def _counted(study: Study) -> Document:
             len({a.code for a in given.values() if a.code != SKIP}) > 1 and row not in state.decided
             for row, given in state.answers.items()
         )
+        flags = [flag.to_dict() for flag in state.flags.known.values() if flag.open]
         labels: Counter[int] = Counter()
         positives: Counter[int] = Counter()
         for entry in state.log.entries:
@@ -227,6 +230,7 @@ def _counted(study: Study) -> Document:
     pace = _pace(moments, since)
     return {
         "disagreements": split,
+        "flags": flags,
         "positives": [
             {"group": str(name), "labels": labels[code], "positives": positives[code]}
             for code, name in enumerate(study.groups)

@@ -25,12 +25,15 @@ __all__ = [
     "Event",
     "EventLost",
     "FitAsked",
+    "FlagAnswered",
+    "FlagResolved",
     "Happening",
     "LimitReached",
     "LimitsChanged",
     "ModelFitted",
     "PoolMoved",
     "RowCorrected",
+    "RowFlagged",
     "RowLabelled",
     "RowSkipped",
     "RowsDrawn",
@@ -198,6 +201,35 @@ class RowCorrected(Happening):
 
 
 @dataclass(frozen=True)
+class RowFlagged(Happening):
+    """A person asks the owners about a row; the event's number is the flag's."""
+
+    kind = "flagged"
+    row: int
+    text: str
+
+
+@dataclass(frozen=True)
+class FlagAnswered(Happening):
+    """Somebody wrote into the thread of a flag."""
+
+    kind = "flag answered"
+    flag: int
+    row: int
+    text: str
+
+
+@dataclass(frozen=True)
+class FlagResolved(Happening):
+    """Somebody resolved a flag."""
+
+    kind = "flag resolved"
+    flag: int
+    row: int
+    text: str | None = None
+
+
+@dataclass(frozen=True)
 class StopRuleChanged(Happening):
     """The rule that ends the study before its budget was replaced; an empty one is none."""
 
@@ -321,7 +353,7 @@ _KINDS: dict[str, type[Happening]] = {
         StudyCreated, StudyReworded, RowsDrawn, RowLabelled, RowSkipped, AnswerWithdrawn, RowCorrected,
         AnswersReopened, AnswersRestored, LimitsChanged, LimitReached, StopRuleChanged, PoolMoved,
         AuditChanged, ModelFitted, CertificateIssued, AccessNoted, FitAsked, EventLost, ToolLinked, RowsSent,
-        AnswerRefused,
+        AnswerRefused, RowFlagged, FlagAnswered, FlagResolved,
     )
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
 from fairask.study._errors import SENSELESS
 from fairask.study.config import Config
 from fairask.study.events import Document, LimitReached, StudyCreated
+from fairask.study.flags import Flags
 from fairask.study.outside import Outside
 from fairask.study.state import Answer, State
 from fairask.study.store import Store, Transaction
@@ -100,6 +101,7 @@ def _pack(state: State) -> bytes:
         "links": {str(i): answer.link for i, (_, _, answer) in enumerate(given) if answer.link},
         "reasons": {str(i): answer.reason for i, (_, _, answer) in enumerate(given) if answer.reason},
         "outside": state.outside.to_data(),
+        "flags": state.flags.to_data(),
         "by": dict(state.by),
         "skips": dict(state.skips),
         "seen": state.seen,
@@ -161,6 +163,7 @@ def _unpack(data: bytes, created: StudyCreated) -> State:
     state.kept = next((entry for entry in state.history if entry["event"] == rest["kept"]), None)
     state.cells = dict(_pairs(rest["cells"]))
     state.outside = Outside.from_data(rest["outside"])
+    state.flags = Flags.from_data(rest["flags"])
     return state
 
 

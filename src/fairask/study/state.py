@@ -22,6 +22,7 @@ from fairask.study._audit import AUDIT, OpenAudit
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
 from fairask.study.events import SKIP, Cell, Document, Event
+from fairask.study.flags import Flags
 from fairask.study.outside import Outside, link_of
 
 __all__ = ["AUDIT", "Answer", "State", "verdict"]
@@ -87,6 +88,7 @@ class State:
     cells: dict[int, dict[str, Cell]] = field(default_factory=dict)  #: drawn rows of such a pool
     changed: int = 0  #: the last event that corrected or withdrew an answer
     outside: Outside = field(default_factory=Outside)  #: the tools linked to the study
+    flags: Flags = field(default_factory=Flags)  #: what people ask about rows
 
     @classmethod
     def replay(cls, events: Iterable[Event]) -> Self:
@@ -108,6 +110,7 @@ class State:
         """Take one event into account; StudyError for a kind that this version does not know."""
         who, what = event.who, event.happening
         self.outside.apply(event, what)
+        self.flags.apply(event, what)
         match what:
             case happened.RowLabelled(row=row, label=code, note=note, origin=origin):
                 self._answer(row, who, Answer(code, event.at, note or "", link_of(origin)))
@@ -167,7 +170,9 @@ class State:
                 self.pool = {**self.pool, "uri": uri}
             case happened.AccessNoted() | happened.ToolLinked() | happened.RowsSent():
                 pass
-            case happened.AnswerRefused():
+            case happened.AnswerRefused() | happened.RowFlagged():
+                pass
+            case happened.FlagAnswered() | happened.FlagResolved():
                 pass
             case _:
                 raise StudyError(

@@ -17,6 +17,9 @@ const STORIES = {
   linked: (e) => `linked ${e.link}`,
   sent: (e, c, n, total) => `sent ${rows(total)} to ${e.link}`,
   refused: (e) => `was not heard: ${e.reason}`,
+  flagged: (e) => `asked about row ${e.row}: ${e.text}`,
+  "flag answered": (e) => `answered about row ${e.row}: ${e.text}`,
+  "flag resolved": (e) => `resolved the flag of row ${e.row}`,
   audit: (e) => (e.size ? `began an audit of at most ${number(e.size)} labels` : "ended the audit"),
 };
 // Answers of one person are one line although the studio draws and fits in between.

@@ -2,10 +2,12 @@
 import { get, post, put, remove } from "./api.js";
 import { away, flush, send } from "./outbox.js";
 import { cardBody } from "./card.js";
+import { thread, writing } from "./flags.js";
 import { markdown } from "./markdown.js";
 import { $, alertUser, el, fill, number, say } from "./dom.js";
 
 const LOOK_AGAIN = ["q", "w", "e", "r", "t"];
+const meta = document.querySelector('meta[name="study"]').content;
 const buttons = [...document.querySelectorAll("#answers .answer")];
 let cards = []; // rows held, the one shown first
 let recent = []; // last answers, newest first: {row, label}
@@ -30,6 +32,7 @@ function show() {
   $("card").setAttribute("aria-busy", String(!card));
   if (card) delete $("card").dataset.state;
   for (const button of buttons) button.disabled = !card;
+  $("flag").disabled = !card;
   for (const button of [$("skip"), $("note")]) button.disabled = !card || Boolean(again);
   if (card && card.row !== shown.row) {
     shown = { row: card.row, at: performance.now() };
@@ -80,6 +83,7 @@ async function refill() {
   // The row that is being read stays, even if an earlier one has come back.
   if (!again) cards.sort((a, b) => (b.row === before) - (a.row === before));
   showProgress(answer.progress);
+  await heard(answer.news);
   if (current()?.row !== before || !cards.length) show();
   if (!cards.length && !again && !unsaved.size) {
     if (answer.training) {
@@ -162,10 +166,10 @@ function correct(label) {
   }));
 }
 
-async function lookAgain(i) {
+const lookAgain = async (i) => (recent[i] ? lookAt(recent[i]) : null);
+
+async function lookAt(given) {
   await saving;
-  const given = recent[i];
-  if (!given) return;
   const card = await guard(() => get(`/answers/${given.row}`));
   if (!card) return;
   again = { ...card, label: given.label };
@@ -253,12 +257,59 @@ if ($("skip-box")) {
     skipFor(chosen.dataset.reason);
   });
 }
+// Flags: a question about the row at hand, and the answers to those asked before.
+let asked = null; // the row that the dialog is about
+let news = -1; // the last event in my threads that I know of
+async function threads() {
+  const mine = await get("/flags/mine");
+  $("flags").hidden = !mine.length;
+  if (writing($("flags"))) return;
+  const open = new Set([...$("threads").querySelectorAll("details[open]")].map((node) => node.dataset.flag));
+  const seen = localStorage.getItem(`fairask flags ${meta}`) ?? "";
+  fill($("threads"), ...mine.map((flag) => {
+    const last = flag.comments.at(-1);
+    const fresh = last.who !== flag.who && last.at > seen;
+    const extra = recent.some((given) => given.row === flag.row) ? el("button", { type: "button", onclick: () => lookAt(recent.find((given) => given.row === flag.row)) }, "Look at the row again") : null;
+    return el("li", { class: "wide" }, el("details", { "data-flag": flag.id, open: open.has(String(flag.id)) || fresh },
+      el("summary", { dir: "auto" }, `Row ${number(flag.row)}: ${flag.comments[0].text.slice(0, 80)}`, fresh ? el("strong", {}, " answered") : flag.open ? "" : " (resolved)"), thread(flag, threads, extra)));
+  }));
+}
+async function heard(number) {
+  if (number === news) return;
+  const first = news < 0;
+  news = number;
+  await threads();
+  if (!first && number) say("A question of yours was answered. It is below your last answers.");
+}
+function ask() {
+  if (!current()) return;
+  asked = current().row;
+  $("flag-form").reset();
+  $("flag-said").textContent = "";
+  $("flag-box").showModal();
+  $("flag-text").focus();
+}
+$("flag").addEventListener("click", ask);
+$("flag-cancel").addEventListener("click", () => { $("flag-box").close(); toCard(); });
+$("flag-box").addEventListener("cancel", () => setTimeout(toCard));
+$("flag-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    await post("/flags", { row: asked, text: $("flag-text").value.trim() });
+    $("flag-box").close();
+    say(`Row ${asked} is flagged. It is still yours to answer or skip.`);
+    await threads();
+    toCard();
+  } catch (error) { $("flag-said").textContent = error.message; }
+});
+
 for (const button of [...buttons, $("skip")]) {
   button.addEventListener("pointerdown", () => { pressed = current()?.row ?? null; });
   button.addEventListener("click", clicked(button === $("skip") ? null : button.dataset.label));
 }
 for (const kind of ["pointerdown", "pointermove", "keydown"]) addEventListener(kind, awake);
 document.addEventListener("visibilitychange", () => { if (!document.hidden && cards.length) guard(refill); });
+addEventListener("pagehide", () => localStorage.setItem(`fairask flags ${meta}`, new Date().toISOString()));
 addEventListener("signedout", () => { leaving = true; });
 addEventListener("beforeunload", (event) => { if (unsaved.size && !leaving) event.preventDefault(); });
 $("undo").addEventListener("click", undo);
@@ -266,7 +317,6 @@ $("note").addEventListener("click", () => ($("note-box").hidden ? openNote() : $
 $("help").addEventListener("click", () => $("help-box").showModal());
 
 // Guidelines: open at the first visit, and again when they have changed.
-const meta = document.querySelector('meta[name="study"]').content;
 function guide(open) {
   $("guide").hidden = !open;
   $("guide-open").setAttribute("aria-expanded", String(open));
@@ -286,7 +336,7 @@ $("keys").addEventListener("change", () => localStorage.setItem("keys", $("keys"
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.repeat || (!$("keys").checked && event.key !== "Escape")) return; // a key held down answers one row
-  if (event.target === $("note-text")) {
+  if (event.target.closest("textarea, input:not([type=checkbox])")) {
     if (event.key === "Escape") toCard();
     return;
   }
@@ -294,6 +344,7 @@ document.addEventListener("keydown", (event) => {
   const place = LOOK_AGAIN.indexOf(key);
   if (buttons[Number(key) - 1]) buttons[Number(key) - 1].click();
   else if (key === "s") $("skip").click();
+  else if (key === "f") $("flag").click();
   else if (key === "u") $("undo").click();
   else if (key === "n") $("note").click();
   else if (key === "g" && $("guide")) guide($("guide").hidden);

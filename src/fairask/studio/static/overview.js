@@ -36,8 +36,19 @@ function lead(story) {
   const offered = owns || /^(label|rows)/.test(page); // other pages are the owners'
   fill($("next"), offered ? el("a", { class: "button primary", href: `${root}/${page}` }, words) : `The owners' next step: ${words.toLowerCase()}. `, el("span", { class: "hint" }, why));
   fill($("steps"), ...story.steps.map((step) => el("li", { class: step.state, "aria-current": step.state === "now" ? "step" : null }, el("strong", {}, step.name), el("span", {}, step.words))));
+  flags(story.flags);
   $("settle").hidden = !story.disagreements;
   if (story.disagreements) fill($("settle"), `People disagree on ${number(story.disagreements)} ${story.disagreements === 1 ? "row" : "rows"}. `, el("a", { href: `${root}/rows?disagree=true` }, "Settle them"));
+}
+
+// Open flags, those that wait for an answer first; each leads to its row.
+function flags(open) {
+  $("flags").hidden = !open.length;
+  const waiting = open.filter((flag) => flag.waits);
+  const first = [...waiting, ...open.filter((flag) => !flag.waits)].slice(0, 3);
+  const rows = (n) => `${number(n)} ${n === 1 ? "row" : "rows"}`;
+  fill($("flags"), open.length ? el("p", {}, el("a", { href: `${root}/rows?flag=open` }, `${number(open.length)} open ${open.length === 1 ? "flag" : "flags"}`), waiting.length ? `: about ${rows(waiting.length)} somebody waits for an answer.` : ": all are answered, none is resolved.") : "",
+    el("ul", {}, first.map((flag) => el("li", {}, el("a", { href: `${root}/rows?flag=open#${flag.row}` }, `Row ${number(flag.row)}`), el("span", { dir: "auto" }, ` ${flag.who}: ${flag.comments[0].text.slice(0, 140)}`)))));
 }
 
 const COMPONENTS = { uniform: "first batch", diff: "where models disagree", fair: "all groups alike", ranked: "ranked", audit: "audit" };

@@ -1,6 +1,7 @@
 // The rows that were drawn, as a grid: search, filters, order and pages are the server's. A row opens beside it.
-import { call, get, put } from "./api.js";
+import { call, get, post, put } from "./api.js";
 import { cardBody } from "./card.js";
+import { thread, writing } from "./flags.js";
 import { follow } from "./live.js";
 import { $, ago, alertUser, el, fill, number, say } from "./dom.js";
 
@@ -17,7 +18,7 @@ let wanted = 0;
 
 const OWN = [
   { name: "row", title: "Row", number: true, cell: (r) => number(r.row) },
-  { name: "label", title: "Label", cell: (r) => r.label ?? el("span", { class: "missing" }, r.state) },
+  { name: "label", title: "Label", cell: (r) => el("span", {}, r.label ?? el("span", { class: "missing" }, r.state), r.flags ? el("span", { class: "flag", title: "open flag" }, " ⚑", el("span", { class: "unseen" }, " flagged")) : null) },
   { name: "group", title: "Group", cell: (r) => r.group },
   { name: "by", title: "Answered by", cell: (r) => el("span", {}, Object.entries(r.answers).map(([who, label]) => `${who}: ${label}${r.via[who] ? ` (${r.via[who]})` : ""}`).join(", ") || "–", r.by.includes("(decided)") ? el("em", {}, " decided") : "") },
   { name: "at", title: "When", cell: (r) => (r.at ? ago(r.at) : "–") },
@@ -85,24 +86,50 @@ const STORIES = {
   reopened: () => "took answers away: the row is asked again",
   restored: () => "gave answers back",
   refused: (e) => `an answer${e.label ? ` ${e.label}` : ""} from another tool was refused: ${e.reason}`,
+  flagged: () => "asked",
+  "flag answered": () => "answered",
+  "flag resolved": () => "resolved the flag",
   corrected: (e) => (e.decides ? `decided: ${e.label}` : `changed the answer to ${e.label}`),
 };
 
 async function show(row, focus = true) {
   try {
-    const [card, past] = await Promise.all([get(`/rows/${row}`), get(`/rows/${row}/history`)]);
+    const [card, past, flags] = await Promise.all([get(`/rows/${row}`), get(`/rows/${row}/history`), get(`/flags?row=${row}`)]);
     open = row;
     const now = past.now;
     $("row-title").textContent = `Row ${number(row)}`;
     fill($("row-answers"), ...(now?.state === "labelled" ? classes.map((label) => el("button", { type: "button", class: "answer", "aria-pressed": String(label === now.label), onclick: () => decide(row, label) }, el("span", { dir: "auto" }, label))) : [el("p", { class: "hint" }, now?.state === "skipped" ? "Skipped: there is no label to decide on." : "Not labelled yet, so there is nothing to decide.")]));
     fill($("row-fields"), cardBody(card));
     fill($("row-history"), ...past.history.map((e) => el("li", {}, el("span", { class: "who", dir: "auto" }, e.who), el("span", { dir: "auto" }, STORIES[e.kind]?.(e) ?? e.kind, e.note ? ` (“${e.note}”)` : ""), el("time", { datetime: e.at }, ago(e.at)))));
+    threads(row, flags);
     $("side").hidden = false;
     $("both").classList.add("opened");
     for (const tr of document.querySelectorAll("#rows tbody tr")) tr.classList.toggle("open", Number(tr.dataset.row) === row);
     if (focus) $("side").focus();
     keep();
   } catch (error) { alertUser(error.message); }
+}
+
+// Flags of the open row, and a form to ask about it oneself.
+function threads(row, flags) {
+  if (Number($("row-flags").dataset.row) === row && writing($("row-flags"))) return; // not under somebody who writes
+  const again = () => Promise.all([load(), show(row, false)]);
+  const box = el("textarea", { rows: 2, maxlength: 2000, id: "flag-text", dir: "auto" });
+  const ask = async (event) => {
+    event.preventDefault();
+    const text = box.value.trim();
+    if (!text) { box.focus(); return; }
+    try {
+      await post("/flags", { row, text });
+      box.value = "";
+      box.blur();
+      say(`Row ${row} is flagged.`);
+      await again();
+    } catch (error) { alertUser(error.message); }
+  };
+  $("row-flags").dataset.row = row;
+  fill($("row-flags"), ...(flags.length ? [el("h3", {}, "Flags")] : []), ...flags.map((flag) => thread(flag, again)),
+    el("details", {}, el("summary", {}, "Flag this row"), el("form", { onsubmit: ask }, el("label", { for: "flag-text" }, "What is the question?"), box, el("p", { class: "buttons" }, el("button", {}, "Flag")))));
 }
 
 function close() {
