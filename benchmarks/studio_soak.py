@@ -88,7 +88,7 @@ class Worker(Annotator):
                 self.seen.rows_came.append(time.monotonic())
             if status != 200 or not found["cards"]:
                 self.tally.waited += 1
-                await asyncio.sleep(0.4)  # as the page does
+                await asyncio.sleep(found["retry"] if status == 200 else 1.0)  # as the page does
                 continue
             card = found["cards"][0]
             row = int(card["row"])

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from fairask.cli.studio import register
 from fairask.studio import Robot, Trainer, TrainerProcess, create_app, demo_study
+from fairask.studio._stopgap import Stopgap
 from fairask.studio.server import serve, serve_demo
 from fairask.study import Study, StudyError
 from fairask.study.store import Training
@@ -219,3 +220,26 @@ def test_people_get_rows_although_the_trainer_is_dead(make: Callable[..., Study]
     assert sorted(entry.index for entry in study.state().log.entries) == list(range(200))
     study.tell(rows := study.lease("bob", 60), ["good", "bad"] * 30, "bob")
     assert study.refit()["labels"] == len(rows) == 60  # type: ignore[index]
+
+
+def test_the_queue_stays_filled_until_the_trainer_draws_again(
+    make: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, stopgap = make(budget=200, batch_size=5), Stopgap()
+    counted = study.store.waiting
+    monkeypatch.setattr(study.store, "waiting", lambda max_age=0.0: counted())  # no old counts
+    assert not stopgap.wait(study, "ada", stopped=False)
+    assert stopgap.retry == 0.4
+    stopgap._empty -= 4.0  # type: ignore[operator] # seconds pass
+    assert stopgap.wait(study, "ada", stopped=False)
+    sizes = []
+    for _ in range(3):
+        rows = study.lease("ada", 200)
+        sizes.append(len(rows))
+        stopgap.found(study)  # nobody waits although no trainer draws
+        study.tell(rows, ["good"] * len(rows), "ada")
+    assert sizes == [5, 10, 20]  # larger and larger, so that a slow trainer gets its time
+    study.draw(5, uniform=True)  # the trainer draws
+    study.lease("ada", 200)
+    stopgap.found(study)
+    assert study.store.waiting().free == 0  # and the next batch is the trainer's again

@@ -17,6 +17,7 @@ from fairask.studio._models import (
     Next,
     Wanted,
 )
+from fairask.studio._stopgap import Stopgap
 from fairask.study import NotYoursError, Study, StudyError
 from fairask.study.config import ColumnInfo
 from fairask.study.events import SKIP
@@ -112,9 +113,10 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
         coming = not rows and study.state().undrawn > 0
         news = study.state().flags.news(me.name)
     late = coming and study.store.training().error is not None
+    stopgap: Stopgap = request.app.state.stopgap
     if rows:
-        request.app.state.stopgap.found()
-    elif coming and request.app.state.stopgap.wait(study, me.name, stopped=late):
+        stopgap.found(study)
+    elif coming and stopgap.wait(study, me.name, stopped=late):
         rows = study.lease(me.name, wanted.count)
         coming = late = False
     return Next(
@@ -124,6 +126,7 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
         notice=_LATE if late else "",
         hold=study.config.lease_seconds,
         news=news,
+        retry=stopgap.retry,
     )
 
 

@@ -106,6 +106,7 @@ class Next(BaseModel):
     notice: str  #: why no rows come, in words; empty if all is well
     hold: float = 60.0  #: seconds for which the rows are held
     news: int = 0  #: number of the last event of others in this person's threads about rows
+    retry: float = 0.4  #: seconds until it is worth asking again, if there is no row
 
 
 class GivenAnswer(BaseModel):

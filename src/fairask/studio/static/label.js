@@ -88,7 +88,7 @@ async function refill() {
   if (!cards.length && !again && !unsaved.size) {
     if (answer.training) {
       showState("Choosing the next rows…", "Training on the labels so far; this takes a moment.");
-      timer = setTimeout(() => guard(refill), 400);
+      timer = setTimeout(() => guard(refill), 1000 * answer.retry);
     } else if (answer.notice) {
       showState("The next rows are late", answer.notice);
       timer = setTimeout(() => guard(refill), 2000);

@@ -225,11 +225,15 @@ class Store:
 
     def lease(self, who: str, count: int, seconds: float) -> list[int]:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
+        with self.read() as turn:  # most who ask hold their rows, or wait: they need no turn to write
+            rows = turn.lease(who, count, seconds, write=False)
+            if rows is not None and turn.now >= self._latest - 1.0:
+                return rows
         with self.write(durable=False) as turn:
             if turn.now < self._latest - 1.0:
                 turn.clamp_leases()
             self._latest = turn.now
-            return turn.lease(who, count, seconds)
+            return turn.lease(who, count, seconds) or []
 
     def release(self, who: str, rows: Iterable[int] | None = None) -> None:
         """Give back rows that a person holds and has not answered: these, or all of them."""

@@ -271,25 +271,32 @@ class Transaction:
         """Return the rows this person holds and has not answered, in draw order."""
         return [row.row for row in self.connection.execute(_HELD, {"me": who, "now": self.now})]
 
-    def lease(self, who: str, count: int, seconds: float) -> list[int]:
-        """Hold up to ``count`` rows for a person: those already held (renewed), then the next free ones."""
+    def lease(self, who: str, count: int, seconds: float, *, write: bool = True) -> list[int] | None:
+        """Hold up to ``count`` rows for a person: those already held (renewed), then the next free ones.
+
+        Without ``write`` return the rows if nothing has to be written to hold them, else None.
+        """
         at, longest = self.now, RENEWALS * seconds
         mine = self.connection.execute(_HELD, {"me": who, "now": at}).all()[:count]
-        rows = [row.row for row in mine]
+        rows, renewals, free = [row.row for row in mine], [], []
         for row in mine:
             since = at if row.since is None else row.since
             until = min(at + seconds, since + longest)
             if row.until < min(at + 0.9 * seconds, until):
-                renewal = {"the_row": row.row, "me": who, "new_until": until, "new_since": since}
-                self.connection.execute(_RENEW, renewal)
+                renewals.append({"the_row": row.row, "me": who, "new_until": until, "new_since": since})
         if len(rows) < count:
             wanted = {"me": who, "now": at, "count": count - len(rows)}
-            for row, slot in self.connection.execute(
-                _NEXT, {**wanted, "seconds": seconds, "longest": 0.999 * longest}
-            ).all():
-                claim = {"the_row": row, "the_slot": slot, "me": who, "now": at, "new_until": at + seconds}
-                if self.connection.execute(_CLAIM, claim).rowcount:
-                    rows.append(row)
+            free = list(
+                self.connection.execute(_NEXT, {**wanted, "seconds": seconds, "longest": 0.999 * longest})
+            )
+        if not write:
+            return None if renewals or free else rows
+        for renewal in renewals:
+            self.connection.execute(_RENEW, renewal)
+        for row, slot in free:
+            claim = {"the_row": row, "the_slot": slot, "me": who, "now": at, "new_until": at + seconds}
+            if self.connection.execute(_CLAIM, claim).rowcount:
+                rows.append(row)
         return rows
 
     def clamp_leases(self) -> None:
