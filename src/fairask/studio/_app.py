@@ -36,6 +36,7 @@ from fairask.studio import (
 )
 from fairask.studio._access import Access, Me, access_of, refuse_token
 from fairask.studio._desk import Desk
+from fairask.studio._examples import document_examples
 from fairask.studio._limits import RETRY_SECONDS, Limits
 from fairask.studio._media import Images
 from fairask.studio._models import Pause, Refusal, SignIn
@@ -237,6 +238,7 @@ def create_app(
     app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
     _handle_errors(app)
+    document_examples(app, "study")
     return app
 
 

@@ -146,7 +146,9 @@ def remove_person(request: Request, name: str, me: Me) -> dict[str, str]:
 
 
 @router.get(
-    "/export/{name}", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
+    "/export/{name}",
+    response_class=Response,
+    responses={200: {"content": {kind.partition(";")[0]: {} for kind in FILES.values()}}},
 )
 def download(request: Request, name: str, me: Me) -> Response:
     """Return a file of the study: labels, events, settings, the report or the model."""

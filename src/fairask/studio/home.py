@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fairask.errors import UserError
 from fairask.studio import _static
 from fairask.studio._app import LOCAL_HOSTS, create_app
+from fairask.studio._examples import document_examples
 from fairask.studio._pages import render
 from fairask.studio._security import Guard, path_of
 from fairask.studio._shelf import Shelf
@@ -292,6 +293,7 @@ def create_home(
     def _refused(request: Request, error: UserError) -> Response:
         return JSONResponse({"detail": str(error)}, 422)
 
+    document_examples(app, "home")
     return app
 
 
