@@ -8,7 +8,6 @@ compare, so an example that is no longer true is found.
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -20,9 +19,8 @@ __all__ = ["EXAMPLES", "document_examples"]
 EXAMPLES = Path(__file__).parent / "examples.json"
 
 
-@cache
-def _examples() -> dict[str, Document]:
-    found: dict[str, Document] = json.loads(EXAMPLES.read_text("utf-8"))
+def _examples(which: str) -> dict[str, Document]:
+    found: dict[str, Document] = json.loads(EXAMPLES.read_text("utf-8"))[which]
     return found
 
 
@@ -33,7 +31,7 @@ def document_examples(app: FastAPI, which: str) -> None:
     def documented() -> Document:
         if app.openapi_schema is None:
             found = plain()
-            for route, example in _examples()[which].items():
+            for route, example in _examples(which).items():
                 method, _, path = route.partition(" ")
                 operation = found["paths"].get(f"/api{path}", {}).get(method.lower())
                 if operation is not None:

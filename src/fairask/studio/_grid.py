@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +45,11 @@ class GridQuery:
     descending: bool = False
     columns: tuple[str, ...] = ()
 
+    @property
+    def everything(self) -> bool:
+        """Whether no filter is set, besides the text."""
+        return replace(self, search="", sort="", descending=False, columns=()) == GridQuery()
+
     def fits(self, entry: DrawnRow, group: str, label: str | None, given: dict[str, Answer]) -> bool:
         """Whether a row is wanted, as far as its label and answers tell."""
         return (
@@ -66,49 +74,79 @@ def grid_page(study: Study, wanted: GridQuery, offset: int, limit: int) -> Docum
             raise StudyError(f"no column {name!r}")
     with study.lock:
         state = study.state()
-        entries = [entry for entry in reversed(state.log.entries) if _fits(study, state, entry, wanted)]
-        total = len(entries)
-        if not wanted.search and not wanted.sort:  # only that page is described
-            entries, offset = entries[offset : offset + limit], 0
-        found = [_row(study, state, entry) for entry in entries]
+        entries = _fitting(study, state, wanted)
         if wanted.search:
-            hits = _search(study, state, wanted.search, [row["row"] for row in found])
-            found = [row for row in found if row["row"] in hits or _mentions(row, wanted.search)]
-            total = len(found)
+            entries = _searched(study, state, wanted.search, entries)
         if wanted.sort:
-            found = _sorted(study, state, found, wanted)
-        page = found[offset : offset + limit]
-        cells = study.rows.rows([row["row"] for row in page], state) if page and wanted.columns else []
+            entries = _sorted(study, state, entries, wanted)
+        found = entries[offset : offset + limit]
+        page = [_row(study, state, entry) for entry in found]  # only that page is described
+        cells = study.rows.rows([entry.index for entry in found], state) if found and wanted.columns else []
     for row, values in zip(page, cells, strict=False):
         row["cells"] = {name: _cut(values[name]) for name in wanted.columns}
-    return {"total": total, "rows": page}
+    return {"total": len(entries), "rows": page}
 
 
-def _fits(study: Study, state: State, entry: DrawnRow, wanted: GridQuery) -> bool:
-    given = state.answers.get(entry.index, {})
-    group = str(study.groups[study.rows.codes[entry.index]])
-    if wanted.flag and not any(f.open is (wanted.flag == "open") for f in state.flags.of_row(entry.index)):
-        return False
-    return wanted.fits(
-        entry, group, None if entry.label is None else study.config.classes[entry.label], given
-    )
+class _Words:
+    """What codes of a study mean."""
+
+    def __init__(self, study: Study, state: State) -> None:
+        self.groups = [str(group) for group in study.groups]
+        self.codes = study.rows.codes
+        self.classes = (*study.config.classes, None)
+        self.class_name = study.config.class_name
+        self.decided_by = state.decided_by
+
+
+_Given = dict[str, Answer]
+
+
+def _by(words: _Words, entry: DrawnRow, given: _Given) -> str:
+    decided_by = words.decided_by.get(entry.index)
+    return ", ".join([*given, f"{decided_by} (decided)"] if decided_by else given)
+
+
+#: The grid's own columns: their values, given the row and its answers.
+_OWN: dict[str, Callable[[_Words, DrawnRow, _Given], Any]] = {
+    "row": lambda words, entry, given: entry.index,
+    "group": lambda words, entry, given: words.groups[words.codes[entry.index]],
+    "label": lambda words, entry, given: words.classes[-1 if entry.label is None else entry.label],
+    "state": lambda words, entry, given: entry.state,
+    "batch": lambda words, entry, given: entry.batch,
+    "component": lambda words, entry, given: entry.component,
+    "propensity": lambda words, entry, given: None if isnan(entry.propensity) else float(entry.propensity),
+    "by": _by,
+    "at": lambda words, entry, given: max((answer.at for answer in given.values()), default=None),
+    "note": lambda words, entry, given: "; ".join(answer.note for answer in given.values() if answer.note),
+    "reason": lambda words, entry, given: "; ".join(a.reason for a in given.values() if a.reason),
+}
+
+
+def _fitting(study: Study, state: State, wanted: GridQuery) -> list[DrawnRow]:
+    """Return the drawn rows that pass the filters, latest first."""
+    latest, words, none = state.log.entries[::-1], _Words(study, state), _Given()
+    if wanted.everything:
+        return latest
+    if wanted.flag:
+        opened = wanted.flag == "open"
+        latest = [e for e in latest if any(f.open is opened for f in state.flags.of_row(e.index))]
+    return [
+        entry
+        for entry in latest
+        if wanted.fits(
+            entry,
+            words.groups[words.codes[entry.index]],
+            words.classes[-1 if entry.label is None else entry.label],
+            state.answers.get(entry.index, none),
+        )
+    ]
 
 
 def _row(study: Study, state: State, entry: DrawnRow) -> Document:
-    given, decided_by = state.answers.get(entry.index, {}), state.decided_by.get(entry.index)
+    words, given = _Words(study, state), state.answers.get(entry.index, {})
     return {
-        "row": entry.index,
-        "group": str(study.groups[study.rows.codes[entry.index]]),
-        "label": None if entry.label is None else study.config.classes[entry.label],
-        "state": entry.state,
-        "batch": entry.batch,
-        "component": entry.component,
-        "propensity": None if np.isnan(entry.propensity) else float(entry.propensity),
-        "by": ", ".join([*given, *([f"{decided_by} (decided)"] if decided_by else [])]),
-        "at": max((answer.at for answer in given.values()), default=None),
-        "note": "; ".join(answer.note for answer in given.values() if answer.note),
-        "reason": "; ".join(answer.reason for answer in given.values() if answer.reason),
-        "answers": {name: study.config.class_name(answer.code) for name, answer in given.items()},
+        **{name: value(words, entry, given) for name, value in _OWN.items()},
+        "answers": {name: words.class_name(answer.code) for name, answer in given.items()},
         "flags": sum(flag.open for flag in state.flags.of_row(entry.index)),
         "via": {name: answer.link for name, answer in given.items() if answer.link},
     }
@@ -119,42 +157,56 @@ def _cut(value: object) -> str:
     return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
 
 
-def _mentions(row: Document, text: str) -> bool:
-    return text.casefold() in f"{row['row']} {row['note']} {row['reason']} {row['by']}".casefold()
+def _searched(study: Study, state: State, text: str, entries: list[DrawnRow]) -> list[DrawnRow]:
+    """Return those of the rows in which a cell, a note, a name or the number holds the text, in any case."""
+    wanted, none = text.casefold(), _Given()
+    hits = _in_cells(study, state, wanted, [entry.index for entry in entries])
+
+    def mentioned(entry: DrawnRow) -> bool:
+        given = state.answers.get(entry.index, none)
+        return (
+            wanted in str(entry.index)
+            or any(wanted in who.casefold() for who in given)
+            or wanted in state.decided_by.get(entry.index, "").casefold()
+            or any(wanted in f"{a.note} {a.reason}".casefold() for a in given.values() if a.note or a.reason)
+        )
+
+    return [entry for entry, hit in zip(entries, hits, strict=True) if hit or mentioned(entry)]
 
 
-def _search(study: Study, state: State, text: str, rows: list[int]) -> set[int]:
-    """Return those of the rows in which a cell holds the text, whatever its case."""
+def _in_cells(study: Study, state: State, wanted: str, rows: list[int]) -> list[bool]:
+    """Say for each row whether a cell holds the text, whatever its case."""
     if not isinstance(study.table, pa.Table):
-        wanted = text.casefold()
-        return {r for r in rows if any(wanted in str(v).casefold() for v in state.cells.get(r, {}).values())}
-    some = study.table.take(pa.array(rows, pa.int64()))
-    hit = np.zeros(len(rows), dtype=bool)
-    for column in some.columns:
+        cells = (state.cells.get(row, {}).values() for row in rows)
+        return [any(wanted in str(value).casefold() for value in values) for values in cells]
+    few = 2 * len(rows) < study.table.num_rows  # else the whole pool is searched, and nothing is copied
+    table = study.table.take(pa.array(rows, pa.int64())) if few else study.table
+    hit = np.zeros(table.num_rows, dtype=bool)
+    for column in table.columns:
         if kind_of(column.type) in ("category", "number", "date", "boolean"):
             texts = column.cast(pa.string())
-            hit |= np.asarray(pc.match_substring(texts, text, ignore_case=True).fill_null(False))
-    return {row for row, yes in zip(rows, hit.tolist(), strict=True) if yes}
+            hit |= np.asarray(pc.match_substring(texts, wanted, ignore_case=True).fill_null(False))
+    return [bool(yes) for yes in (hit if few else hit[rows]).tolist()]
 
 
-def _sorted(study: Study, state: State, found: list[Document], wanted: GridQuery) -> list[Document]:
+def _sorted(study: Study, state: State, entries: list[DrawnRow], wanted: GridQuery) -> list[DrawnRow]:
     """Sort by one of the grid's own columns or by a column of the pool; rows without a value come last."""
-    own = {"row", "label", "group", "state", "batch", "component", "propensity", "by", "at", "note"}
-    if wanted.sort in own:
-        keys = [row[wanted.sort] for row in found]
-    elif wanted.sort in {column.name for column in study.config.columns}:
-        rows = [row["row"] for row in found]
-        if isinstance(study.table, pa.Table):
-            keys = study.table.column(wanted.sort).take(pa.array(rows, pa.int64())).to_pylist()
-        else:
-            keys = [state.cells[row][wanted.sort] for row in rows]
-    else:
+    rows = [entry.index for entry in entries]
+    if (value := _OWN.get(wanted.sort)) is not None:
+        words, none = _Words(study, state), _Given()
+        keys = [value(words, entry, state.answers.get(entry.index, none)) for entry in entries]
+    elif wanted.sort not in {column.name for column in study.config.columns}:
         raise StudyError(f"cannot sort by {wanted.sort!r}")
-    pairs = list(zip(keys, found, strict=True))
-    known = [pair for pair in pairs if pair[0] not in (None, "")]
-    mixed = len({type(key) for key, _ in known} - {int, float}) > 1
-    known.sort(key=lambda pair: str(pair[0]) if mixed else pair[0], reverse=wanted.descending)
-    return [row for _, row in [*known, *(pair for pair in pairs if pair[0] in (None, ""))]]
+    elif isinstance(study.table, pa.Table):
+        keys = study.table.column(wanted.sort).take(pa.array(rows, pa.int64())).to_pylist()
+    else:
+        keys = [state.cells[row][wanted.sort] for row in rows]
+    known = [i for i, key in enumerate(keys) if key is not None and key != ""]
+    if len({type(keys[i]) for i in known} - {int, float}) > 1:
+        keys = [str(key) for key in keys]
+    empty = sorted(set(range(len(keys))) - set(known))
+    known.sort(key=keys.__getitem__, reverse=wanted.descending)
+    return [entries[i] for i in [*known, *empty]]
 
 
 def row_history(study: Study, row: int) -> Document:
