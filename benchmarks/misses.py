@@ -180,8 +180,8 @@ def main() -> None:
     print("| dataset | change | accuracy % | violation | from the paper, in joint standard errors |")
     print("|---|---|---|---|---|")
     for name in arguments.problems:
-        paper = PAPER[name, "Passive" if method == "passive" else "FARE"]
-        for label, options in (SYNTHETIC if name == "synthetic" else VARIANTS).items():
+        paper = PAPER[name.removesuffix("-wide"), "Passive" if method == "passive" else "FARE"]
+        for label, options in (SYNTHETIC if name == "synthetic-wide" else VARIANTS).items():
             skip = (*SKIP[method], *SKIP.get(name, ()))
             if label in skip or (name, method, label) in done(arguments.out):
                 continue

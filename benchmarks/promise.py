@@ -4,7 +4,11 @@
 
 A run learns from a pool of 2,000 rows with 250 labels and is judged on 20,000 fresh rows. "Above" is a true
 violation over the tolerance. A run that said "infeasible with these labels" is counted apart. Development
-populations are run by ``--first 10000``. Runs that the file has are not run again.
+populations are run by ``--first 10000``, those like text (:mod:`benchmarks.wide_populations`) by
+
+    python benchmarks/promise.py --wide --trials 6 --methods default --out results/promise_wide.csv
+
+Runs that the file has are not run again.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from benchmarks.populations import BATCH, LABELS, POOL_ROWS, TEST_ROWS, TOLERANCE, random_population
+from benchmarks.wide_populations import WIDE
 
 from fairask import FairActiveLearner
 from fairask.metrics import violation
@@ -30,6 +35,7 @@ METHODS = {
     "level 0.9": {"level": 0.9},
     "linear": {"estimator": "linear"},
     "passive": {"strategy": "passive"},
+    "blind": {"blind": True},
     "paper": {"profile": "paper"},
 }
 COLUMNS = ["population", "kind", "metric", "method", "trial", "accuracy", "violation", "constant", "feasible"]
@@ -37,15 +43,15 @@ COLUMNS += ["share", "expected", "low", "high", "seconds"]
 
 
 def one(number, method, trial):
-    """One run."""
-    population = random_population(number)
-    rng = np.random.default_rng([number, trial])
+    """One run; ``number`` is a random population's, or negative: the place in ``WIDE``, counted from -1."""
+    population = random_population(number) if number >= 0 else list(WIDE.values())[-1 - number]
+    rng = np.random.default_rng([abs(number), trial, *([1] if number < 0 else [])])
     X, y, groups = population.draw(POOL_ROWS, rng)
     fresh, truth, fresh_groups = population.draw(TEST_ROWS, rng)
     start = time.perf_counter()
     learner = FairActiveLearner(
         X, groups, metric=population.metric, tolerance=TOLERANCE, batch_size=BATCH,
-        random_state=1000 * trial + number, **METHODS[method],
+        random_state=1000 * trial + abs(number), **METHODS[method],
     )  # fmt: skip
     for _ in range(LABELS // BATCH):
         query = learner.ask()
@@ -112,18 +118,22 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--wide", action="store_true", help="the populations like text")
     parser.add_argument("--methods", nargs="+", default=["default", "paper"], choices=list(METHODS))
     parser.add_argument("--out", type=Path, default=Path("results/promise.csv"))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     known = list(csv.reader(arguments.out.open())) if arguments.out.exists() else [COLUMNS]
     done = {(int(r[0]), r[3], int(r[4])) for r in known[1:]}
+    numbers = range(arguments.first, arguments.first + arguments.count, arguments.step)
+    if arguments.wide:
+        numbers = [-1 - place for place in range(len(WIDE))]
     with arguments.out.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not done:
             writer.writerow(COLUMNS)
         for trial in range(arguments.trials):
-            for number in range(arguments.first, arguments.first + arguments.count, arguments.step):
+            for number in numbers:
                 for method in arguments.methods:
                     if (number, method, trial) not in done:
                         row = [str(v) for v in one(number, method, trial)]

@@ -41,6 +41,9 @@ class Summary:
     violation_se: float
     above: float  #: share of trials whose violation exceeds the tolerance
     failed: int = 0
+    #: share of trials that said "infeasible with these labels", and of those above that did not; NaN: unknown
+    infeasible: float = float("nan")
+    broken: float = float("nan")
 
     def met(self, tolerance: float) -> bool:
         """Whether the mean is within the tolerance, which is what the paper means by fair."""
@@ -55,6 +58,9 @@ def summarize(curves: Curves, tolerance: float) -> Summary:
         return Summary(0, int(curves.labels[-1]), nan, nan, nan, nan, nan, failed)
     accuracy, accuracy_se = mean_and_error(100.0 * curves.accuracy[:, -1])
     violation, violation_se = mean_and_error(curves.violation[:, -1])
+    above = curves.violation[:, -1] > tolerance
+    known = curves.feasible is not None
+    feasible = curves.feasible[:, -1] if curves.feasible is not None else np.ones(len(curves), dtype=bool)
     return Summary(
         trials=len(curves),
         labels=int(curves.labels[-1]),
@@ -62,8 +68,10 @@ def summarize(curves: Curves, tolerance: float) -> Summary:
         accuracy_se=float(accuracy_se),
         violation=float(violation),
         violation_se=float(violation_se),
-        above=float((curves.violation[:, -1] > tolerance).mean()),
+        above=float(above.mean()),
         failed=failed,
+        infeasible=float((~feasible).mean()) if known else float("nan"),
+        broken=float((above & feasible).mean()) if known else float("nan"),
     )
 
 

@@ -18,7 +18,7 @@ from paper.problems import SETUPS, get_setup
 
 __all__ = ["Curves", "by_problem", "load_curves", "pack"]
 
-_COLUMNS = ("trial", "round", "labels", "accuracy", "violation", "converged")
+_COLUMNS = ("trial", "round", "labels", "accuracy", "violation", "converged", "feasible")
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Curves:
         The method's settings when the results were made.
     converged : ndarray of shape (trials,)
         Whether the strategy, if it learns how to choose, learned to.
+    feasible : ndarray of shape (trials, rounds), or None
+        False where the model said that its labels are too few; None where that was not recorded.
     """
 
     problem: str
@@ -50,6 +52,7 @@ class Curves:
     trials: NDArray[np.int64]
     settings: dict[str, Any]
     converged: NDArray[np.bool_] | None = None
+    feasible: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         if self.converged is None:
@@ -79,6 +82,7 @@ class Curves:
             group_labels={group: counts[keep] for group, counts in self.group_labels.items()},
             trials=self.trials[keep],
             converged=keep[keep],
+            feasible=None if self.feasible is None else self.feasible[keep],
         )
 
 
@@ -114,6 +118,7 @@ def _read_runs(base: Path) -> list[Curves]:
         if not runs:
             continue
         groups = runs[0].group_labels
+        said = all(len(r.feasible) == len(runs[0].labels) for r in runs)
         out.append(
             Curves(
                 problem=folder.parent.name,
@@ -125,6 +130,7 @@ def _read_runs(base: Path) -> list[Curves]:
                 trials=np.array([r.trial for r in runs]),
                 settings=METHODS[name].settings,
                 converged=np.array([r.converged for r in runs]),
+                feasible=np.array([r.feasible for r in runs]) if said else None,
             )
         )
     return out
@@ -159,6 +165,8 @@ def _write_parquet(curves: Curves, metric: str, path: Path) -> None:
     }
     if curves.failed:  # files of methods that have nothing to converge stay as they are
         columns["converged"] = pa.array(np.repeat(np.asarray(curves.converged), rounds))
+    if curves.feasible is not None:
+        columns["feasible"] = pa.array(curves.feasible.ravel())
     for group, counts in curves.group_labels.items():
         columns[f"labels[{group}]"] = pa.array(counts.ravel().astype(np.int32))
     about = {"problem": curves.problem, "method": curves.method, "settings": curves.settings}
@@ -190,6 +198,7 @@ def _read_parquet(path: Path) -> Curves:
         trials=by_trial["trial"][:, 0].astype(np.int64),
         settings=about["settings"],
         converged=by_trial["converged"][:, 0].astype(bool) if "converged" in by_trial else None,
+        feasible=by_trial["feasible"].astype(bool) if "feasible" in by_trial else None,
     )
 
 

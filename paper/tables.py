@@ -26,7 +26,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         "compas",
         "crime",
     ),
-    "Table 2. The role of λ_fair, on synthetic data": ("synthetic",),
+    "Table 2. The role of λ_fair, on synthetic data": ("synthetic", "synthetic-wide"),
     "Equalized odds on Adult": ("adult-eo",),
 }
 

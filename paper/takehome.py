@@ -223,7 +223,8 @@ def methods_table(results: Results, setup: Setup, tables: list[str]) -> list[str
     """One row per method, one column per table."""
     lines = [
         "Accuracy % ± standard error / mean violation (✗: above α) / trials above α, at the full budget "
-        "(trials).\n",
+        "(trials). *Unsaid* are trials above α whose model did not say that its labels are too few; it is "
+        "given where that was recorded.\n",
         f"| method | {' | '.join(f'{_title(setup, n)}, {setup.problem(n).budget:,}' for n in tables)} |",
         f"|---{'|---' * len(tables)}|",
     ]
@@ -235,9 +236,14 @@ def methods_table(results: Results, setup: Setup, tables: list[str]) -> list[str
                 continue
             end = summarize(results[name, method], setup.tolerance)
             sign = "" if end.met(setup.tolerance) else " ✗"
+            unsaid = (
+                f", unsaid {100 * end.broken:.0f} %"
+                if method.startswith(DEFAULT) and end.infeasible > 0
+                else ""
+            )
             cells.append(
                 f"{end.accuracy:.1f} ± {end.accuracy_se:.1f} / {end.violation:.3f}{sign} / "
-                f"{100 * end.above:.0f} % ({end.trials})"
+                f"{100 * end.above:.0f} %{unsaid} ({end.trials})"
             )
         if set(cells) != {"–"}:
             lines.append(f"| {_label(method)} | {' | '.join(cells)} |")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def test_packed_results_give_the_same_tables_and_the_same_bytes(smoke_run, tmp_p
     from_cells, packed = load_curves(smoke_run, "smoke"), load_curves(tmp_path / "a", "smoke")
     assert list(packed) == list(from_cells)
     for key, curves in packed.items():
-        for name in ("labels", "accuracy", "violation", "trials"):
+        for name in ("labels", "accuracy", "violation", "trials", "feasible"):
             np.testing.assert_array_equal(getattr(curves, name), getattr(from_cells[key], name))
         for group, counts in curves.group_labels.items():
             np.testing.assert_array_equal(counts, from_cells[key].group_labels[group])
@@ -54,6 +56,17 @@ def test_a_foreign_parquet_is_refused(tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "smoke" / "german__fare.parquet")
     with pytest.raises(ValueError, match="not a result file"):
         load_curves(tmp_path, "smoke")
+
+
+def test_a_trial_above_the_tolerance_that_said_infeasible_breaks_no_promise():
+    curves = make_curves(accuracy=[[0.7] * 3] * 4, violation=[[0.0, 0.0, v] for v in (0.2, 0.2, 0.05, 0.05)])
+    unknown = summarize(curves, 0.1)
+    assert unknown.above == 0.5
+    assert np.isnan([unknown.infeasible, unknown.broken]).all()
+    said = np.ones((4, 3), dtype=bool)
+    said[1:3, -1] = False
+    end = summarize(replace(curves, feasible=said), 0.1)
+    assert (end.above, end.infeasible, end.broken) == (0.5, 0.5, 0.25)
 
 
 def test_summary_counts_trials_above_the_tolerance_and_not_on_it():

@@ -62,6 +62,7 @@ def write_run(folder: Path, job: Job, result: Run) -> None:
         "violation": result.violation.tolist(),
         "group_labels": result.group_labels,
         "converged": result.converged,
+        "feasible": result.feasible,
     }
     if result.references is not None:
         curve["references"] = asdict(result.references)
@@ -81,6 +82,7 @@ def read_run(path: Path, method: str = "") -> Run:
             np.array(found["violation"]),
             group_labels=found["group_labels"],
             converged=found["converged"],
+            feasible=found.get("feasible", []),
             references=References(**found["references"]) if "references" in found else None,
         )
     except (ValueError, KeyError, TypeError) as error:

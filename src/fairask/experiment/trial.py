@@ -108,6 +108,8 @@ class Run:
         ``{group: [labels]}``, by round.
     converged : bool
         False where the strategy learns how to choose and did not converge.
+    feasible : list of bool
+        By measured round: False where the model said that the tolerance is infeasible with its labels.
     references : References or None
         In runs of the baseline.
     """
@@ -126,6 +128,7 @@ class Run:
     stopped: int | None = None
     group_labels: dict[str, list[int]] = field(default_factory=dict)
     converged: bool = True
+    feasible: list[bool] = field(default_factory=list)
     references: References | None = None
 
 
@@ -203,6 +206,7 @@ class Trial:
         curve: list[tuple[int, float, float]] = []
         by_group: dict[str, list[int]] = {str(group): [] for group in learner.groups_}
         stopped: int | None = None
+        feasible: list[bool] = []
         decided: list[Float] = []
 
         def go_on_to(goal: int) -> None:
@@ -216,6 +220,7 @@ class Trial:
                     decided[:] = [self.method.decider(learner, task.tolerance)(split.test[0], split.test[2])]
                     curve.append((spent, *_score(decided[0], split.test, task.metric)))
                 history = learner.history_
+                feasible.append(bool(history["feasible"][-1]))
                 for group, counts in by_group.items():
                     counts.append(int(history[f"labels[{group}]"][-1]))
                 if task.stop is not None and stopped is None and task.stop.reason(learner) is not None:
@@ -250,6 +255,7 @@ class Trial:
             audit_plan=audit_plan,
             stopped=stopped,
             group_labels=by_group,
+            feasible=feasible,
             references=references,
         )
 

@@ -251,7 +251,8 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 tree.fit(single, labels, sample_weight=drawn * weight, check_input=False)
                 trees.append(tree)
                 out = drawn == 0
-                sums[out] += tree.predict_proba(single[out], check_input=False)[:, 1]
+                # The tree's own array: with the checks of predict_proba a call takes three times as long.
+                sums[out] += tree.tree_.predict(single[out])[:, 1]
                 counts += out
         prior = weight @ labels / weight.sum()
         # One pseudo-vote for the share of positives keeps probabilities of few votes off 0 and 1.
@@ -345,9 +346,8 @@ class _LinearPart:
 def _mean_of_trees(trees: list[Any], X: Float) -> Float:
     single = np.ascontiguousarray(X, dtype=np.float32)
     total = np.zeros(len(single))
-    with config_context(assume_finite=True):
-        for tree in trees:
-            total += tree.predict_proba(single, check_input=False)[:, 1]
+    for tree in trees:
+        total += tree.tree_.predict(single)[:, 1]
     return np.asarray(total / len(trees))
 
 
