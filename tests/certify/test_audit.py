@@ -15,7 +15,7 @@ from fairask.certify.audit.schedule import allocate
 from fairask.certify.audit.simulate import run_audits
 from fairask.certify.bounds.newcombe import wilson
 from fairask.certify.bounds.spending import boundaries
-from fairask.certify.bounds.stratified import score_limits
+from fairask.certify.bounds.stratified import collapse, score_limits
 from fairask.metrics import violation
 
 
@@ -347,3 +347,12 @@ def test_labels_may_be_named_classes():
         audit.tell(rows[:1], ["fine"])
     audit.tell(rows, np.array(["bad", "good"])[y[rows]])
     assert sum(audit.certificate().positives) == y[rows].sum()
+
+
+def test_a_group_that_a_model_never_decides_so_has_no_warning_and_says_nothing():
+    """Rows of group 1 are all decided 0: the union of its rows decided 1 is empty (0 / 0 before)."""
+    size, labels = np.array([40.0, 50.0, 5.0, 0.0]), np.array([10.0, 12.0, 0.0, 0.0])
+    member = np.eye(4)[[0, 1, 3]]
+    rows, share, effective = collapse(size, labels / 2, labels, member, np.zeros(4))
+    assert rows.tolist() == [40.0, 50.0, 0.0]
+    assert (share[2], effective[2]) == (0.0, 1.0)

@@ -66,7 +66,7 @@ def collapse(
         spread = spread * np.maximum(size - labels, 1e-6) / np.maximum(size - 1, 1e-6)
     variance = np.where(labels > 0, size**2 * (spread + noise * (1 - noise) / clean**2) / n, 0.0)
     rows = size @ member.T
-    filled = np.maximum(rows, 1e-300)
+    filled = np.where(rows > 0, rows, 1.0)  # the square of 1e-300 is zero
     mean = (size * guess) @ member.T / filled
     error = variance @ member.T / filled**2
     if population:
