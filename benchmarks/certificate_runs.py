@@ -119,7 +119,9 @@ def knife(args: argparse.Namespace) -> None:
     found = {seed: float(row["wrong"]) for seed, row in more.items()}
     n, worst = len(first), max(found, key=found.__getitem__, default=None)
     print(f"\nSmall pools with the tolerance a hair below the gap: {n:,} pools, {args.audits:,} audits each")
-    print(f"  above {DELTA}: {len(doubtful)} pools; worst {max(float(r['wrong']) for r in first.values()):.4f}")
+    print(
+        f"  above {DELTA}: {len(doubtful)} pools; worst {max(float(r['wrong']) for r in first.values()):.4f}"
+    )
     error = np.sqrt(DELTA * (1 - DELTA) / args.again)
     print(f"  these again with {args.again:,} other audits each (standard error {error:.4f}):")
     for bar in (DELTA, 0.055, 0.06):

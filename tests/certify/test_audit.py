@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fairask.certify import Audit, AuditPlan, simulate_audit
 from fairask.certify.audit.calibrate import null_pools
+from fairask.certify.audit.layout import Counts, Layout
 from fairask.certify.audit.schedule import allocate
 from fairask.certify.audit.simulate import run_audits
 from fairask.certify.bounds.newcombe import wilson
@@ -356,3 +357,19 @@ def test_a_group_that_a_model_never_decides_so_has_no_warning_and_says_nothing()
     rows, share, effective = collapse(size, labels / 2, labels, member, np.zeros(4))
     assert rows.tolist() == [40.0, 50.0, 0.0]
     assert (share[2], effective[2]) == (0.0, 1.0)
+
+
+def test_a_group_that_is_never_accepted_and_labelled_whole_has_no_warning():
+    """An overflow before, and a limit of zero for the population of which five rows were seen."""
+    layout, none = Layout.plain(2), np.zeros((1, 4))
+    size = np.array([[40.0, 50.0, 5.0, 0.0]])
+    ones, zeros = np.array([[10.0, 6.0, 5.0, 0.0]]), np.array([[2.0, 6.0, 0.0, 0.0]])
+    pool, people = (
+        layout.limits(Counts(size, ones, zeros, none), 0, 1, 1.645, population=population)
+        for population in (False, True)
+    )
+    for found in (pool, people):
+        assert found.rate[0, 1] == 0.0
+        assert found.low[0, 1] == 0.0
+    assert pool.high[0, 1] < 1e-6
+    assert people.high[0, 1] > 0.3  # 0.45 by Clopper and Pearson, with a normal quantile

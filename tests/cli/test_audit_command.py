@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -305,6 +306,51 @@ def test_zero_may_be_the_positive_class(fairask: Run, write: Callable[..., Path]
     Path("one.csv").write_text(f"row,label\n{asked},0\n")
     fairask("audit", pool, "--labels", "one.csv", "--unchecked")
     assert json.loads(Path("pool.audit/audit.json").read_text())["audit"]["labels"] == [1]
+
+
+def test_several_classes_may_be_positive(fairask: Run, write: Callable[..., Path]) -> None:
+    """Rows, verdict and labels are those of an audit whose predictions say yes or no."""
+    rows = applications(600, gap=0.3)
+    fine = ("--positive", "passed", "--positive", "distinction")
+    named: list[Rows] = [[], []]
+    for i, row in enumerate(rows):
+        grade = {"no": "failed", "yes": "distinction" if i % 2 else "passed"}
+        named[0].append({**row, "said": grade[row["said"]], "truth": grade[row["truth"]]})
+        # The model never gives a distinction; labels still do.
+        named[1].append({**named[0][-1], "said": grade[row["said"]].replace("distinction", "passed")})
+    said = [row["said"] for row in named[0]]
+    expected = strata(fairask, write, rows, [row["said"] for row in rows], "--positive", "yes")
+    assert strata(fairask, write, named[0], said, *fine) == expected
+    fairask("audit", write(rows, "plain.csv"), *SHORT)
+    plain = [row["row"] for row in read("plain.audit/rows-1.csv")]
+    for version in named:
+        pool = write(version, "pool.csv")
+        begun = fairask("audit", pool, *COLUMNS, *fine, "--budget", 300, "--looks", 2)
+        assert begun.exit_code == 0, begun.output
+        assert [row["row"] for row in read("pool.audit/rows-1.csv")] == plain
+        assert "distinction or passed or failed" in begun.stdout
+        assert ("no prediction in 'said' is 'distinction'" in begun.stdout) == (version is named[1])
+        refused(fairask("audit", pool, "--positive", "passed"), "was begun with ['passed', 'distinction']")
+        to_the_end(fairask, pool, version, *fine)
+        certificate = json.loads(Path("pool.audit/certificate.json").read_text())
+        assert certificate["made_from"]["predictions"] == 'said (positive: "passed", "distinction")'
+        shutil.rmtree("pool.audit")
+
+
+@pytest.mark.parametrize("stream", ["--stream", "--no-stream"])
+def test_several_positive_classes_are_counted_where_they_are(
+    fairask: Run, tmp_path: Path, stream: str
+) -> None:
+    said = ["failed", "passed", "distinction", "passed"] * 50
+    sex = ["m"] * 120 + ["f"] * 80
+    parquet.write_table(pa.table({"said": said, "sex": sex}), tmp_path / "grades.parquet")
+    found = fairask(
+        "audit", tmp_path / "grades.parquet", *COLUMNS, stream, "--metric", "dp", "--tolerance", 0.2,
+        "--positive", "passed", "--positive", "distinction", "--json",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    rates = json.loads(found.stdout)["certificates"]["pool"]["rates"]
+    assert list(rates.values()) == [[0.75, 0.75]]
 
 
 def test_labels_are_0_and_1_where_predictions_are_numbers(fairask: Run, write: Callable[..., Path]) -> None:

@@ -173,6 +173,10 @@ def test_debug_shows_the_traceback_wherever_it_stands(fairask: Run) -> None:
         assert "Traceback" in result.stderr
 
 
-def test_an_audit_refuses_several_positives_instead_of_taking_the_last(fairask: Run, table: Path) -> None:
-    given = ("--predictions", "paid", "--protected", "sex", "--positive", "0", "--positive", "1")
-    assert_refused(fairask("audit", table, *given), "--positive names 2 classes: 0, 1", "An audit takes one")
+def test_an_audit_refuses_positives_that_leave_no_negative(fairask: Run, write: Callable[..., Path]) -> None:
+    grades = [{"said": said, "sex": sex} for said in ("passed", "good") for sex in "mf"]
+    pool = write(grades, "grades.csv")
+    named = ("--predictions", "said", "--protected", "sex", "--positive", "passed", "--positive")
+    assert_refused(fairask("audit", pool, *named, "good"), "names all values of 'said'", "count as negative")
+    numbers = write([{"said": i % 2, "sex": "mf"[i // 2]} for i in range(4)], "numbers.csv")
+    assert_refused(fairask("audit", numbers, *named, "good"), "are numbers from 0 to 1, not classes")

@@ -106,6 +106,30 @@ def test_simulate_says_what_passive_sampling_would_need(fairask: Run, table: Pat
     assert "--label paid --protected sex --positive yes" in page
 
 
+def test_simulate_says_what_each_protected_column_is_by_itself(
+    fairask: Run, table: Path, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    words = ("--label", "paid", "--protected", "sex", "--protected", "age:50", "--strategy", "passive",
+             "--trials", 2, "--budget", 80, "--batch", 40)  # fmt: skip
+    shown = fairask("simulate", table, *words, "--jobs", 1)
+    assert shown.exit_code == 0, shown.output
+    told = "violation of each column by itself: sex 0."
+    assert told in shown.stdout
+    assert told in Path("report.html").read_text(encoding="utf-8")
+    held = json.loads(fairask("simulate", table, *words, "--jobs", 1, "--json").stdout)["methods"][0]
+    assert list(held["violation_by_column"]) == ["sex", "age:50"]
+    # A group of one column is an average of combinations, so it cannot differ more than these do.
+    assert 0 < max(held["violation_by_column"].values()) <= held["violation"]
+    place = tmp_path / "people.parquet"
+    parquet.write_table(pa.Table.from_pylist(rows), place)
+    found = fairask("simulate", place, *words, "--stream", "--json")
+    assert found.exit_code == 0, found.output
+    streamed = json.loads(found.stdout)["methods"][0]
+    assert 0 < max(streamed["violation_by_column"].values()) <= streamed["violation"]
+    one = json.loads(fairask("simulate", table, *COLUMNS, "--strategy", "passive", "--json").stdout)
+    assert one["methods"][0]["violation_by_column"] == {}
+
+
 def test_simulate_reads_parquet_like_csv(fairask: Run, table: Path, rows: list[dict[str, Any]]) -> None:
     other = table.with_suffix(".parquet")
     parquet.write_table(pa.Table.from_pylist(rows), other)

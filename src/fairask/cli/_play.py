@@ -11,6 +11,7 @@ from fairask.cli._output import Output
 from fairask.experiment import Comparison, LabelledTable, Method, Task, compare
 from fairask.report import (
     audit_line,
+    column_lines,
     curves_display,
     headline,
     plan_line,
@@ -106,7 +107,8 @@ def show(comparison: Comparison, output: Output, screen: Console) -> None:
         screen.print(verdict(comparison), markup=False)
     if not output.talks:
         return
-    lines = [*savings(comparison), plan_line(comparison) or "", audit_line(comparison) or ""]
+    lines = [*column_lines(comparison), *savings(comparison)]
+    lines += [plan_line(comparison) or "", audit_line(comparison) or ""]
     lines += stops(comparison) if comparison.task.stop is not None else []
     lines += [f"{k}: {v}" for k, v in (("figure", output.figure), ("report", output.report)) if v is not None]
     for line in filter(None, lines):

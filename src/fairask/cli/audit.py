@@ -54,7 +54,9 @@ def audit(
         _option("Show this column to who labels: prediction, score, protected (or repeat it)."),
     ] = None,
     label: Annotated[str | None, _option("A column of known labels: simulates, and writes nothing.")] = None,
-    positive: Annotated[list[str] | None, _option("The class that counts as 1.")] = None,
+    positive: Annotated[
+        list[str] | None, _option("The class that counts as 1; repeat it for several.")
+    ] = None,
     metric: Annotated[
         str | None,
         _option("tprp, fprp, eo, dp, tpr-ratio, fpr-ratio or selection-ratio; default tprp."),
@@ -119,10 +121,10 @@ def audit(
     settings = {name: value for name, value in given.items() if value is not None}
     _take_ratio(settings, at_least)
     plan = _plan(settings, runs)
-    groups = protected[0] if protected and len(protected) == 1 else protected or None
+    groups, good = (v[0] if v and len(v) == 1 else v or None for v in (protected, positive))
     columns = {
         "predictions": predictions, "protected": groups,
-        "positive": _one_positive(positive), "score": score, "cost": cost, "known": known, "noise": noise,
+        "positive": good, "score": score, "cost": cost, "known": known, "noise": noise,
         "unknown_groups": "yes" if unknown_groups else None,
     }  # fmt: skip
     screen = _Screen(quiet, as_json, no_color)
@@ -162,16 +164,6 @@ def audit(
     verdict = found.verdict if isinstance(found, Decided) else "certified" if labels is None else "undecided"
     if code := EXIT_CODES[verdict]:
         raise typer.Exit(code)
-
-
-def _one_positive(positive: list[str] | None) -> str | None:
-    """Return the class that counts as 1; several are refused, since a sheet is labelled by one class."""
-    if positive and len(positive) > 1:
-        raise UserError(
-            f"--positive names {len(positive)} classes: {', '.join(positive)}",
-            "An audit takes one: make a column of predictions that says whether the class is among them",
-        )
-    return positive[0] if positive else None
 
 
 def _take_ratio(settings: dict[str, Any], at_least: float | None) -> None:

@@ -31,6 +31,8 @@ __all__ = [
     "folding",
     "group_names",
     "group_notes",
+    "group_text",
+    "groups_by_column",
 ]
 
 #: The group of rows whose group is not known, and of combinations that are too small for a group.
@@ -97,7 +99,7 @@ class GroupColumns:
     @property
     def names(self) -> list[str]:
         """The groups as texts, in the order of the codes."""
-        return [_name(value) for value in self.values]
+        return [group_text(value) for value in self.values]
 
     def codes(self, batch: Arrow) -> npt.NDArray[Any]:
         """Return the group code of each row of a record batch, in the smallest unsigned type."""
@@ -137,7 +139,14 @@ def _ordered(values: Iterable[Any]) -> tuple[Hashable, ...]:
     return tuple(encode_groups(list(values), "protected")[0])
 
 
-def _name(value: Hashable) -> str:
+def group_text(value: Hashable) -> str:
+    """Return a group as text; a combination's values are separated by commas.
+
+    Examples
+    --------
+    >>> group_text(("f", "under 30")), group_text(1.0)
+    ('f, under 30', '1')
+    """
     return (
         ", ".join(str(text_of(part)) for part in value) if isinstance(value, tuple) else str(text_of(value))
     )
@@ -186,7 +195,9 @@ def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashabl
     small = {v for v, n in counts.items() if isinstance(v, tuple) and not _is_missing(v) and n < least}
     others = sum(counts[value] for value in small)
     if small and others < least:
-        shown = ", ".join(f"{_name(value)!r} ({counts[value]:,})" for value in sorted(small, key=str)[:4])
+        shown = ", ".join(
+            f"{group_text(value)!r} ({counts[value]:,})" for value in sorted(small, key=str)[:4]
+        )
         raise TableError(
             f"protected columns {protected!r} have small groups: {shown}, {others:,} rows together",
             f"{least} rows are needed for a group: leave them out, or name fewer columns or wider bands",
@@ -268,6 +279,28 @@ def column_violations(
     }
 
 
+def groups_by_column(table: Arrow, protected: str | Sequence[str]) -> dict[str, npt.NDArray[np.str_]]:
+    """Return each row's group by each of several protected columns alone; columns of one value are left out.
+
+    Of one protected column nothing is returned: its groups are the groups. Small groups are not merged.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> found = groups_by_column(pa.table({"sex": ["f", "m"], "age": [25, 60]}), ["sex", "age:30"])
+    >>> {column: groups.tolist() for column, groups in found.items()}
+    {'sex': ['f', 'm'], 'age:30': ['under 30', '30 or more']}
+    """
+    specs, out = as_specs(protected), {}
+    for spec in specs if len(specs) > 1 else ():
+        values, codes = _joint(table.combine_chunks(), [spec])
+        names = np.array([UNKNOWN if _is_missing(value) else group_text(value) for value in values])
+        groups = np.asarray(names[codes])
+        if len(np.unique(groups)) > 1:
+            out[spec] = groups
+    return out
+
+
 def check_groups(protected: str, counts: Mapping[Hashable, int]) -> None:
     """Raise TableError unless there are two known groups, up to the limit.
 
@@ -275,7 +308,7 @@ def check_groups(protected: str, counts: Mapping[Hashable, int]) -> None:
     --------
     >>> check_groups("sex", {"f": 3, "m": 2})
     """
-    names = sorted({_name(value) for value in counts})
+    names = sorted({group_text(value) for value in counts})
     known = [name for name in names if name != UNKNOWN]
     if len(known) == 1:
         raise TableError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fairask.data.encode import Encoder, listed
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
-from fairask.data.groups import GroupColumns, folding, group_notes
+from fairask.data.groups import GroupColumns, folding, group_notes, groups_by_column
 from fairask.data.limits import FEWEST_LABELS
 from fairask.data.protected import as_specs, protected_columns
 from fairask.data.survey import TextColumns, fit_encoder
@@ -48,6 +48,8 @@ class Prepared:
         What was done to the table that its owner should know.
     digest : str
         sha256 of the file, where there is one.
+    by_column : dict of str to ndarray of str
+        Groups by each protected column alone, if there are several.
     """
 
     X: npt.NDArray[np.float64]
@@ -57,6 +59,7 @@ class Prepared:
     positive: str
     notes: list[str]
     digest: str = ""
+    by_column: dict[str, npt.NDArray[np.str_]] = field(default_factory=dict)
 
     @property
     def feature_names(self) -> list[str]:
@@ -122,6 +125,7 @@ def prepare(
         positive=found.positive,
         notes=[*found.notes, *encoder.notes()],
         digest=digest,
+        by_column=groups_by_column(table, specs),
     )
 
 

@@ -160,6 +160,14 @@ class Comparison:
         within = int((violation <= self.task.tolerance).sum())
         return Final(float(mean), float(error), float(gap), float(gap_error), within, len(accuracy))
 
+    def by_column(self, name: str) -> dict[str, Guess]:
+        """Violation of a method at the budget by each protected column alone, if there are several."""
+        runs = self.of(name)
+        columns = runs[0].by_column if runs else {}
+        return {
+            column: Guess.over_trials(np.array([run.by_column[column] for run in runs])) for column in columns
+        }
+
     def references(self) -> list[tuple[str, int, Final]]:
         """What people have without a fair method: a name, the labels it takes, and how good it is.
 

@@ -95,4 +95,5 @@ def _in_memory(data: Prepared, notes: Sequence[str] = ()) -> MemoryTable:
         positive=data.positive,
         notes=[*notes, *data.notes, *([columns_sentence(telling)] if telling else [])],
         digest=data.digest,
+        by_column=data.by_column,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +70,13 @@ class Split(ABC):
         Rows of the pool.
     test : tuple of ndarray
         Features, labels (0 or 1) and groups of the test rows.
+    test_by_column : dict of str to ndarray of str
+        Groups of the test rows by each protected column alone, if there are several.
     """
 
     rows: int
     test: TestRows
+    test_by_column: dict[str, NDArray[np.str_]]
 
     @abstractmethod
     def pool(self) -> tuple[Float | Pool, NDArray[np.str_] | None]:
@@ -96,12 +100,22 @@ class MemorySplit(Split):
         The whole table.
     parts : pair of ndarray
         Rows of the pool and rows to test on.
+    by_column : mapping of str to ndarray, optional
+        Groups by each protected column alone.
     """
 
-    def __init__(self, X: Float, y: Int, groups: NDArray[np.str_], parts: tuple[Int, Int]) -> None:
+    def __init__(
+        self,
+        X: Float,
+        y: Int,
+        groups: NDArray[np.str_],
+        parts: tuple[Int, Int],
+        by_column: Mapping[str, NDArray[np.str_]] | None = None,
+    ) -> None:
         self.X, self.y, self.groups, self.parts = X, y, groups, parts
         pool, test = parts
         self.rows, self.test = len(pool), (X[test], y[test], groups[test])
+        self.test_by_column = {column: alone[test] for column, alone in (by_column or {}).items()}
 
     def pool(self) -> tuple[Float, NDArray[np.str_]]:
         """Features and groups of the pool."""

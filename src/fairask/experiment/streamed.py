@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.data.groups import groups_by_column
 from fairask.data.labels import check_labels, feature_columns
 from fairask.data.leaks import columns_that_tell
-from fairask.data.protected import as_specs
+from fairask.data.protected import as_specs, protected_columns
 from fairask.data.values import texts
 from fairask.experiment.split import Split
 from fairask.experiment.story import columns_sentence
@@ -126,6 +127,10 @@ class StreamedSplit(Split):
         self.table, self.tested = table, tested
         self.rows = table.rows - len(tested)
         self.test = (table.pool.take(tested), table.labels_of(tested), table.groups_of(tested))
+        specs = table.pool.protected.columns
+        names = protected_columns(specs, table.pool.column_names)
+        several = len(specs) > 1
+        self.test_by_column = groups_by_column(table.pool.table(tested, names), specs) if several else {}
 
     def pool(self) -> tuple[Pool, None]:
         """The table's pool without the test rows."""

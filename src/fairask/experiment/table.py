@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,6 +104,8 @@ class MemoryTable(LabelledTable):
         Split each (group, label) stratum alike, for small tables; the paper splits all rows at random.
     positive, notes, digest
         As in :class:`LabelledTable`.
+    by_column : mapping of str to ndarray, optional
+        Groups by each protected column alone, if there are several.
     """
 
     parallel = True
@@ -118,7 +120,9 @@ class MemoryTable(LabelledTable):
         positive: str = "1",
         notes: Sequence[str] = (),
         digest: str = "",
+        by_column: Mapping[str, NDArray[np.str_]] | None = None,
     ) -> None:
+        self.by_column = by_column
         self.X, self.y, self.groups, self.stratify = X, y, groups, stratify
         self.positive, self.notes, self.digest = positive, notes, digest
         self.rows, self.n_features = X.shape
@@ -142,7 +146,7 @@ class MemoryTable(LabelledTable):
         """Pool and test rows of a trial."""
         strata = np.char.add(self.groups.astype(str), self.y.astype(str)) if self.stratify else None
         parts = split(self.rows, pool_size(self.rows), [seed, trial], strata)
-        return MemorySplit(self.X, self.y, self.groups, parts)
+        return MemorySplit(self.X, self.y, self.groups, parts, self.by_column)
 
     def describe(self) -> dict[str, str]:
         """The table and its splits in words."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from fairask.certify import BudgetTable, Certificate
 from fairask.certify.questions import QUESTIONS
+from fairask.data.groups import group_text
 from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
 from fairask.experiment.loop import audit_model, play
 from fairask.experiment.method import Method
@@ -112,6 +113,8 @@ class Run:
         By measured round: False where the model said that the tolerance is infeasible with its labels.
     references : References or None
         In runs of the baseline.
+    by_column : dict of str to float
+        Violation at the budget by each protected column alone, if there are several.
     """
 
     method: str
@@ -130,6 +133,7 @@ class Run:
     converged: bool = True
     feasible: list[bool] = field(default_factory=list)
     references: References | None = None
+    by_column: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -204,7 +208,7 @@ class Trial:
             learner.strategy = recorder
         batches = self.method.plan_batches(task, split.rows)
         curve: list[tuple[int, float, float]] = []
-        by_group: dict[str, list[int]] = {str(group): [] for group in learner.groups_}
+        by_group: dict[str, list[int]] = {group_text(group): [] for group in learner.groups_}
         stopped: int | None = None
         feasible: list[bool] = []
         decided: list[Float] = []
@@ -221,8 +225,8 @@ class Trial:
                     curve.append((spent, *_score(decided[0], split.test, task.metric)))
                 history = learner.history_
                 feasible.append(bool(history["feasible"][-1]))
-                for group, counts in by_group.items():
-                    counts.append(int(history[f"labels[{group}]"][-1]))
+                for group in learner.groups_:
+                    by_group[group_text(group)].append(int(history[f"labels[{group}]"][-1]))
                 if task.stop is not None and stopped is None and task.stop.reason(learner) is not None:
                     stopped = spent
                 if on_round is not None:
@@ -230,6 +234,10 @@ class Trial:
 
         go_on_to(batches.budget)
         spend, rates = _spend(learner, split), _rates(decided, split.test)
+        by_column = {
+            column: float(violation(split.test[1], decided[0], alone, task.metric))
+            for column, alone in (split.test_by_column if decided else {}).items()
+        }
         references = None
         if self.method.is_baseline:
             references = _references(learner, split.test, task.metric)
@@ -240,13 +248,13 @@ class Trial:
                 audit_plan = learner.plan_audit([task.audit // 2, task.audit, 2 * task.audit], n_audits=100)
             certificate = audit_model(learner, task.audit, split.labels_of)
         go_on_to(batches.reach)
-        labels, accuracy, violation = zip(*curve, strict=True)
+        labels, accuracy, gaps = zip(*curve, strict=True)
         return Run(
             method=self.method.name,
             trial=self.number,
             labels=np.array(labels, dtype=np.int64),
             accuracy=np.array(accuracy),
-            violation=np.array(violation),
+            violation=np.array(gaps),
             spend=spend,
             rates=rates,
             warnings=_troubled_rounds(learner),
@@ -257,11 +265,12 @@ class Trial:
             group_labels=by_group,
             feasible=feasible,
             references=references,
+            by_column=by_column,
         )
 
 
 def _spend(learner: FairActiveLearner, split: Split) -> dict[str, dict[str, int]]:
-    spend: dict[str, Counter[str]] = {str(group): Counter() for group in learner.groups_}
+    spend: dict[str, Counter[str]] = {group_text(group): Counter() for group in learner.groups_}
     groups = split.groups_of(learner.labelled_indices_)
     for group, component in zip(groups, learner.components_, strict=True):
         spend[str(group)][component] += 1

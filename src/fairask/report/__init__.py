@@ -4,6 +4,7 @@ from fairask.report._page import curves_display, render, write_report
 from fairask.report._study import StudyReport, render_study
 from fairask.report._words import (
     audit_line,
+    column_lines,
     headline,
     plan_line,
     savings,
@@ -16,6 +17,7 @@ from fairask.report._words import (
 __all__ = [
     "StudyReport",
     "audit_line",
+    "column_lines",
     "curves_display",
     "headline",
     "plan_line",

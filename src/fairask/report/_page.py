@@ -22,7 +22,7 @@ from fairask.plotting import (
     SamplingDisplay,
     style,
 )
-from fairask.report._words import headline, savings, stops, verdict
+from fairask.report._words import column_lines, headline, savings, stops, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -77,6 +77,7 @@ def render(comparison: Comparison) -> str:
         headline=headline(comparison),
         lines=[
             *([verdict(comparison)] if comparison.beside() is not None else []),
+            *column_lines(comparison),
             *savings(comparison),
             *(stops(comparison) if comparison.task.stop is not None else []),
         ],

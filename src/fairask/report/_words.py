@@ -90,6 +90,29 @@ def savings(c: Comparison) -> list[str]:
     ]
 
 
+def column_lines(c: Comparison) -> list[str]:
+    """For each method, the violations of each protected column alone; none where there is one column.
+
+    Examples
+    --------
+    >>> from fairask.experiment import METHODS, Run
+    >>> values = np.array([50]), np.array([0.8]), np.array([0.05])
+    >>> runs = [Run("fare", 0, *values, by_column={"sex": 0.02, "race": 0.04})]
+    >>> print(column_lines(Comparison("t", "y", "sex", [METHODS["fare"]], runs, Task(budget=50), 1, {}))[0])
+    FARE, violation of each column by itself: sex 0.020, race 0.040; of their combinations 0.050.
+    """
+    out = []
+    for method in c.methods:
+        if found := c.by_column(method.name):
+            each = ", ".join(f"{column} {guess.value:.3f}" for column, guess in found.items())
+            whole = c.final(method.name).violation
+            out.append(
+                f"{method.label}, violation of each column by itself: {each}; of their combinations "
+                f"{whole:.3f}."
+            )
+    return out
+
+
 def audit_line(c: Comparison) -> str | None:
     """What the audit found, in one line; None if there was none.
 
@@ -176,6 +199,7 @@ def to_dict(c: Comparison) -> dict[str, object]:
                 **{k: _number(v) for k, v in asdict(c.final(method.name)).items()},
                 **_needs(c, method.name),
                 "labels_that_suffice": c.enough(method.name).labels,
+                "violation_by_column": {k: _number(v.value) for k, v in c.by_column(method.name).items()},
                 "labels": labels.tolist(),
                 "accuracy_by_round": _numbers(accuracy.mean(axis=0)),
                 "violation_by_round": _numbers(violation.mean(axis=0)),

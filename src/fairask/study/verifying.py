@@ -109,7 +109,7 @@ def _of_audit(found: Document, model: TableModel, pool: Path) -> CertificateChec
     for name in (column, made["groups"]):
         if name not in table.column_names:
             raise StudyError(f"{pool.name} has no column {name!r}; give the table that was audited")
-    said, _ = scores_of(table.column(column), column, rest.removesuffix(")") or None, False)
+    said, _ = scores_of(table.column(column), column, _classes_in(rest.removesuffix(")")), False)
     positive = _positive(model, table, made["groups"])
     other = int((np.abs(said - positive) > 1e-6).sum())
     if other and set(np.unique(said)) <= {0.0, 1.0}:
@@ -117,3 +117,19 @@ def _of_audit(found: Document, model: TableModel, pool: Path) -> CertificateChec
     if other:
         problems.append(f"this model decides otherwise than {column!r} in {other:,} of {len(said):,} rows")
     return CertificateCheck(found["verdict"], f"predictions {column}", tuple(problems))
+
+
+def _classes_in(text: str) -> list[str]:
+    """The positive classes as a certificate names them: one as it is, several in quotes.
+
+    Examples
+    --------
+    >>> _classes_in('"passed", "distinction"'), _classes_in("0, 1"), _classes_in("")
+    (['passed', 'distinction'], ['0, 1'], [])
+    """
+    try:
+        several = json.loads(f"[{text}]")
+    except ValueError:
+        several = []
+    quoted = len(several) > 1 and all(isinstance(one, str) for one in several)
+    return several if quoted else [text] if text else []

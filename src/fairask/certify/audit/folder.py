@@ -152,8 +152,8 @@ class AuditFolder:
     def _ask(self) -> RowsAwaited:
         query = self.audit.ask()
         sheet = self._sheet(query)
-        found, classes = self.audit.certificate(), self.table.classes
-        words = " or ".join(reversed(classes)) if len(classes) <= 5 else "its class"
+        found, names = self.audit.certificate(), self.table.classes.names
+        words = " or ".join(reversed(names)) if len(names) <= 5 else "its class"
         then = ["fairask", "audit", self.request.table, "--labels", str(sheet)]
         return RowsAwaited(
             sheet=sheet,
@@ -162,7 +162,7 @@ class AuditFolder:
             looks=len(self.audit.schedule.totals),
             labels=self.audit.n_labels,
             certificate=found if found.n_labels else None,
-            answers=words or "1 or 0",
+            answers=words,
             command=shlex.join(then + ([] if self.request.folder is None else ["--out", str(self.folder)])),
         )
 
@@ -217,7 +217,9 @@ class AuditFolder:
         """How the certificates were made, for a table at their end."""
         plan, columns, known = self.audit.plan, self.state["columns"], self.state["pool"]
         what = "files' names, sizes and footers" if known.get("streamed") else "table"
-        positive = f" (positive: {columns['positive']})" if columns["positive"] else ""
+        several = json.dumps(columns["positive"], ensure_ascii=False)[1:-1]
+        named = columns["positive"] if isinstance(columns["positive"], str) else several
+        positive = f" (positive: {named})" if columns["positive"] else ""
         facts = {
             "table": f"{known['name']}, {known['rows']:,} rows",
             f"sha256 of the {what}": known["sha256"],

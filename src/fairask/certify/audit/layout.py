@@ -147,7 +147,7 @@ class Layout:
         )
 
     def _one(
-        self, size: Float, hits: tuple[Float, Float], labels: Float, model: int, side: int, noise: Float,
+        self, held: Float, hits: tuple[Float, Float], labels: Float, model: int, side: int, noise: Float,
         z: Float | None, population: bool,
     ) -> tuple[Float, Float, Float]:  # fmt: skip
         """Rate and limits with unknown rows where they make it most (side 1) or least (-1)."""
@@ -155,20 +155,23 @@ class Layout:
         for b in (0, 1):
             lost = (self.group == self.n_groups) & (side == 2 * b - 1)
             member = (self.members + lost) * (self.decision[model] == b)
-            parts.append(collapse(size, hits[b], labels, member, noise, population=population))
+            parts.append(collapse(held, hits[b], labels, member, noise, population=population))
             # The remainder of nearly exhausted strata is a few whole rows, not a normal variable: allow for
-            # one row, the less the more labels of either kind they may still hold.
-            guess, open_ = (hits[b] + 0.5) / (labels + 1), labels < size
-            spread = np.where(open_, (size - labels) * guess * (1 - guess), 0.0) @ member.T
-            drawn, held = (np.where(open_, v, 0.0) @ member.T for v in (labels, size))
-            edge.append(np.clip(1 - spread / 6, 0.0, 1.0) * drawn / np.maximum(held, 1.0))
+            # one row, the less the more labels of either kind they may still hold, but for half a row (a
+            # correction for continuity) as far as the strata are drawn.
+            guess, open_ = (hits[b] + 0.5) / (labels + 1), labels < held
+            spread = np.where(open_, (held - labels) * guess * (1 - guess), 0.0) @ member.T
+            drawn, left = (np.where(open_, v, 0.0) @ member.T for v in (labels, held))
+            edge.append(np.clip(1 - spread / 6, 0.5, 1.0) * drawn / np.maximum(left, 1.0))
         rows, share, effective = (np.stack(v, axis=-1) for v in zip(*parts, strict=True))
         mass = rows * share
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = mass[..., 1] / mass.sum(axis=-1)
         if z is None:
             return rate, rate, rate
-        low, high = score_limits(rows, share * effective, effective, rate, z, population=population)
+        # A population has rows that no row of the pool is like: about as many as a limit at z would miss.
+        size = np.where(rows > 0, rows, (1 + z**2)[..., None]) if population else rows
+        low, high = score_limits(size, share * effective, effective, rate, z, population=population)
         if not population:
             known, total = np.where(np.isnan(rate), 0.5, rate), np.maximum(mass.sum(axis=-1), 1.0)
             row = np.maximum(edge[0] * known, edge[1] * (1 - known)) / total

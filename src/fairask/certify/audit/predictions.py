@@ -1,9 +1,10 @@
-"""Predictions in a column: 0 and 1, probabilities of 1, or classes of which one counts as 1."""
+"""Predictions in a column: 0 and 1, probabilities of 1, or classes of which some count as 1."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from fairask.data.kinds import kind_of
 from fairask.data.values import texts
 from fairask.metrics import Float
 
-__all__ = ["choose_class", "key", "scores_of", "words_of"]
+__all__ = ["Classes", "choose_classes", "key", "scores_of", "words_of"]
 
 
 def key(text: str) -> str:
@@ -39,10 +40,42 @@ def words_of(column: Arrow) -> NDArray[np.object_]:
     return np.array(texts(column), dtype=object)
 
 
-def scores_of(column: Arrow, name: str, positive: str | None, labelled: bool) -> tuple[Float, list[str]]:
-    """Return predictions in [0, 1] and the classes, the positive one last (empty for numbers).
+@dataclass(frozen=True)
+class Classes:
+    """Names of the classes by what they count as; none where predictions are numbers.
 
-    With ``labelled``, ``positive`` may be the name of a class of the labels.
+    Examples
+    --------
+    >>> grades = Classes(("failed",), ("distinction", "passed"))
+    >>> grades.code("Passed "), grades.code("failed"), grades.code("unheard of"), Classes().code("1.0")
+    (1, 0, None, 1)
+    """
+
+    negative: tuple[str, ...] = ()
+    positive: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, the positive ones last; 0 and 1 where predictions are numbers."""
+        return (*self.negative, *self.positive) or ("0", "1")
+
+    def code(self, label: str) -> int | None:
+        """What a label counts as; None for one that is no class."""
+        wanted = key(label)
+        for code, names in enumerate((self.negative, self.positive)):
+            if wanted in map(key, names):
+                return code
+        numbers = {key("0"): 0, key("1"): 1, "false": 0, "true": 1}
+        return None if self.negative or self.positive else numbers.get(wanted)
+
+
+def scores_of(
+    column: Arrow, name: str, positive: Sequence[str], labelled: bool, notes: list[str] | None = None
+) -> tuple[Float, Classes]:
+    """Return predictions in [0, 1] and the classes.
+
+    With ``labelled``, ``positive`` may name classes of the labels. ``notes`` get what the table's owner
+    should know.
     """
     import pyarrow as pa
 
@@ -58,41 +91,59 @@ def scores_of(column: Arrow, name: str, positive: str | None, labelled: bool) ->
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
         if ((values >= 0) & (values <= 1)).all():
-            if positive is None or key(positive) == key("1"):
-                return values, []
-            if key(positive) == key("0"):
+            wanted = {key(one) for one in positive}
+            if wanted <= {key("1")}:
+                return values, Classes()
+            if wanted == {key("0")}:
                 if ((values > 0) & (values < 1)).any():
                     raise TableError(
                         f"--positive 0: {name!r} has probabilities, which are those of 1",
                         "Give a column with the probabilities of the positive class",
                     )
-                return 1 - values, ["1", "0"]
+                return 1 - values, Classes(("1",), ("0",))
             # Where labels are known and have names, --positive is about those.
             if not labelled:
                 raise TableError(
-                    f"--positive {positive!r}: predictions in {name!r} are numbers from 0 to 1, not classes",
+                    f"--positive {listed(positive)}: predictions in {name!r} are numbers from 0 to 1, not "
+                    "classes",
                     "Leave --positive out, and label the rows with 1 and 0",
                 )
-            return values, []
-        if positive is None and len(np.unique(values[:10_000])) > 2:
+            return values, Classes()
+        if not positive and len(np.unique(values[:10_000])) > 2:
             raise TableError(
                 f"predictions in {name!r} go from {values.min():g} to {values.max():g}",
                 "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
             )
     words = words_of(column)
-    found = sorted({str(w) for w in words})
-    chosen = choose_class(name, found, positive)
-    return (words == chosen).astype(np.float64), [value for value in found if value != chosen] + [chosen]
+    classes = choose_classes(name, sorted({str(w) for w in words}), positive, notes)
+    return np.isin(words.astype(str), classes.positive).astype(np.float64), classes
 
 
-def choose_class(name: str, found: Sequence[str], positive: str | None) -> str:
-    """Return the class that counts as 1, or raise TableError naming the classes of column ``name``."""
-    if positive is None:
+def choose_classes(
+    name: str, found: Sequence[str], positive: Sequence[str], notes: list[str] | None = None
+) -> Classes:
+    """Return the classes of column ``name``, or raise TableError naming them.
+
+    Of several positive classes, those that no prediction has may still be labels; ``notes`` say which.
+
+    Examples
+    --------
+    >>> choose_classes("said", ["failed", "passed"], ["passed", "distinction"])
+    Classes(negative=('failed',), positive=('passed', 'distinction'))
+    """
+    if not positive:
         raise TableError(
             f"predictions in {name!r} are classes: {listed(found)}",
-            f"Say which one counts as 1, e.g. --positive {shlex.quote(found[-1][:40])}",
+            f"Say which count as 1, e.g. --positive {shlex.quote(found[-1][:40])} (repeat it for several)",
         )
-    chosen = next((value for value in found if key(value) == key(positive)), None)
-    if chosen is None:
-        raise TableError(f"--positive {positive!r} is no value of {name!r}", f"Values: {listed(found)}")
-    return chosen
+    same = {key(value): value for value in found}
+    absent = [one for one in positive if key(one) not in same]
+    if len(absent) == len(positive):
+        raise TableError(f"--positive {listed(positive)} is no value of {name!r}", f"Values: {listed(found)}")
+    if absent and notes is not None:
+        notes.append(f"no prediction in {name!r} is {listed(absent)}; a label that is counts as positive")
+    chosen = tuple(dict.fromkeys(same.get(key(one), one.strip()) for one in positive))
+    others = tuple(value for value in found if value not in chosen)
+    if len(chosen) > 1 and not others:
+        raise TableError(f"--positive names all values of {name!r}", "Leave out those that count as negative")
+    return Classes(others, chosen)

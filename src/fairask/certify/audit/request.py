@@ -125,7 +125,7 @@ class AuditRequest:
                 "demographic parity needs no labels, so there is nothing to simulate",
                 "Leave out --label: the certificate is written at once",
             )
-        named = {name: str(self.columns[name]) for name in _FIRST if self.columns[name] is not None}
+        named = {name: self.columns[name] for name in _FIRST if self.columns[name] is not None}
         more = {name: value for name, value in self.columns.items() if name not in _FIRST}
         return open_audit_table(self.table, label=label, encoding=self.encoding, more=more, **named)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from fairask.certify.audit.draws import SKIPPED
-from fairask.certify.audit.predictions import key
+from fairask.certify.audit.predictions import Classes, key
 from fairask.certify.audit.table import AuditTable
 from fairask.data import TableError, read_table
 from fairask.data.answers import refuse_labels
@@ -114,7 +114,7 @@ def write_sheet(path: Path, table: AuditTable, rows: Int, hidden: Collection[str
     write_whole(path, csv_text([_ROW, *map(_shown, names), _LABEL, CHECK], lines, line_end="\n"))
 
 
-def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0) -> SheetLabels:
+def read_labels(path: Path, classes: Classes, encoding: str, base: int = 0) -> SheetLabels:
     """Return labels by row number, counted from 0; rows without a label are left out.
 
     Rows in the file are counted from ``base``. The word "skip", unless it is a class, says that nobody can
@@ -126,7 +126,7 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.csv")
     ...     _ = file.write_text("row,label\\n7,no\\n3,Yes\\n4,\\n5,skip\\n")
-    ...     read_labels(file, ["no", "yes"], "utf-8").labels
+    ...     read_labels(file, Classes(("no",), ("yes",)), "utf-8").labels
     {7: 0, 3: 1, 5: -1}
     """
     table = read_table(path, recognised(encoding))
@@ -136,11 +136,6 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0
                 f"{path.name} has no column {name!r}",
                 f"Give the rows that were written, with their columns {_ROW!r} and {_LABEL!r}",
             )
-    if classes:
-        meaning = {key(c): int(c == classes[-1]) for c in classes}
-    else:
-        meaning = {key("0"): 0, key("1"): 1, "false": 0, "true": 1}
-    meaning.setdefault(_SKIP, SKIPPED)
     others = {
         name.removesuffix(" (table)"): texts(table.column(name))
         for name in table.column_names
@@ -158,7 +153,9 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0
                 f"{path.name}: data row {line + 1} has a label and the row number {row or ''!r}",
                 f"Leave the column {_ROW!r} as it was written",
             )
-        value = meaning.get(key(label))
+        value = classes.code(label)
+        if value is None and key(label) == _SKIP:
+            value = SKIPPED
         if value is None:
             wrong.append((int(row), label))
             continue
@@ -167,5 +164,5 @@ def read_labels(path: Path, classes: Sequence[str], encoding: str, base: int = 0
             raise TableError(f"{path.name}: row {row} has two different labels", "Keep the right one")
         cells = {name: column[line] for name, column in others.items()}
         found.rows.append(ReturnedRow(number, row, codes[line], cells))
-    refuse_labels(wrong, classes or ("0", "1"))
+    refuse_labels(wrong, classes.names)
     return found

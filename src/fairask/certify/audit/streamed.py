@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from fairask.certify.audit.audit import Audit
-from fairask.certify.audit.predictions import choose_class, key
+from fairask.certify.audit.predictions import Classes, choose_classes, key
 from fairask.certify.audit.table import AuditTable, check_wanted, parquet_files
 from fairask.data import Encoder, GroupColumns, Survey, TableError
 from fairask.data.categories import Category, CategoryTally
+from fairask.data.encode import listed
 from fairask.data.groups import group_notes
 from fairask.data.kinds import kind_of
 from fairask.data.limits import MOST_LEVELS
@@ -30,7 +31,7 @@ __all__ = ["footers_digest", "open_streamed_table"]
 
 @dataclass(frozen=True)
 class SaysOne(SoftModel):
-    """A model whose prediction is a column: its probability of 1, or whether it is one class."""
+    """A model whose prediction is a column: its probability of 1, or whether it is one of some classes."""
 
     value: float | None = None
     randomised: bool = False
@@ -38,7 +39,7 @@ class SaysOne(SoftModel):
 
     def chance(self, X: Any) -> Float:
         """Probability of a positive decision."""
-        said = np.asarray(X[:, 0], dtype=np.float64)
+        said = np.asarray(X, dtype=np.float64).sum(axis=1)
         return said if self.value is None else (said == self.value).astype(np.float64)
 
 
@@ -53,7 +54,7 @@ def open_streamed_table(
     *,
     predictions: str,
     protected: str | Sequence[str],
-    positive: str | None = None,
+    positive: str | Sequence[str] | None = None,
     progress: ProgressCallback | None = None,
     device: str | None = None,
 ) -> AuditTable:
@@ -71,7 +72,8 @@ def open_streamed_table(
     runner = Threads()
     found, sizes = Look(runner, table, progress).all([predictions], list(specs))
     groups = GroupColumns.of(specs, found.groups)
-    part, rule, classes = _rule(found, predictions, positive)
+    notes: list[str] = []
+    part, rule, classes = _rule(found, predictions, as_specs(positive or ()), notes)
     pool = StreamedPool(table, sizes, runner, Encoder((part,), "nothing"), groups, progress)
     counted = pool if device is None else pool.on_device(device)
     return AuditTable(
@@ -82,6 +84,7 @@ def open_streamed_table(
         classes=classes,
         notes=[
             *group_notes(", ".join(specs), dict(zip(groups.values, groups.rows, strict=True))),
+            *notes,
             "the table was streamed: its predictions and groups were counted where they are",
         ],
         take=pool.table,
@@ -89,8 +92,10 @@ def open_streamed_table(
     )
 
 
-def _rule(found: Survey, name: str, positive: str | None) -> tuple[Number | Category, SaysOne, list[str]]:
-    """The column as a feature, the rule that reads it, and the classes, the positive one last."""
+def _rule(
+    found: Survey, name: str, positive: Sequence[str], notes: list[str]
+) -> tuple[Number | Category, SaysOne, Classes]:
+    """The column as a feature, the rule that reads it, and the classes."""
     tally = found.tallies[name]
     if n := tally.missing:
         raise TableError(
@@ -104,10 +109,9 @@ def _rule(found: Survey, name: str, positive: str | None) -> tuple[Number | Cate
                 f"predictions in {name!r} have more than {MOST_LEVELS} different values",
                 "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
             )
-        chosen = choose_class(name, levels, positive)
-        others = [level for level in levels if level != chosen]
-        # A category makes a feature of each level but the first: of the chosen one alone.
-        return Category(name, ("\0", chosen)), SaysOne(), [*others, chosen]
+        classes = choose_classes(name, levels, positive, notes)
+        # A category makes a feature of each level but the first: of the positive ones alone.
+        return Category(name, ("\0", *classes.positive)), SaysOne(), classes
     assert isinstance(tally, NumberTally)
     seen = tally.moments
     if seen.low < 0 or seen.high > 1 or tally.infinite is not None:
@@ -118,11 +122,12 @@ def _rule(found: Survey, name: str, positive: str | None) -> tuple[Number | Cate
     # Numbers from 0 to 1 whose squares add up to what they add up to are all 0 or 1.
     soft = abs(seen.squares / seen.n + seen.mean**2 - seen.mean) > 1e-12
     number = Number(name, fill=False)
-    if positive is None or key(positive) == key("1"):
-        return number, SaysOne(randomised=soft), []
-    if key(positive) == key("0") and not soft:
-        return number, SaysOne(value=0.0), ["1", "0"]
+    wanted = {key(one) for one in positive}
+    if wanted <= {key("1")}:
+        return number, SaysOne(randomised=soft), Classes()
+    if wanted == {key("0")} and not soft:
+        return number, SaysOne(value=0.0), Classes(("1",), ("0",))
     raise TableError(
-        f"--positive {positive!r}: predictions in {name!r} are numbers from 0 to 1",
+        f"--positive {listed(positive)}: predictions in {name!r} are numbers from 0 to 1",
         "Leave --positive out, and label the rows with 1 and 0",
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fairask.certify.audit.audit import Audit
 from fairask.certify.audit.inputs import AuditInputs, Noise, noise_table
 from fairask.certify.audit.plan import AuditPlan
-from fairask.certify.audit.predictions import key, scores_of, words_of
+from fairask.certify.audit.predictions import Classes, scores_of, words_of
 from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
 from fairask.certify.questions import QUESTIONS
 from fairask.data import TableError, group_names, read_table
@@ -46,8 +46,8 @@ class AuditTable:
         Their numbers in the table (from 0); None if it is all of them.
     group_rows : dict
         Rows of each group.
-    classes : list of str
-        Names of the classes, the positive one last; empty where predictions are numbers.
+    classes : Classes
+        Names of the classes; none where predictions are numbers.
     notes : list of str
     take : callable
         Rows of the table, by number, as a pyarrow table.
@@ -64,7 +64,7 @@ class AuditTable:
     rows: int
     kept: NDArray[np.int64] | None
     group_rows: dict[str, int]
-    classes: list[str]
+    classes: Classes
     notes: list[str]
     take: Callable[[NDArray[np.int64]], Any]
     begin: Callable[[AuditPlan], Audit]
@@ -119,7 +119,7 @@ def open_audit_table(
     *,
     predictions: str,
     protected: str | Sequence[str],
-    positive: str | None = None,
+    positive: str | Sequence[str] | None = None,
     label: str | None = None,
     more: Mapping[str, str | None] | None = None,
     encoding: str | None = None,
@@ -137,8 +137,8 @@ def open_audit_table(
     ...     file = Path(folder, "t.csv")
     ...     _ = file.write_text("sex,said\\nm,yes\\nf,no\\n")
     ...     pool = open_audit_table(file, predictions="said", protected="sex", positive="yes")
-    >>> pool.scores.tolist(), pool.classes
-    ([1.0, 0.0], ['no', 'yes'])
+    >>> pool.scores.tolist(), pool.classes.names
+    ([1.0, 0.0], ('no', 'yes'))
     """
     table: Any
     local = local_path(path)
@@ -170,7 +170,9 @@ def open_audit_table(
         if n := int((answers == None).sum()):  # noqa: E711
             notes.append(f"{n:,} rows have no value in {label!r} and were left out")
             known = np.asarray(answers != None)  # noqa: E711 - element by element
-    scores, classes = scores_of(columns.column(predictions), predictions, positive, labels is not None)
+    scores, classes = scores_of(
+        columns.column(predictions), predictions, as_specs(positive or ()), labels is not None, notes
+    )
     scores, names = scores[known], groups[known]
     found, counts = np.unique(names.astype(str), return_counts=True)
     extras: AuditInputs = {"noise": read_noise(named.get("noise"))}
@@ -214,16 +216,15 @@ def _numbers(column: Any, name: str, option: str) -> NDArray[np.float64]:
     return values
 
 
-def _known(words: NDArray[np.object_], name: str, classes: Sequence[str]) -> dict[int, int]:
+def _known(words: NDArray[np.object_], name: str, classes: Classes) -> dict[int, int]:
     """Labels that exist already, by row."""
-    meaning = {key(c): int(c == classes[-1]) for c in classes} or {key("0"): 0, key("1"): 1}
     out = {}
     for row in np.flatnonzero(words != None).tolist():  # noqa: E711 - element by element
-        label = meaning.get(key(str(words[row])))
+        label = classes.code(str(words[row]))
         if label is None:
             raise TableError(
                 f"--known {name}: data row {row + 1} has the unknown label {str(words[row])[:40]!r}",
-                "Labels are " + ", ".join(map(repr, classes or ("0", "1"))) + "; leave others empty",
+                "Labels are " + ", ".join(map(repr, classes.names)) + "; leave others empty",
             )
         out[row] = label
     return out

@@ -87,7 +87,8 @@ def _score(size: Float, hits: Float, labels: Float, m: Float, between: float) ->
     # neither weight is divided by.
     b = seen * (w0 + w1) + w0 * (n1 - s1) + w1 * (n0 - s0)
     root = np.sqrt(np.maximum(b * b - 4 * w0 * w1 * (n0 + n1) * seen, 0.0))
-    x = 2 * seen / np.maximum(b + root, 1e-300)
+    slope = b + root
+    x = 2 * seen / np.where(slope > 0, slope, np.inf)
     p0, p1 = np.minimum(w1 * x, 1.0), np.minimum(w0 * x, 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         contrast = np.where(n1 > 0, w1 * s1 / n1, 0.0) - np.where(n0 > 0, w0 * s0 / n0, 0.0)

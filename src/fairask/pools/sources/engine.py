@@ -35,7 +35,7 @@ _CHECKED = 1 << 22
 _SLICED = 100
 #: The column that holds the key inside queries.
 KEY = "__fairask_key__"
-#: Engines that multiply faster in single precision and run two queries in one pass.
+#: The engine that multiplies faster in single precision.
 _SINGLE = "polars"
 
 
@@ -127,7 +127,7 @@ class EngineTable:
 
     @property
     def single(self) -> bool:
-        """Whether scores are computed in single precision, and doubtful rows fetched by the same pass."""
+        """Whether scores are computed in single precision."""
         return bool(self.frame.implementation.value == _SINGLE)
 
     @cached_property
@@ -220,17 +220,12 @@ class EngineTable:
     def collect(self, frame: nw.LazyFrame[Any]) -> pa.Table:
         """Run a query; the result as an Arrow table."""
         if self.single:
-            return frame.to_native().collect(engine="streaming").to_arrow()
+            pl = optional("polars", "polars")
+            # A scan that several slices share would be held in memory whole.
+            apart = pl.QueryOptFlags(comm_subplan_elim=False)
+            return frame.to_native().collect(engine="streaming", optimizations=apart).to_arrow()
         with self._lock:
             return frame.collect("pyarrow").to_native()
-
-    def collect_both(self, one: nw.LazyFrame[Any], other: nw.LazyFrame[Any]) -> tuple[pa.Table, pa.Table]:
-        """Run two queries over the same rows, in one pass where the engine can."""
-        if self.single:
-            pl = optional("polars", "polars")
-            first, second = pl.collect_all([one.to_native(), other.to_native()], engine="streaming")
-            return first.to_arrow(), second.to_arrow()
-        return self.collect(one), self.collect(other)
 
     def select(self, columns: Sequence[str]) -> Sequence[KeyRange]:
         """See :class:`fairask.pools.sources.TableSource`."""

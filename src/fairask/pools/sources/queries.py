@@ -90,13 +90,13 @@ class EngineQueries:
         assert self.features is not None
         return coded_frame(frame, self.features, coder, self.table.single)
 
-    def _settled(self, coder: Coder, doubtful: Arrow) -> tuple[Int, Int, Any]:
-        """Row numbers, groups and exact codes of rows in doubt."""
-        if not doubtful.num_rows:
+    def _settled(self, coder: Coder, keys: Int) -> tuple[Int, Int, Any]:
+        """Row numbers, groups and exact codes of rows in doubt, given their keys."""
+        if not len(keys):
             none = np.zeros(0, dtype=np.int64)
             return none, none, none.astype(np.uint64)
-        rows = self.table.numbers(doubtful.column(KEY).to_numpy())
-        found = self.rows(doubtful.select(self.columns), rows)
+        rows = np.sort(self.table.numbers(keys))
+        found = self.rows(self.table.fetch(rows, self.columns), rows)
         codes = coder.codes(Chunk(0, found.groups, lambda at: found.X if at is None else found.X[at]))
         return rows, found.groups, codes.astype(np.uint64)
 
@@ -105,25 +105,22 @@ class EngineQueries:
         frame = self._coded(task.coder, list(range(blocks)), excluded)
         block = (nw.col(KEY) - first) // self.table.width
         cell = block * task.n_groups + nw.col("__group__")
-        by = ["__cell__", "__code__", "__doubt__"]
-        frame = frame.with_columns(__cell__=cell)
-        packed = (blocks * task.n_groups).bit_length() + k < 62
-        if packed:  # one column is grouped faster than three
-            key = (cell * (1 << (k - 1)) + nw.col("__code__")) * 2 + nw.col("__doubt__").cast(nw.Int64())
-            counting = frame.select(__all__=key).group_by("__all__").agg(n=nw.len())
-        else:
-            counting = frame.select(*by).group_by(*by).agg(n=nw.len())
-        doubting = frame.filter(nw.col("__doubt__")).select(KEY, *self.columns)
-        if self.table.single:
-            counted, doubtful = self.table.collect_both(counting, doubting)
-        else:
-            counted, doubtful = self.table.collect(counting), None
-        cells, codes, doubt = self._unpacked(counted, k, packed)
+        # A row in doubt is a group of its own, so that one pass names it; it is then fetched by its key.
+        own = nw.when(nw.col("__doubt__")).then(nw.col(KEY) - first).otherwise(-1)
+        frame = frame.with_columns(__cell__=cell, __own__=own)
+        if packed := (blocks * task.n_groups).bit_length() + k < 62:  # one column is grouped fastest
+            key = cell * (1 << (k - 1)) + nw.col("__code__")
+            frame = frame.select(
+                __all__=nw.when(nw.col("__own__") >= 0).then(-1 - nw.col("__own__")).otherwise(key)
+            )
+        by = ["__all__"] if packed else ["__cell__", "__code__", "__own__"]
+        counted = self.table.collect(frame.select(*by).group_by(*by).agg(n=nw.len()))
+        cells, codes, doubtful = self._unpacked(counted, k, packed)
+        sure = doubtful < 0
         counts = counted.column("n").to_numpy().astype(np.int64)
-        parts = [(cells[~doubt], codes[~doubt], counts[~doubt])]
-        if doubt.any():
-            doubtful = self.table.collect(doubting) if doubtful is None else doubtful
-            rows, groups, exact = self._settled(task.coder, doubtful)
+        parts = [(cells[sure], codes[sure], counts[sure])]
+        if not sure.all():
+            rows, groups, exact = self._settled(task.coder, doubtful[~sure] + first)
             of = np.searchsorted(self.starts, rows, side="right") - 1
             parts.append((of * task.n_groups + groups, exact, np.ones(len(rows), dtype=np.int64)))
         # The cells of all blocks are merged as if each block's groups were groups of their own.
@@ -134,15 +131,16 @@ class EngineQueries:
             counts_ = BlockCounts(total.groups[at] % task.n_groups, total.codes[at], total.counts[at])
             yield b, Counted(counts_, None, [])
 
-    def _unpacked(self, counted: Arrow, k: int, packed: bool) -> tuple[Int, Any, Any]:
+    def _unpacked(self, counted: Arrow, k: int, packed: bool) -> tuple[Int, Any, Int]:
+        """Cells, codes and, where a row is in doubt, its key less the first one (-1 elsewhere)."""
         if not packed:
-            cell, code, doubt = (
-                counted.column(name).to_numpy() for name in ("__cell__", "__code__", "__doubt__")
+            cell, code, own = (
+                counted.column(name).to_numpy() for name in ("__cell__", "__code__", "__own__")
             )
-            return cell.astype(np.int64), code.astype(np.uint64), doubt.astype(bool)
+            return cell.astype(np.int64), code.astype(np.uint64), own.astype(np.int64)
         key = counted.column("__all__").to_numpy().astype(np.int64)
-        cell, code = np.divmod(key >> 1, 1 << (k - 1))
-        return cell, code.astype(np.uint64), (key & 1).astype(bool)
+        cell, code = np.divmod(key, 1 << (k - 1))
+        return cell, code.astype(np.uint64), np.where(key < 0, -1 - key, -1)
 
     def _find(
         self, coder: Coder, jobs: Mapping[int, CellRanks], excluded: Int
@@ -156,15 +154,10 @@ class EngineQueries:
             codes = sorted(c for g, c in wanted if g == group)
             hit = hit | ((nw.col("__group__") == group) & nw.col("__code__").is_in(codes))
         told = frame.filter(hit).select(KEY, "__group__", "__code__", "__doubt__")
-        doubting = frame.filter(nw.col("__doubt__")).select(KEY, *self.columns)
-        if self.table.single:
-            members, doubtful = self.table.collect_both(told, doubting)
-        else:
-            members = self.table.collect(told)
-            some = bool(pc.any(members.column("__doubt__")).as_py())
-            doubtful = self.table.collect(doubting) if some else members.slice(0, 0)
-        sure = members.filter(pc.invert(members.column("__doubt__")))
-        rows, groups, codes_ = self._settled(coder, doubtful)
+        members = self.table.collect(told)
+        doubt = members.column("__doubt__")
+        sure = members.filter(pc.invert(doubt))
+        rows, groups, codes_ = self._settled(coder, members.filter(doubt).column(KEY).to_numpy())
         rows = np.concatenate([self.table.numbers(sure.column(KEY).to_numpy()), rows])
         groups = np.concatenate([sure.column("__group__").to_numpy(), groups])
         codes_ = np.concatenate([sure.column("__code__").to_numpy().astype(np.uint64), codes_])
