@@ -12,6 +12,7 @@ random forest of 500 other labels (last year's model, say), or random. Results g
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import warnings
 
@@ -21,7 +22,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from certificate_runs import Rows
-from fairask.certify import simulate_audit
+from fairask.certify import AuditPlan, simulate_audit
+from fairask.certify.audit.layout import Counts, Layout
+from fairask.certify.audit.schedule import Schedule, allocate
+from fairask.certify.audit.simulate import Truth, play
 from fairask.certify.audit.strata import Strata
 from fairask.datasets import load
 from fairask.metrics import violation
@@ -62,11 +66,15 @@ def audited_pool(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return y[rest], (score > 0.5).astype(int), groups[rest], scores
 
 
+def near(gap: float) -> float:
+    """A tolerance at .08 from the truth, on the side where there is room: neither trivial nor hopeless."""
+    return gap + 0.08 if gap < 0.2 else gap - 0.08
+
+
 def one(name: str, seed: int, kind: str, audits: int) -> dict[str, object]:
     y, pred, groups, scores = audited_pool(name, seed)
     gap = violation(y, pred, groups)
-    # A tolerance at .08 from the truth, on the side where there is room: neither trivial nor hopeless.
-    tolerance = gap + 0.08 if gap < 0.2 else gap - 0.08
+    tolerance = near(gap)
     found = simulate_audit(
         y, pred, groups, tolerance=tolerance, budget=BUDGETS[name], looks=20, n_audits=audits,
         score=scores.get(kind), random_state=seed,
@@ -105,6 +113,42 @@ def ideal(names: list[str], seeds: range) -> None:
             print(f"{name:8} {kind:4} " + " ".join(f"{v:>6.1%}" for v in saved), flush=True)
 
 
+@dataclasses.dataclass(frozen=True)
+class KnownShares(Schedule):
+    """Places labels by the true shares of label 1, which no audit knows."""
+
+    shares: tuple[float, ...] = ()
+
+    def next_counts(self, counts: Counts, layout: Layout, look: int) -> np.ndarray:
+        share = np.clip(np.array(self.shares), 0.01, 0.99) + np.zeros_like(counts.size)
+        weight = self._neyman(counts.size, share, layout)
+        weight = np.maximum(weight, 0.05 * weight.max(axis=-1, keepdims=True))
+        return allocate(weight, counts.labels, counts.size, self.totals[look])
+
+
+def placed(names: list[str], seeds: range, audits: int) -> None:
+    """Print what the model's own score saves, with labels placed as audits do and by the true shares."""
+    print(f"Labels saved by the model's own score, {len(seeds)} models and {audits:,} audits each")
+    print(f"{'pool':8} {'as audits do':>14} {'by true shares':>15}")
+    for name in names:
+        used = np.zeros(3)
+        for seed in seeds:
+            y, pred, groups, scores = audited_pool(name, seed)
+            tolerance = near(violation(y, pred, groups))
+            plan = AuditPlan("tprp", tolerance, budget=BUDGETS[name], looks=20, random_state=seed)
+            for i, bins in enumerate((1, plan.score_bins(2), plan.score_bins(2))):
+                strata = Strata.of_rows(pred, groups, None, None, seed, None, scores["own"], bins)
+                size = strata.sizes.astype(float)
+                ones = np.array([y[queue].sum() for queue in strata.queues], dtype=float)
+                schedule = plan.schedule(len(y))
+                if i == 2:
+                    whole = {field.name: vars(schedule)[field.name] for field in dataclasses.fields(schedule)}
+                    schedule = KnownShares(**whole, shares=tuple(ones / np.maximum(size, 1)))
+                truth = Truth(*(np.broadcast_to(v, (audits, len(size))) for v in (size, ones)))
+                used[i] += play(truth, schedule, strata.layout, np.random.default_rng(seed))[1].mean()
+        print(f"{name:8} {1 - used[1] / used[0]:>14.1%} {1 - used[2] / used[0]:>15.1%}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -121,7 +165,13 @@ def main() -> None:
     parser.add_argument(
         "--ideal", action="store_true", help="what ideal placement would save; runs no audits"
     )
+    parser.add_argument(
+        "--placed", action="store_true", help="what the own score saves if labels are placed by true shares"
+    )
     args = parser.parse_args()
+    if args.placed:
+        placed(args.only, range(args.first, args.first + args.seeds), args.audits)
+        return
     if args.ideal:
         ideal(args.only, range(args.first, args.first + args.seeds))
         return

@@ -39,7 +39,7 @@ class SaysOne(SoftModel):
 
     def chance(self, X: Any) -> Float:
         """Probability of a positive decision."""
-        said = np.asarray(X, dtype=np.float64).sum(axis=1)
+        said: Float = np.asarray(X, dtype=np.float64).sum(axis=1)
         return said if self.value is None else (said == self.value).astype(np.float64)
 
 
