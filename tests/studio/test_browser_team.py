@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -102,5 +103,87 @@ def test_a_row_is_flagged_answered_by_a_reviewer_and_skipped_for_a_reason(
         rev.goto(f"{url}/people")
         expect(rev.locator("#people")).to_contain_text("bob")
         rev.locator("#people summary").click()
-        expect(rev.locator("#people")).to_contain_text("torn 1 1")
+        expect(rev.locator("#people")).to_contain_text("torn 1 (1)")
         faultless(rev, "reviewer-people")
+
+
+def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
+    make: Make, new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    study = make(gold_every=2, gold_least=90)
+    study.draw(30)
+    study.people.add("ada", "owner")
+    study.people.add("bob")
+    rows = study.lease("ada", 2)
+    study.tell(rows, ["good", "bad"], "ada")
+    spare = [row for row in range(200) if row not in study.state().log.position][:20]
+    file = tmp_path / "gold.csv"
+    lines = [f"{row},good,," for row in spare[1:]]
+    file.write_text(
+        "\n".join(["row,gold,use,explanation", f"{spare[0]},good,practice,Income is enough.", *lines])
+    )
+    with serving(create_app(study, train=False)) as url:
+        # The owner makes a labelled row a worked example, and brings the other known rows in by a file.
+        ada = new_page()
+        ada.goto(f"{url}/?code={study.people.invite('ada')}")
+        expect(ada.locator("#headline")).not_to_have_text("Looking…")
+        ada.goto(f"{url}/rows#{rows[0]}")
+        ada.click("#row-known summary")
+        expect(ada.locator("#known-form [name=label]")).to_have_value("good")
+        ada.fill("#known-why", "A **clear** case.")
+        ada.get_by_role("button", name="Save").click()
+        expect(ada.locator("#row-known summary")).to_have_text("Known answer: good (example)")
+        faultless(ada, "rows-known")
+        ada.goto(f"{url}/settings")
+        expect(ada.locator("#known")).to_contain_text("A **clear** case.")
+        ada.set_input_files("#known-file [name=file]", file)
+        ada.check("#known-file [name=unchecked]")
+        ada.get_by_role("button", name="Bring in").click()
+        expect(ada.locator("#known-said")).to_have_text("20 rows are marked; 21 in all.")
+        faultless(ada, "settings-known")
+
+        # The annotator reads the example, practises, and cannot tell gold rows from others.
+        bob = new_page(viewport={"width": 390, "height": 844})
+        bob.goto(f"{url}/?code={study.people.invite('bob')}")
+        expect(bob.locator("#examples")).to_contain_text("clear case.")
+        faultless(bob, "examples-390")
+        bob.click("#guide-close")
+        expect(bob.locator("#practice")).to_contain_text("Practice: the last row")
+        shown_row(bob)
+        bob.keyboard.press("1")
+        expect(bob.locator("#verdict-title")).to_have_text("You said bad; the answer is good.")
+        expect(bob.locator("#verdict-why")).to_have_text("Income is enough.")
+        expect(bob.locator("#go-on")).to_be_focused()
+        faultless(bob, "practice-390")
+        bob.keyboard.press("Enter")
+        expect(bob.locator("#practice")).to_be_hidden()
+        number = 0
+        while study.state().known.count("bob") < 10:
+            number += 1
+            shown_row(bob)
+            bob.keyboard.press("1")
+            expect(bob.locator("#progress")).to_contain_text(f"{number} by you")
+        assert study.state().by["bob"] == number - 10
+        assert 18 <= number <= 24
+
+        # The owner is warned, and takes away what was answered in some time.
+        ada.goto(f"{url}/overview")
+        expect(ada.locator("#wrong")).to_contain_text("bob was right on 0 of 10 gold rows")
+        ada.goto(f"{url}/people")
+        expect(ada.locator("#people")).to_contain_text(": too few")
+        faultless(ada, "people-gold")
+        ada.get_by_role("button", name="Take away the answers of bob").click()
+        said = ada.locator("dialog [role=status]")
+        expect(said).to_contain_text("of them labels")
+        ada.fill("dialog [name=until]", "2020-01-01T10:00")
+        expect(said).to_have_text("No answer of that time.")
+        ada.fill("dialog [name=since]", "2021-01-01T10:00")
+        expect(said).to_contain_text("before it begins")
+        ada.fill("dialog [name=until]", "2999-01-01T10:00")
+        expect(said).to_contain_text("of them labels")
+        faultless(ada, "people-range")
+        ada.get_by_role("button", name="Take them away").click()
+        expect(ada.locator("#taken")).to_contain_text("from 1 Jan 2021, 10:00 until 1 Jan 2999, 10:00")
+        assert study.state().by["bob"] == 0
+        ada.get_by_role("button", name="Give them back").click()
+        expect(ada.locator("#taken-panel")).to_be_hidden()

@@ -69,6 +69,8 @@ def test_everything_of_one_person_in_some_time_is_taken_away_and_given_back(
     before_all = {row: dict(given) for row, given in study.state().answers.items()}
     study.refit()
     entry = study.state().history[-1]
+    with pytest.raises(StudyError, match="before it begins"):
+        AnswerFilter("bob", since, "2027-01-15T08:00:50Z")
     look = reopen(study, AnswerFilter("bob", since), look=True)
     assert (look.event, look.answers) == (None, 5)
     done = reopen(study, AnswerFilter("bob", since), "owner")

@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from fairask.study import State, Study
 from fairask.study import snapshot as module
 from fairask.study.flags import answer_flag, flag_row
+from fairask.study.known import KnownRow, answer_known, mark_known
 from fairask.study.reopening import AnswerFilter, give_back, reopen
 from fairask.study.snapshot import keep_snapshot, read_state
 from fairask.study.store._schema import snapshots
@@ -42,7 +43,9 @@ def live(study: Study) -> None:
     assert first is not None
     give_back(study, first)
     study.change(question="Why?", columns={"income": {"title": "Pay"}}, stop="plateau", most_skips=7)
-    study.change(skip_reasons=["torn page"])
+    study.change(skip_reasons=["torn page"], gold_every=2)
+    mark_known(study, [KnownRow(150, 1, "gold", "so"), KnownRow(151, 0, "practice")], "ada")
+    answer_known(study, 151, 1, "eve")
     study.refit(force=True)
 
 

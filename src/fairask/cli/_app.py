@@ -17,9 +17,9 @@ __all__ = ["COMMANDS", "app"]
 #: Modules of this package with a ``register(app)``, in the order of ``fairask --help``. They import what is
 #: heavy or optional inside their functions.
 COMMANDS = (
-    "demo", "simulate", "new", "ask", "tell", "correct", "skip", "reasons", "flags", "reopen", "limits",
-    "stop", "status", "fit", "certify", "export", "verify", "backup", "salvage", "repair", "people", "studio",
-    "connect", "audit", "datasets", "bench", "doctor", "explain",
+    "demo", "simulate", "new", "ask", "tell", "correct", "skip", "reasons", "flags", "gold", "reopen",
+    "limits", "stop", "status", "fit", "certify", "export", "verify", "backup", "salvage", "repair",
+    "people", "studio", "connect", "audit", "datasets", "bench", "doctor", "explain",
 )  # fmt: skip
 
 

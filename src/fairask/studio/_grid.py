@@ -19,9 +19,10 @@ from fairask.learner.state import DrawnRow
 from fairask.study import Study, StudyError
 from fairask.study.events import SKIP, Document, Event, RowsDrawn
 from fairask.study.files import check_told, read_labels
+from fairask.study.known import KnownRow
 from fairask.study.state import Answer, State
 
-__all__ = ["GridQuery", "grid_page", "import_labels", "row_history"]
+__all__ = ["GridQuery", "grid_page", "import_labels", "known_dict", "row_history"]
 
 #: Characters of a cell in the grid.
 _CELL = 160
@@ -216,9 +217,16 @@ def row_history(study: Study, row: int) -> Document:
         state = study.state()
         place = state.log.position.get(row)
         found = None if place is None else _row(study, state, state.log.entries[place])
+        mark = state.known.rows.get(row)
+        known = None if mark is None else known_dict(study, mark)
     with study.store.read() as turn:
         events = turn.events_of(row, None if found is None else found["batch"])
-    return {"row": row, "now": found, "history": [_happened(study, row, event) for event in events]}
+    return {
+        "row": row,
+        "now": found,
+        "known": known,
+        "history": [_happened(study, row, event) for event in events],
+    }
 
 
 def _happened(study: Study, row: int, event: Event) -> Document:
@@ -236,6 +244,12 @@ def _happened(study: Study, row: int, event: Event) -> Document:
         "reason": data.get("reason") or "",
         "decides": bool(data.get("decides")),
     }
+
+
+def known_dict(study: Study, known: KnownRow) -> Document:
+    """Return a known row in plain values, its answer by name."""
+    label = study.config.classes[known.label]
+    return {"row": known.row, "label": label, "use": known.use, "why": known.why}
 
 
 def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool, unchecked: bool) -> Document:

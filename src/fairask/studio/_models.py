@@ -95,6 +95,21 @@ class Card(BaseModel):
 
     row: int
     fields: list[CardField]
+    practice: int = 0  #: of a practice row: how many are left, this one included
+
+
+class KnownVerdict(BaseModel):
+    """What is told after the answer to a practice row."""
+
+    right: bool
+    label: str
+    why: str
+
+
+class Saved(LabelProgress):
+    """Progress after an answer; after that to a practice row also the right one."""
+
+    practice: KnownVerdict | None = None
 
 
 class Next(BaseModel):
@@ -149,6 +164,8 @@ class Settings(_Strict):
     skip_reasons: list[Annotated[Text, Field(max_length=LONGEST_REASON)]] | None = None
     most_skips: Row | None = None
     most_per_minute: Row | None = None
+    gold_every: Row | None = None
+    gold_least: Row | None = None
 
 
 class NewPerson(_Strict):

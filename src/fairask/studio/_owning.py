@@ -94,6 +94,8 @@ def settings(request: Request, words: Settings, me: Me) -> Document:
         skip_reasons=words.skip_reasons,
         most_skips=words.most_skips,
         most_per_minute=words.most_per_minute,
+        gold_every=words.gold_every,
+        gold_least=words.gold_least,
         who=me.name,
     )
     return {"question": study.config.question}

@@ -12,7 +12,9 @@ from fairask.studio._access import access_of
 from fairask.studio._labelling import study_of
 from fairask.studio._rights import PAGES, may
 from fairask.studio._static import imported, static_digest
+from fairask.study import Study
 from fairask.study.events import Document
+from fairask.study.known import EXAMPLE
 
 __all__ = ["HERE", "error_page", "render", "router"]
 
@@ -64,6 +66,11 @@ def _go(request: Request, view: str) -> RedirectResponse:
     return RedirectResponse(f"{request.scope.get('root_path', '')}/{view}", 303)
 
 
+def _has_examples(study: Study) -> bool:
+    with study.lock:
+        return bool(study.state().known.of_use(EXAMPLE))
+
+
 @router.get("/{view}")
 def show(request: Request, view: str) -> Response:
     """Render a view; refuse it without the right role, and redirect to sign in without a session."""
@@ -97,6 +104,7 @@ def show(request: Request, view: str) -> Response:
         "owns": person.role == "owner",
         "csrf": session.csrf,
         "config": config,
+        "examples": view == "label" and _has_examples(study_of(request)),
         "columns": [
             {"name": c.name, "title": c.title or c.name.replace("_", " ")}
             for c in config.columns

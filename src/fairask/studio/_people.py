@@ -13,6 +13,7 @@ from fairask.studio._access import Me
 from fairask.studio._desk import desk_of
 from fairask.study import Study
 from fairask.study.events import SKIP, Document
+from fairask.study.known import gold_figures
 from fairask.study.proxies import proxy_columns
 from fairask.study.store import Person
 
@@ -31,6 +32,7 @@ def people_figures(study: Study) -> list[Document]:
         answers = {row: dict(given) for row, given in state.answers.items()}
         groups = {row: str(study.groups[int(study.rows.codes[row])]) for row in answers}
         roles = {person.name: person for person in study.people.all()}
+        gold = {name: gold_figures(state, name) for name in {*roles, *state.known.answers}}
     times: dict[str, list[float]] = defaultdict(list)
     counts: Counter[tuple[str, str]] = Counter()
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
@@ -54,11 +56,12 @@ def people_figures(study: Study) -> list[Document]:
                     cell["shared"] += 1
                     cell["mine"] += answer.code == 1
                     cell["theirs"] += sum(code == 1 for code in others) / len(others)
-    names = [*roles, *(name for name in sorted(times) if name not in roles)]
+    names = [*roles, *(name for name in sorted({*times, *gold}) if name not in roles)]
     return [
         {
             **_figures(name, roles.get(name), times[name], counts, shares[name]),
             "reasons": [{"reason": why, "skips": skips} for why, skips in reasons[name].most_common()],
+            "gold": gold.get(name),
         }
         for name in names
     ]

@@ -14,6 +14,7 @@ from fairask.studio._desk import desk_of
 from fairask.studio._grid import GridQuery, grid_page, import_labels, row_history
 from fairask.studio._labelling import RowNumber, card, study_of
 from fairask.studio._models import Card, NewLabel
+from fairask.studio._rights import least_role, may
 from fairask.study.events import Document
 
 __all__ = ["router"]
@@ -80,7 +81,8 @@ def row(request: Request, row: RowNumber, me: Me) -> Card:
 @router.get("/rows/{row}/history")
 def history(request: Request, row: RowNumber, me: Me) -> Document:
     """Everything that happened to a row, oldest first."""
-    return desk_of(request).do(row_history, row)
+    found = desk_of(request).do(row_history, row)
+    return found if may(me.role, least_role("GET", "/known")) else {**found, "known": None}
 
 
 @router.put("/rows/{row}")

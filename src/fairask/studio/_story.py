@@ -12,6 +12,7 @@ from fairask.certify.certificate import labels_needed
 from fairask.learner.state import LABELLED
 from fairask.study import Study
 from fairask.study.events import SKIP, Document, now
+from fairask.study.known import gold_figures
 
 __all__ = ["Step", "headline", "next_step", "steps", "story"]
 
@@ -216,6 +217,8 @@ def _counted(study: Study) -> Document:
             for row, given in state.answers.items()
         )
         flags = [flag.to_dict() for flag in state.flags.known.values() if flag.open]
+        gold = {who: gold_figures(state, who) for who in sorted(state.known.answers)}
+        wrong = [{"name": who, **found} for who, found in gold.items() if found and found["below"]]
         labels: Counter[int] = Counter()
         positives: Counter[int] = Counter()
         for entry in state.log.entries:
@@ -231,6 +234,7 @@ def _counted(study: Study) -> Document:
     return {
         "disagreements": split,
         "flags": flags,
+        "wrong": wrong,
         "positives": [
             {"group": str(name), "labels": labels[code], "positives": positives[code]}
             for code, name in enumerate(study.groups)

@@ -12,6 +12,7 @@ from fairask.learner.state import LABELLED
 from fairask.study._agreement import agreement
 from fairask.study._rows import StudyRows
 from fairask.study.events import SKIP, Document
+from fairask.study.known import USES
 from fairask.study.state import State
 from fairask.study.store import Waiting
 
@@ -56,6 +57,7 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
         ],
         "people": _people(state),
         "skip_reasons": _skip_reasons(state),
+        "known": {use: len(state.known.of_use(use)) for use in USES},
         "agreement": agreement(
             [a.code for a in row.values() if a.code != SKIP] for row in state.answers.values()
         ),

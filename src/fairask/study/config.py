@@ -15,7 +15,7 @@ from fairask.learner import LearnerConfig
 from fairask.stopping import Plateau, make_rule
 from fairask.study._errors import StudyError
 from fairask.study.display import DISPLAYS
-from fairask.study.events import SKIP, Document, StudyReworded
+from fairask.study.events import SKIP, Document, LimitsChanged, StudyReworded
 
 __all__ = [
     "LONGEST_REASON",
@@ -33,6 +33,8 @@ _LONGEST_GUIDELINES = 50_000
 _MOST_REASONS, LONGEST_REASON = 9, 120
 #: What can be said of a column.
 _WORDS = ("title", "unit", "values", "display")
+#: The least share of gold rows: one in so many.
+_RAREST = 1000
 _MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
 #: Settings that follow from others or from the pool, and the learner's that a study has another way for.
 _NOT_CHOSEN = {"audit_share", "blind", "columns", "encoder", "learner", "pool_sha256", "protected", "rows"}
@@ -78,6 +80,8 @@ class Config:
     lease_seconds: float = 300.0  #: after which a row handed out and not answered goes to another person
     most_skips: int = 100  #: rows that one person may skip in the studio; 0 is no limit
     most_per_minute: int = 100  #: answers of one person after which no row is handed out; 0 is no limit
+    gold_every: int = 20  #: of so many answers of a person one is to a gold row; 0: gold rows are not asked
+    gold_least: int = 80  #: per cent of gold rows answered rightly, below which owners are warned; 0: never
     show_protected: bool = False
     use_protected: bool = False  #: whether the model may decide by the protected attribute
     columns: tuple[ColumnInfo, ...] = ()
@@ -174,11 +178,9 @@ class Config:
             skip_reasons=reasons,
         )
 
-    def limited(self, most_skips: int | None, most_per_minute: int | None) -> Config:
+    def limited(self, limits: LimitsChanged) -> Config:
         """Return the settings with other limits on each person; None keeps one."""
-        skips = self.most_skips if most_skips is None else most_skips
-        pace = self.most_per_minute if most_per_minute is None else most_per_minute
-        return replace(self, most_skips=skips, most_per_minute=pace)
+        return replace(self, **limits.to_data())
 
     def __post_init__(self) -> None:
         for name in self.classes:
@@ -199,11 +201,17 @@ class Config:
                 )
         if check_count(self.overlap, "overlap") > _MOST_PEOPLE:
             raise StudyError(f"overlap={self.overlap} is more than {_MOST_PEOPLE} people per row")
-        for name, most in (("most_skips", self.most_skips), ("most_per_minute", self.most_per_minute)):
+        for name in ("most_skips", "most_per_minute", "gold_every", "gold_least"):
             try:
-                check_count(most, name, least=0)
+                check_count(vars(self)[name], name, least=0)
             except ValueError as error:
                 raise StudyError(f"{error}; 0 is no limit") from error
+        if self.gold_every == 1 or self.gold_every > _RAREST:
+            raise StudyError(
+                f"gold_every={self.gold_every} must be from 2 to {_RAREST:,}, or 0 for no gold rows"
+            )
+        if self.gold_least > 100:
+            raise StudyError(f"gold_least={self.gold_least} is more than 100 per cent")
         if not 1 <= self.lease_seconds <= _MOST_SECONDS:
             raise StudyError(
                 f"lease_seconds={self.lease_seconds!r} must be from 1 to 30 days ({_MOST_SECONDS})"

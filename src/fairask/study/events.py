@@ -28,6 +28,9 @@ __all__ = [
     "FlagAnswered",
     "FlagResolved",
     "Happening",
+    "KnownAnswered",
+    "KnownMarked",
+    "KnownRemoved",
     "LimitReached",
     "LimitsChanged",
     "ModelFitted",
@@ -172,19 +175,21 @@ class AnswersRestored(Happening):
 
 @dataclass(frozen=True)
 class LimitsChanged(Happening):
-    """Limits per person changed; None keeps one as it was, 0 is no limit."""
+    """Limits per person, or how gold rows are mixed in, changed; None keeps one as it was, 0 is none."""
 
     kind = "limits"
     most_skips: int | None = None
     most_per_minute: int | None = None
+    gold_every: int | None = None
+    gold_least: int | None = None
 
 
 @dataclass(frozen=True)
 class LimitReached(Happening):
-    """A warning to the owners: a person skips more, or answers faster, than the study allows."""
+    """A warning to the owners: a person skips more, answers faster or is wrong more often than allowed."""
 
     kind = "warned"
-    what: str  #: "skips" or "pace"
+    what: str  #: "skips", "pace" or "gold"
     name: str
     count: int
 
@@ -227,6 +232,41 @@ class FlagResolved(Happening):
     flag: int
     row: int
     text: str | None = None
+
+
+@dataclass(frozen=True)
+class KnownMarked(Happening):
+    """Rows were marked with their answers; see ``study/known.py``."""
+
+    kind = "known"
+    rows: list[int]
+    labels: list[int]
+    uses: list[str]  #: "example", "practice" or "gold"
+    reasons: list[str]  #: why the answer is right
+
+
+@dataclass(frozen=True)
+class KnownRemoved(Happening):
+    """Rows are no longer marked."""
+
+    kind = "known removed"
+    rows: list[int]
+
+
+@dataclass(frozen=True)
+class KnownAnswered(Happening):
+    """A person answered a row whose answer is known, or took that back; it is no label."""
+
+    kind = "checked"
+    row: int
+    label: int | None  #: None: taken back
+    use: str  #: what the row was for
+    number: int = 0  #: of a gold row: the place among the person's answers that it stands for
+
+    @classmethod
+    def from_data(cls, data: Document) -> Self:
+        """Rebuild; an answer that was taken back is written without a label."""
+        return super().from_data({"label": None, **data})
 
 
 @dataclass(frozen=True)
@@ -353,7 +393,7 @@ _KINDS: dict[str, type[Happening]] = {
         StudyCreated, StudyReworded, RowsDrawn, RowLabelled, RowSkipped, AnswerWithdrawn, RowCorrected,
         AnswersReopened, AnswersRestored, LimitsChanged, LimitReached, StopRuleChanged, PoolMoved,
         AuditChanged, ModelFitted, CertificateIssued, AccessNoted, FitAsked, EventLost, ToolLinked, RowsSent,
-        AnswerRefused, RowFlagged, FlagAnswered, FlagResolved,
+        AnswerRefused, RowFlagged, FlagAnswered, FlagResolved, KnownMarked, KnownRemoved, KnownAnswered,
     )
 }  # fmt: skip
 

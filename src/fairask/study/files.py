@@ -6,10 +6,10 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,6 +30,8 @@ __all__ = [
     "check_sheet_place",
     "check_told",
     "read_labels",
+    "read_records",
+    "row_number",
     "shown_columns",
     "write_rows",
 ]
@@ -127,23 +129,15 @@ def check_told(file: str, told: Told, study: Study) -> None:
 
 def read_labels(path: Path) -> Told:
     """Read labels back: columns ``row`` and ``label`` (and ``note``), or Label Studio's annotations."""
-    if not path.is_file():
-        raise StudyError(f"no file {str(path)!r}")
-    try:
-        if path.suffix.lower() == ".json":
-            return _from_label_studio(json.loads(path.read_text("utf-8")))
-        if path.suffix.lower() == ".parquet":
-            records = pq.read_table(path).to_pylist()
-        else:
-            csv.field_size_limit(1 << 27)
-            records = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
-    except (pa.ArrowException, UnicodeDecodeError, json.JSONDecodeError, csv.Error) as error:
-        raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
-    if path.suffix.lower() not in (".json", ".parquet"):
-        _check_header(path)
-    for name in ("row", "label"):
-        if records and name not in records[0]:
-            raise StudyError(f"{path.name} has no column {name!r}; {suggest(name, map(str, records[0]))}")
+    if path.suffix.lower() == ".json":
+        if not path.is_file():
+            raise StudyError(f"no file {str(path)!r}")
+        try:
+            tasks = json.loads(path.read_text("utf-8"))
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
+        return _from_label_studio(tasks)
+    records = read_records(path, ("row", "label"), _OWN)
     told = Told([], [], [])
     for line, record in enumerate(records, 2):
         label = plain_cell(str(record["label"] if record["label"] is not None else "").strip())
@@ -156,25 +150,50 @@ def read_labels(path: Path) -> Told:
     return told
 
 
+def read_records(path: Path, needed: Sequence[str], own: Sequence[str]) -> list[dict[str, Any]]:
+    """Read the lines of a CSV or Parquet file that has the needed columns, and none of its own twice."""
+    if not path.is_file():
+        raise StudyError(f"no file {str(path)!r}")
+    try:
+        if path.suffix.lower() == ".parquet":
+            records = pq.read_table(path).to_pylist()
+        else:
+            csv.field_size_limit(1 << 27)
+            records = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+    except (pa.ArrowException, UnicodeDecodeError, csv.Error) as error:
+        raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
+    if path.suffix.lower() != ".parquet":
+        _check_header(path, own)
+    for name in needed:
+        if records and name not in records[0]:
+            raise StudyError(f"{path.name} has no column {name!r}; {suggest(name, map(str, records[0]))}")
+    return records
+
+
+def row_number(value: object, where: str) -> int:
+    """Return the number of a row as a file says it."""
+    try:
+        return int(str(value))
+    except ValueError as error:
+        raise StudyError(f"{where}: {value!r} is no row number") from error
+
+
 def _code(value: object) -> str | None:
     """Return a check code; None where a file has none."""
     return None if value is None else str(value).strip()
 
 
-def _check_header(path: Path) -> None:
+def _check_header(path: Path, own: Sequence[str]) -> None:
     """Raise when a column that is read occurs twice."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = next(csv.reader(file), [])
-    for name in _OWN:
+    for name in own:
         if header.count(name) > 1:
             raise StudyError(f"{path.name} has {header.count(name)} columns {name!r}; rename all but ours")
 
 
 def _add(told: Told, row: object, label: str, note: str, where: str) -> None:
-    try:
-        told.rows.append(int(str(row)))
-    except ValueError as error:
-        raise StudyError(f"{where}: {row!r} is no row number") from error
+    told.rows.append(row_number(row, where))
     told.labels.append(label)
     told.notes.append(plain_cell(note)[:2000])
 

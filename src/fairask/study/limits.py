@@ -1,6 +1,6 @@
-"""Limits on one person: how many rows may be skipped, and how fast rows may be answered.
+"""Limits on one person: rows skipped, answers in a minute, wrong answers to gold rows.
 
-Both hold in the studio. What was answered is kept; an owner is warned by an event, and may reopen it.
+They hold in the studio. What was answered is kept; an owner is warned by an event, and may reopen it.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from fairask.study._errors import StudyError
 from fairask.study.events import LimitReached, now
+from fairask.study.known import gold_figures
 from fairask.study.state import State
 
 if TYPE_CHECKING:
     from fairask.study.study import Study
 
-__all__ = ["check_skips", "is_too_fast"]
+__all__ = ["check_gold", "check_skips", "is_too_fast"]
 
 #: The owners are warned of the same person and limit once in so many seconds.
 _SILENCE = 3600.0
@@ -47,6 +48,14 @@ def is_too_fast(study: Study, who: str) -> bool:
         return False
     _warn(study, "pace", who, count)
     return True
+
+
+def check_gold(study: Study, who: str) -> None:
+    """Warn the owners if this person answers too few gold rows rightly."""
+    with study.lock:
+        found = gold_figures(study.state(), who)
+    if found is not None and found["below"]:
+        _warn(study, "gold", who, found["asked"] - found["right"])
 
 
 def _warn(study: Study, what: str, who: str, count: int) -> None:

@@ -41,6 +41,8 @@ class AnswerFilter:
             text = vars(self)[bound]
             if text is not None:
                 object.__setattr__(self, bound, utc(text))
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise StudyError(f"the time ends at {self.until}, before it begins at {self.since}")
         if self.name is None and not self.skips:
             raise StudyError("whose answers?", "Name a person, or ask for skipped rows only")
 

@@ -24,6 +24,7 @@ from fairask.study._errors import SENSELESS
 from fairask.study.config import Config
 from fairask.study.events import Document, LimitReached, StudyCreated
 from fairask.study.flags import Flags
+from fairask.study.known import KnownRows
 from fairask.study.outside import Outside
 from fairask.study.state import Answer, State
 from fairask.study.store import Store, Transaction
@@ -102,6 +103,7 @@ def _pack(state: State) -> bytes:
         "reasons": {str(i): answer.reason for i, (_, _, answer) in enumerate(given) if answer.reason},
         "outside": state.outside.to_data(),
         "flags": state.flags.to_data(),
+        "known": state.known.to_data(),
         "by": dict(state.by),
         "skips": dict(state.skips),
         "seen": state.seen,
@@ -164,6 +166,7 @@ def _unpack(data: bytes, created: StudyCreated) -> State:
     state.cells = dict(_pairs(rest["cells"]))
     state.outside = Outside.from_data(rest["outside"])
     state.flags = Flags.from_data(rest["flags"])
+    state.known = KnownRows.from_data(rest["known"])
     return state
 
 

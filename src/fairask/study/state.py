@@ -23,6 +23,7 @@ from fairask.study._errors import StudyError
 from fairask.study.config import Config
 from fairask.study.events import SKIP, Cell, Document, Event
 from fairask.study.flags import Flags
+from fairask.study.known import KnownRows
 from fairask.study.outside import Outside, link_of
 
 __all__ = ["AUDIT", "Answer", "State", "verdict"]
@@ -89,6 +90,7 @@ class State:
     changed: int = 0  #: the last event that corrected or withdrew an answer
     outside: Outside = field(default_factory=Outside)  #: the tools linked to the study
     flags: Flags = field(default_factory=Flags)  #: what people ask about rows
+    known: KnownRows = field(default_factory=KnownRows)  #: rows whose answer is known; no labels
 
     @classmethod
     def replay(cls, events: Iterable[Event]) -> Self:
@@ -111,6 +113,7 @@ class State:
         who, what = event.who, event.happening
         self.outside.apply(event, what)
         self.flags.apply(event, what)
+        self.known.apply(event, what)
         match what:
             case happened.RowLabelled(row=row, label=code, note=note, origin=origin):
                 self._answer(row, who, Answer(code, event.at, note or "", link_of(origin)))
@@ -133,8 +136,8 @@ class State:
                 self._settle_all(back, 1)
             case happened.LimitReached() as limit:
                 self.warned.append((event.at, limit))
-            case happened.LimitsChanged(most_skips=skips, most_per_minute=pace):
-                self.config = self.config.limited(skips, pace)
+            case happened.LimitsChanged() as limits:
+                self.config = self.config.limited(limits)
             case happened.RowCorrected(row=row, label=code, decides=True):
                 self.decided[row], self.decided_by[row] = code, who
                 self.changed = event.id
@@ -173,6 +176,8 @@ class State:
             case happened.AnswerRefused() | happened.RowFlagged():
                 pass
             case happened.FlagAnswered() | happened.FlagResolved():
+                pass
+            case happened.KnownMarked() | happened.KnownRemoved() | happened.KnownAnswered():
                 pass
             case _:
                 raise StudyError(

@@ -364,6 +364,8 @@ class Study:
         stop: str | None = None,
         most_skips: int | None = None,
         most_per_minute: int | None = None,
+        gold_every: int | None = None,
+        gold_least: int | None = None,
         who: str = "owner",
     ) -> None:
         """Change settings on which no label or weight depends.
@@ -382,13 +384,17 @@ class Study:
             The rule that ends the study before its budget; an empty one is none.
         most_skips, most_per_minute : int, optional
             Limits on one person in the studio: rows skipped, answers in a minute; 0 is no limit.
+        gold_every, gold_least : int, optional
+            Of how many answers of a person one is to a gold row, and the per cent of them to be answered
+            rightly without a warning to the owners; 0 is never.
         who : str
             Who changes them.
         """
         changes: list[Happening] = []
-        if most_skips is not None or most_per_minute is not None:
-            self.config.limited(most_skips, most_per_minute)  # raises before anything is written
-            changes.append(happened.LimitsChanged(most_skips, most_per_minute))
+        limits = happened.LimitsChanged(most_skips, most_per_minute, gold_every, gold_least)
+        if limits.to_data():
+            self.config.limited(limits)  # raises before anything is written
+            changes.append(limits)
         if stop is not None:
             check_stop(stop)
             changes.append(happened.StopRuleChanged(stop))

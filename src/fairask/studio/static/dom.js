@@ -33,7 +33,7 @@ export const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)} 
 export const number = (value) => value.toLocaleString("en");
 
 // Reasons with their numbers: [{reason, skips}].
-export const reasons = (list) => list.map((r) => `${r.reason || "no reason given"} ${number(r.skips)}`).join(", ");
+export const reasons = (list) => list.map((r) => `${r.reason || "no reason given"} (${number(r.skips)})`).join(", ");
 
 // Hours in words.
 export function span(hours) {

@@ -26,14 +26,18 @@ let noteRow = null;
 let leaving = false;
 
 const current = () => again ?? cards[0] ?? null;
+let told = false; // whether the answer to a practice row is being read
 
 function show() {
   const card = current();
   $("card").setAttribute("aria-busy", String(!card));
   if (card) delete $("card").dataset.state;
-  for (const button of buttons) button.disabled = !card;
-  $("flag").disabled = !card;
-  for (const button of [$("skip"), $("note")]) button.disabled = !card || Boolean(again);
+  const practice = again ? 0 : (card?.practice ?? 0);
+  for (const button of buttons) button.disabled = !card || told;
+  $("flag").disabled = !card || told;
+  for (const button of [$("skip"), $("note")]) button.disabled = !card || told || Boolean(again || practice);
+  $("practice").hidden = !practice;
+  $("practice").textContent = practice ? `Practice: ${practice === 1 ? "the last row" : `${practice} rows left`}. It does not count; you are told the answer.` : "";
   if (card && card.row !== shown.row) {
     shown = { row: card.row, at: performance.now() };
     delete $("card").dataset.ready;
@@ -77,6 +81,7 @@ function showState(heading, words) {
 
 async function refill() {
   clearTimeout(timer);
+  if (told) return; // the row of an explanation stays until it is read
   const answer = await post("/next", { count: 2 });
   const before = current()?.row;
   cards = answer.cards.filter((card) => !unsaved.has(card.row));
@@ -137,6 +142,7 @@ function answer(label, reason = "") {
   const card = current();
   if (!card || performance.now() - shown.at < READ) return;
   if (again) return correct(label);
+  if (card.practice) return practise(card, label);
   const note = $("note-text").value.trim();
   $("note-text").value = "";
   cards = cards.slice(1);
@@ -155,6 +161,28 @@ function answer(label, reason = "") {
     return guard(refill, true); // a refusal stays on screen until the next answer
   });
 }
+
+// Practice: the right answer and why, before the next row.
+function practise(card, label) {
+  told = true;
+  show();
+  saving = saving.then(() => guard(async () => {
+    const { practice } = await post("/answers", { row: card.row, label });
+    $("verdict-title").textContent = practice.right ? `Right: ${practice.label}.` : `You said ${label}; the answer is ${practice.label}.`;
+    $("verdict").classList.toggle("good", practice.right);
+    fill($("verdict-why"), ...markdown(practice.why));
+    $("verdict").hidden = false;
+    $("go-on").focus();
+    say(`${$("verdict-title").textContent} ${practice.why}`);
+  })).then(() => { if ($("verdict").hidden) goOn(); });
+}
+function goOn() {
+  told = false;
+  $("verdict").hidden = true;
+  cards = [];
+  guard(refill).then(() => { show(); toCard(); });
+}
+$("go-on").addEventListener("click", goOn);
 
 function correct(label) {
   const row = again.row;
@@ -321,13 +349,19 @@ function guide(open) {
   $("guide").hidden = !open;
   $("guide-open").setAttribute("aria-expanded", String(open));
   document.body.classList.toggle("guided", open);
-  if (!open) localStorage.setItem(`fairask guide ${meta}`, $("guidelines").textContent);
+  if (!open) localStorage.setItem(`fairask guide ${meta}`, edition());
+}
+const edition = () => $("guidelines").textContent + ($("examples")?.children.length ?? "");
+async function examples() {
+  const found = await get("/examples");
+  fill($("examples"), ...found.map((known) => el("li", { class: "small-card" }, cardBody(known.card), el("p", {}, el("strong", { dir: "auto" }, known.label)), el("div", { class: "prose" }, markdown(known.why)))));
 }
 if ($("guide")) {
   fill($("guide-text"), ...markdown(JSON.parse($("guidelines").textContent)));
   $("guide-open").addEventListener("click", () => guide($("guide").hidden));
   $("guide-close").addEventListener("click", () => { guide(false); toCard(); });
-  if (localStorage.getItem(`fairask guide ${meta}`) !== $("guidelines").textContent) guide(true);
+  if ($("examples")) await examples().catch((error) => alertUser(error.message));
+  if (localStorage.getItem(`fairask guide ${meta}`) !== edition()) guide(true);
 }
 
 $("keys").checked = localStorage.getItem("keys") !== "off";

@@ -37,6 +37,8 @@ function lead(story) {
   fill($("next"), offered ? el("a", { class: "button primary", href: `${root}/${page}` }, words) : `The owners' next step: ${words.toLowerCase()}. `, el("span", { class: "hint" }, why));
   fill($("steps"), ...story.steps.map((step) => el("li", { class: step.state, "aria-current": step.state === "now" ? "step" : null }, el("strong", {}, step.name), el("span", {}, step.words))));
   flags(story.flags);
+  $("wrong").hidden = !story.wrong.length;
+  fill($("wrong"), ...story.wrong.map((p) => el("span", { dir: "auto" }, `${p.name} was right on ${number(p.right)} of ${number(p.asked)} gold rows, fewer than you ask for. `)), el("a", { href: `${root}/people` }, "See people"));
   $("settle").hidden = !story.disagreements;
   if (story.disagreements) fill($("settle"), `People disagree on ${number(story.disagreements)} ${story.disagreements === 1 ? "row" : "rows"}. `, el("a", { href: `${root}/rows?disagree=true` }, "Settle them"));
 }

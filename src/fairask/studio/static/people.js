@@ -1,6 +1,6 @@
 // Who labels: invitations, pace, agreement, answers by group; answers of a person can be taken away and given back.
 import { call, get, post, remove, root } from "./api.js";
-import { $, ago, alertUser, confirmed, el, fill, number, owns, percent, reasons, table } from "./dom.js";
+import { $, ago, alertUser, confirmed, el, fill, number, owns, percent, reasons, say, table } from "./dom.js";
 import { follow } from "./live.js";
 
 const fail = (error) => alertUser(error.message);
@@ -19,11 +19,42 @@ async function link(name, token = null) {
   if (svg) code.append(el("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '))}`, alt: `QR code of the link for ${name}`, width: 180, height: 180 }));
 }
 
-async function take(p) {
-  const found = await post("/reopened", { name: p.name, look: true });
-  if (!(await confirmed(`Take away the answers of ${p.name}?`, `${number(found.answers ?? p.labels + p.skips)} answers are taken away, and their rows are asked again. You can give them back below.`, "Take them away"))) return;
-  await post("/reopened", { name: p.name });
-  await load();
+// Which answers of a person are meant: all, those of some time, only skips. What they are is counted before anything happens.
+function take(p) {
+  const utc = (name) => (form.elements[name].value ? new Date(form.elements[name].value).toISOString() : undefined);
+  const wanted = () => ({ name: p.name, since: utc("since"), until: utc("until"), skips: form.elements.skips.checked });
+  const count = el("p", { role: "status" });
+  const yes = el("button", { class: "primary", disabled: true }, "Take them away");
+  const form = el("form", {}, el("div", { class: "filters" }, el("label", {}, "From, in your time", el("input", { type: "datetime-local", name: "since" })), el("label", {}, "Until", el("input", { type: "datetime-local", name: "until" }))),
+    el("label", { class: "check" }, el("input", { type: "checkbox", name: "skips" }), " skipped rows only"), count,
+    el("p", { class: "buttons" }, yes, el("button", { type: "button", onclick: () => box.close() }, "Cancel")));
+  const box = el("dialog", { "aria-labelledby": "take-title" }, el("h2", { id: "take-title", dir: "auto" }, `Take away answers of ${p.name}?`), el("p", {}, "Their rows are asked again. You can give them back on this page."), form);
+  let turn = 0;
+  const look = async () => {
+    const mine = (turn += 1);
+    yes.disabled = true;
+    try {
+      const found = await post("/reopened", { ...wanted(), look: true });
+      if (mine !== turn) return; // another time was chosen meanwhile
+      count.className = "";
+      count.textContent = found.answers ? `${number(found.answers)} answers, ${number(found.labels)} of them labels.` : "No answer of that time.";
+      yes.disabled = !found.answers;
+    } catch (error) { if (mine === turn) { count.className = "refused"; count.textContent = error.message; } }
+  };
+  form.addEventListener("input", look);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      const found = await post("/reopened", wanted());
+      box.close();
+      say(`${found.answers} answers of ${p.name} are taken away.`);
+      await load();
+    } catch (error) { count.className = "refused"; count.textContent = error.message; }
+  });
+  box.addEventListener("close", () => box.remove());
+  document.body.append(box);
+  box.showModal();
+  return look();
 }
 
 const act = (action) => () => action().then(() => alertUser(null)).catch(fail);
@@ -33,9 +64,12 @@ function people(list) {
   const buttons = (p) => el("span", { class: "row-buttons" }, p.role ? el("button", { type: "button", onclick: act(() => link(p.name)), "aria-label": `Link for ${p.name}` }, "Link") : "", p.labels + p.skips ? el("button", { type: "button", onclick: act(() => take(p)), "aria-label": `Take away the answers of ${p.name}` }, "Take answers away…") : "",
     p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
   const skips = (p) => (p.reasons.some((r) => r.reason) ? el("details", {}, el("summary", {}, number(p.skips)), reasons(p.reasons)) : number(p.skips));
+  // Right answers to gold rows, with the limits of the share.
+  const gold = (p) => (p.gold === null ? "–" : el("span", { class: p.gold.below ? "bad-word" : null }, `${number(p.gold.right)} of ${number(p.gold.asked)}${p.gold.below ? ": too few" : ""}`, p.gold.asked ? el("span", { class: "hint small" }, ` (${percent(p.gold.low, 0)} to ${percent(p.gold.high, 0)})`) : ""));
+  const known = list.some((p) => p.gold !== null);
   const offered = (p) => (owns ? [buttons(p)] : []);
-  const rows = list.map((p) => [p.name, p.role ?? "–", p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...offered(p)]);
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(owns ? [""] : [])], rows, "People"));
+  const rows = list.map((p) => [p.name, p.role ?? "–", p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Right on gold rows" }] : []), ...(owns ? [""] : [])], rows, "People"));
 }
 
 async function drop(name) {
@@ -48,9 +82,12 @@ function bias(list) {
   fill($("bias"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers by group" }, table(["Person", "Group", { number: "Says yes" }, { number: "Others" }, { number: "Difference" }, { number: "Rows" }], rows, "Answers by group")));
 }
 
+const moment = (at) => new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const between = (r) => (r.since ? ` from ${moment(r.since)}` : "") + (r.until ? ` until ${moment(r.until)}` : "");
+
 function taken(list) {
   $("taken-panel").hidden = !list.length;
-  fill($("taken"), el("ul", {}, list.map((r) => el("li", {}, `${number(r.answers)} answers${r.name ? ` of ${r.name}` : ""}, ${ago(r.at)} `, el("button", { type: "button", onclick: act(() => remove(`/reopened/${r.event}`).then(load)) }, "Give them back")))));
+  fill($("taken"), el("ul", {}, list.map((r) => el("li", {}, `${number(r.answers)} answers${r.name ? ` of ${r.name}` : ""}${between(r)}, ${ago(r.at)} `, el("button", { type: "button", onclick: act(() => remove(`/reopened/${r.event}`).then(load)) }, "Give them back")))));
 }
 
 const day = (at) => new Date(at).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });

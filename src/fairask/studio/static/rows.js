@@ -1,5 +1,5 @@
 // The rows that were drawn, as a grid: search, filters, order and pages are the server's. A row opens beside it.
-import { call, get, post, put } from "./api.js";
+import { call, get, post, put, remove } from "./api.js";
 import { cardBody } from "./card.js";
 import { thread, writing } from "./flags.js";
 import { follow } from "./live.js";
@@ -86,6 +86,7 @@ const STORIES = {
   reopened: () => "took answers away: the row is asked again",
   restored: () => "gave answers back",
   refused: (e) => `an answer${e.label ? ` ${e.label}` : ""} from another tool was refused: ${e.reason}`,
+  checked: (e) => (e.label === null ? "took back a check" : `was checked, and said ${e.label}`),
   flagged: () => "asked",
   "flag answered": () => "answered",
   "flag resolved": () => "resolved the flag",
@@ -102,6 +103,7 @@ async function show(row, focus = true) {
     fill($("row-fields"), cardBody(card));
     fill($("row-history"), ...past.history.map((e) => el("li", {}, el("span", { class: "who", dir: "auto" }, e.who), el("span", { dir: "auto" }, STORIES[e.kind]?.(e) ?? e.kind, e.note ? ` (“${e.note}”)` : ""), el("time", { datetime: e.at }, ago(e.at)))));
     threads(row, flags);
+    showKnown(row, past);
     $("side").hidden = false;
     $("both").classList.add("opened");
     for (const tr of document.querySelectorAll("#rows tbody tr")) tr.classList.toggle("open", Number(tr.dataset.row) === row);
@@ -131,6 +133,38 @@ function threads(row, flags) {
   fill($("row-flags"), ...(flags.length ? [el("h3", {}, "Flags")] : []), ...flags.map((flag) => thread(flag, again)),
     el("details", {}, el("summary", {}, "Flag this row"), el("form", { onsubmit: ask }, el("label", { for: "flag-text" }, "What is the question?"), box, el("p", { class: "buttons" }, el("button", {}, "Flag")))));
 }
+
+// The known answer of the open row, for owners.
+function showKnown(row, { now, known }) {
+  const form = $("known-form");
+  if (!form) return;
+  const moved = Number(form.dataset.row) !== row;
+  if (!moved && form.contains(document.activeElement) && document.activeElement.tagName === "TEXTAREA") return;
+  form.dataset.row = row;
+  form.elements.use.value = known?.use ?? "example";
+  form.elements.label.value = known?.label ?? now?.label ?? classes[0];
+  form.elements.why.value = known?.why ?? "";
+  $("unmark").hidden = !known;
+  $("row-known").querySelector("summary").textContent = known ? `Known answer: ${known.label} (${known.use})` : "Known answer";
+  if (moved) { $("row-known").open = Boolean(known); $("known-said").textContent = ""; }
+}
+
+async function mark(action, words) {
+  const row = Number($("known-form").dataset.row);
+  try {
+    await action(row);
+    $("known-said").textContent = words;
+    document.activeElement.blur();
+    await show(row, false);
+    alertUser(null);
+  } catch (error) { alertUser(error.message); }
+}
+$("known-form")?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const { use, label, why } = Object.fromEntries(new FormData(event.target));
+  mark((row) => put(`/known/${row}`, { use, label, why }), "Saved.");
+});
+$("unmark")?.addEventListener("click", () => mark((row) => remove(`/known/${row}`), "Not known any more."));
 
 function close() {
   const row = open;

@@ -1,6 +1,6 @@
 // Words and files.
-import { get, put } from "./api.js";
-import { $, alertUser, el, fill } from "./dom.js";
+import { call, get, put, remove, root } from "./api.js";
+import { $, alertUser, el, fill, number, table } from "./dom.js";
 
 const DISPLAYS = { number: "number", date: "date", text: "short text", long: "long text", link: "link", image: "image", markdown: "Markdown", none: "not shown" };
 const shownAs = (column) => column.display || (column.kind === "number" ? "number" : "text");
@@ -32,4 +32,35 @@ $("words").addEventListener("submit", async (event) => {
   } catch (error) { fail(error); }
 });
 
+// Rows with known answers.
+async function known() {
+  const list = Object.values(await get("/known"));
+  const rows = list.map((k) => [el("a", { href: `${root}/rows#${k.row}` }, `Row ${number(k.row)}`), k.use, k.label, k.why,
+    el("button", { type: "button", "aria-label": `Unmark row ${k.row}`, onclick: () => remove(`/known/${k.row}`).then(known).catch(fail) }, "Unmark")]);
+  fill($("known"), list.length ? table(["Row", "Use", "Answer", "Why", ""], rows, "Rows with known answers") : el("p", { class: "empty" }, "No row is marked yet."));
+}
+
+$("gold").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { gold_every, gold_least } = Object.fromEntries(new FormData(event.target));
+  try {
+    await put("/settings", { gold_every: Number(gold_every), gold_least: Number(gold_least) });
+    $("gold-saved").textContent = "Saved.";
+    alertUser(null);
+  } catch (error) { fail(error); }
+});
+
+$("known-file").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const file = event.target.elements.file.files[0];
+  try {
+    const found = await call("POST", `/known?${new URLSearchParams({ name: file.name, unchecked: event.target.elements.unchecked.checked })}`, file);
+    $("known-said").className = "";
+    $("known-said").textContent = `${number(found.marked)} rows are marked; ${number(found.known)} in all.`;
+    event.target.reset();
+    await known();
+  } catch (error) { $("known-said").className = "refused"; $("known-said").textContent = error.message; }
+});
+
 words().catch(fail);
+known().catch(fail);
