@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from tests.study.conftest import people_table, truth
 
@@ -28,6 +28,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail(reason)
         pytest.skip(reason)
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    expect.set_options(timeout=20_000)  # a busy machine; waiting costs nothing where all is well
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=flags)
         yield launched

@@ -35,7 +35,10 @@ def client(study: Study) -> Iterator[TestClient]:
 def signed(client: TestClient) -> TestClient:
     """Take the token that a page hands out."""
     access = client.app.state.access  # type: ignore[attr-defined]
-    page = client.get("/label", params={"code": access.invite() or ""}).text
+    found = client.get("/label", params={"code": access.invite() or ""})
+    while found.status_code == 503:  # a busy machine: the first request builds all routes
+        found = client.get("/label", params={"code": access.invite() or ""})
+    page = found.text
     client.headers["X-CSRF-Token"] = page.split('name="csrf" content="')[1].split('"')[0]
     return client
 

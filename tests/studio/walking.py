@@ -125,6 +125,12 @@ def _label(walk: Walk, study: Study) -> None:
     walk("GET /flags/mine")
     walk("GET /flags", query={"row": first})
     walk("POST /flags/{flag}", {"text": "No, they only share a name.", "resolve": True}, flag=made["id"])
+    walk("PUT /known/{row}", {"label": "good", "use": "example", "why": "Income covers the debt."}, row=7)
+    known = "row,gold,use,explanation\n8,bad,practice,No job.\n9,good,gold,\n"
+    walk("POST /known", known, query={"name": "gold.csv", "unchecked": True})
+    walk("GET /known")
+    walk("GET /examples")
+    walk("DELETE /known/{row}", row=9)
     rows = study.ask(40, "ada")
     study.tell(rows, [LABELS[row] for row in rows], "ada")
     walk("POST /answers", {"row": second, "label": LABELS[second]})

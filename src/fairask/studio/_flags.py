@@ -25,10 +25,7 @@ FlagNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 class NewFlag(BaseModel):
     """A question about a row."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"row": 17, "text": "Is this the same person as row 3?"}]},
-    )
+    model_config = ConfigDict(extra="forbid")
     row: Row
     text: _Words
 
@@ -36,10 +33,7 @@ class NewFlag(BaseModel):
 class FlagReply(BaseModel):
     """What to write into a thread, and whether that resolves the flag."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"text": "No, they only share a name.", "resolve": True}]},
-    )
+    model_config = ConfigDict(extra="forbid")
     text: _Words = ""
     resolve: bool = False
 
@@ -55,23 +49,6 @@ class FlagComment(BaseModel):
 class FlagThread(BaseModel):
     """A flag with its comments, oldest first."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": 41,
-                    "row": 17,
-                    "who": "bob",
-                    "open": True,
-                    "waits": True,
-                    "resolved_by": "",
-                    "comments": [
-                        {"at": "2026-11-16T09:30:00.000Z", "who": "bob", "text": "Is this one person?"}
-                    ],
-                }
-            ]
-        }
-    )
     id: int
     row: int
     who: str

@@ -28,12 +28,7 @@ router = APIRouter(tags=["owning"])
 class NewKnown(BaseModel):
     """The known answer of a row, what it is for, and why it is right."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"label": "good", "use": "practice", "why": "Income covers the debt."}]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
     label: Annotated[Text, Field(max_length=60)]
     use: Annotated[str, Field(pattern=f"^({'|'.join(USES)})$")] = "gold"
     why: Annotated[Text, Field(max_length=2000)] = ""

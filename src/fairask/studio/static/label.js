@@ -354,7 +354,7 @@ function guide(open) {
 const edition = () => $("guidelines").textContent + ($("examples")?.children.length ?? "");
 async function examples() {
   const found = await get("/examples");
-  fill($("examples"), ...found.map((known) => el("li", { class: "small-card" }, cardBody(known.card), el("p", {}, el("strong", { dir: "auto" }, known.label)), el("div", { class: "prose" }, markdown(known.why)))));
+  fill($("examples"), ...found.map((known) => el("li", { class: "small-card" }, cardBody(known.card), el("p", { class: "gap-top" }, "Answer: ", el("strong", { dir: "auto" }, known.label)), el("div", { class: "prose" }, markdown(known.why)))));
 }
 if ($("guide")) {
   fill($("guide-text"), ...markdown(JSON.parse($("guidelines").textContent)));
