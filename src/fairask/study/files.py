@@ -156,7 +156,7 @@ def read_records(path: Path, needed: Sequence[str], own: Sequence[str]) -> list[
         raise StudyError(f"no file {str(path)!r}")
     try:
         if path.suffix.lower() == ".parquet":
-            records = pq.read_table(path).to_pylist()
+            records: list[dict[str, Any]] = pq.read_table(path).to_pylist()
         else:
             csv.field_size_limit(1 << 27)
             records = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
