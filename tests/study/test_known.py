@@ -69,7 +69,7 @@ def test_rows_marked_late_do_not_come_in_a_row(make: Make) -> None:
         else:
             answer_known(study, gold.row, 1, "bob")
             asked += 1
-    assert 3 <= asked <= 5
+    assert 4 <= asked <= 6  # one in each four, and the one that was due when they were marked
 
 
 def test_a_gold_row_may_be_corrected_taken_back_and_unmarked(make: Make, target: str) -> None:

@@ -65,11 +65,11 @@ function people(list) {
     p.role ? el("button", { type: "button", class: "quiet", onclick: act(() => drop(p.name)), "aria-label": `Remove ${p.name}` }, "Remove") : "");
   const skips = (p) => (p.reasons.some((r) => r.reason) ? el("details", {}, el("summary", {}, number(p.skips)), reasons(p.reasons)) : number(p.skips));
   // Right answers to gold rows, with the limits of the share.
-  const gold = (p) => (p.gold === null ? "–" : el("span", { class: p.gold.below ? "bad-word" : null }, `${number(p.gold.right)} of ${number(p.gold.asked)}${p.gold.below ? ": too few" : ""}`, p.gold.asked ? el("span", { class: "hint small" }, ` (${percent(p.gold.low, 0)} to ${percent(p.gold.high, 0)})`) : ""));
+  const gold = (p) => (p.gold === null ? "–" : el("span", { class: p.gold.below ? "bad-word" : null }, `${number(p.gold.right)} of ${number(p.gold.asked)}${p.gold.below ? ": too few" : ""}`, p.gold.asked ? el("div", { class: "hint small" }, `${percent(p.gold.low, 0)} to ${percent(p.gold.high, 0)}`) : ""));
   const known = list.some((p) => p.gold !== null);
   const offered = (p) => (owns ? [buttons(p)] : []);
   const rows = list.map((p) => [p.name, p.role ?? "–", p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Right on gold rows" }] : []), ...(owns ? [""] : [])], rows, "People"));
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])], rows, "People"));
 }
 
 async function drop(name) {
