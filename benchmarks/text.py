@@ -4,6 +4,9 @@
 
 Each finished run is written to the file at once, and a run that is in the file is not repeated. The table is
 printed from the file; ``--trials 0`` prints it and runs nothing.
+
+"Above" is a run whose violation on the test rows is over the tolerance although the model did not say that
+the labels are too few ("infeasible"). The model's own interval is compared with the same violation.
 """
 
 from __future__ import annotations
@@ -20,15 +23,22 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from fairask import FairActiveLearner
 from fairask.data import prepare
 from fairask.experiment import METHODS, MemoryTable, Task, Trial
 from fairask.metrics import violation
+from fairask.oracle import CalibratedFairOracle, decision_probability
 from tests.data.comments import comments
 
 TOLERANCE = 0.1
-COLUMNS = ("features", "method", "trial", "accuracy", "violation", "seconds")
+COLUMNS = ("features", "method", "trial", "accuracy", "violation", "feasible", "low", "high", "seconds")
 NUMBERS = ["likes", "replies", "hour"]
-FEATURES = {"text only": NUMBERS, "numbers only": ["comment"]}  # and the columns that each leaves out
+#: Columns that are left out, and whether models must decide without the group.
+FEATURES = {
+    "text only": (NUMBERS, True),
+    "text, group known": (NUMBERS, False),
+    "numbers only": (["comment"], True),
+}
 UNCONSTRAINED = "passive, unconstrained"
 
 
@@ -44,7 +54,7 @@ def main() -> None:
     if given.trials:
         table = comments(given.rows)
         tables = {}
-        for name, left_out in FEATURES.items():
+        for name, (left_out, _) in FEATURES.items():
             found = prepare(table.drop(left_out), label="toxic", protected="group", use_protected=False)
             tables[name] = MemoryTable(found.X, found.y, found.groups, stratify=True)
         with given.out.open("a", newline="") as file:
@@ -56,51 +66,64 @@ def main() -> None:
                     for method in ("fare", "passive", UNCONSTRAINED):
                         if (name, method, str(trial)) not in done:
                             began = time.process_time()
-                            accuracy, gap = play(memory, method, trial, given.labels)
+                            found = play(memory, method, trial, given.labels, blind=FEATURES[name][1])
                             seconds = time.process_time() - began
-                            writer.writerow(
-                                [name, method, trial, f"{accuracy:.5f}", f"{gap:.5f}", f"{seconds:.1f}"]
-                            )
+                            numbers = [f"{value:.5g}" for value in found]
+                            writer.writerow([name, method, trial, *numbers, f"{seconds:.1f}"])
                             file.flush()
     show(list(csv.DictReader(given.out.open())))
 
 
-def play(memory: MemoryTable, method: str, trial: int, labels: int) -> tuple[float, float]:
-    """Accuracy and violation on the test rows of one run."""
-    task = Task(tolerance=TOLERANCE, budget=labels, batch=100, baseline_budget=labels, blind=True)
+def play(memory: MemoryTable, method: str, trial: int, labels: int, *, blind: bool) -> tuple[float, ...]:
+    """Accuracy and violation on the test rows of one run, whether it said feasible, and its interval."""
+    task = Task(tolerance=TOLERANCE, budget=labels, batch=100, baseline_budget=labels, blind=blind)
     split = memory.split(task.seed, trial)
+    test, y, tested = split.test
     if method in METHODS:
-        run = Trial(METHODS[method], split, task, trial).run()
-        return float(run.accuracy[-1]), float(run.violation[-1])
+        said = []
+
+        def measure(learner: FairActiveLearner, _: object) -> tuple[float, float]:
+            model = learner.current_model()
+            assert isinstance(model, CalibratedFairOracle)
+            said[:] = [float(model.feasible_), *model.violation_interval_]
+            p = decision_probability(model, test, tested)
+            return float(np.where(y == 1, p, 1.0 - p).mean()), violation(y, p, tested, metric="tprp")
+
+        run = Trial(METHODS[method], split, task, trial).run(measure=measure)
+        return float(run.accuracy[-1]), float(run.violation[-1]), *said
     X, _ = split.pool()
     rows = np.random.default_rng(trial).choice(len(X), labels, replace=False)
-    model = LogisticRegression(max_iter=2000).fit(X[rows], split.labels_of(rows))
-    test, y, tested = split.test
-    said = model.predict(test)
-    return float((said == y).mean()), violation(y, said, tested, metric="tprp")
+    decided = LogisticRegression(max_iter=2000).fit(X[rows], split.labels_of(rows)).predict(test)
+    nothing = (1.0, float("nan"), float("nan"))
+    return float((decided == y).mean()), violation(y, decided, tested, metric="tprp"), *nothing
 
 
 def show(rows: list[dict[str, str]]) -> None:
     """Print means with standard errors, then differences over the same splits."""
-    runs: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
+    runs: dict[tuple[str, str], dict[int, tuple[float, ...]]] = {}
     for row in rows:
         place = runs.setdefault((row["features"], row["method"]), {})
-        place[int(row["trial"])] = (float(row["accuracy"]), float(row["violation"]))
-    print("| features | method | accuracy | violation (tprp) | runs within 0.1 |\n|---|---|---|---|---|")
+        place[int(row["trial"])] = tuple(float(row[name]) for name in COLUMNS[3:8])
+    print("| features | method | accuracy | violation (tprp) | above 0.1 | infeasible | above its interval |")
+    print("|---|---|---|---|---|---|---|")
     for (features, method), found in runs.items():
-        accuracy, gaps = np.array(list(found.values())).T
-        within = f"{(gaps <= TOLERANCE).sum()} of {len(gaps)}"
-        print(f"| {features} | {method} | {with_error(accuracy)} | {with_error(gaps)} | {within} |")
+        accuracy, gaps, feasible, _, high = np.array(list(found.values())).T
+        n, over = len(gaps), gaps > TOLERANCE
+        unsaid, said = int((over & (feasible == 1)).sum()), int((feasible == 0).sum())
+        shown = [with_error(accuracy), with_error(gaps), f"{unsaid} of {n} (all {over.sum()})"]
+        claims = ["", ""] if np.isnan(high).all() else [f"{said} of {n}", f"{(gaps > high).sum()} of {n}"]
+        print(f"| {features} | {method} | {' | '.join([*shown, *claims])} |")
     print()
-    text, numbers = FEATURES
+    text, known, numbers = FEATURES
     for what, one, other in (
         ("FARE less passive, text only", (text, "fare"), (text, "passive")),
+        ("FARE less passive, group known", (known, "fare"), (known, "passive")),
         ("text less numbers, FARE", (text, "fare"), (numbers, "fare")),
     ):
         both = sorted(runs.get(one, {}).keys() & runs.get(other, {}).keys())
         if len(both) < 2:
             continue
-        differences = np.array([np.subtract(runs[one][t], runs[other][t]) for t in both]).T
+        differences = np.array([np.subtract(runs[one][t][:2], runs[other][t][:2]) for t in both]).T
         accuracy, gap = map(with_error, differences)
         print(f"{what}, {len(both)} splits: accuracy {accuracy}, violation {gap}")
 
