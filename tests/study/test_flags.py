@@ -60,6 +60,7 @@ def test_the_command_lists_asks_answers_and_resolves(run: Run) -> None:
     assert "No open flags" in run("flags", "loans").output
     number = run("flags", "loans", "--row", "3", "--text", "Why?", "--as", "bob").output.split("\t")[0]
     assert "bob: Why?" in run("flags", "loans").output
+    assert "Open flags: 1 (fairask flags loans)" in run("status", "loans").output
     assert "open" in run("flags", "loans", "--answer", number, "--text", "So.").output
     assert "resolved by" in run("flags", "loans", "--answer", number, "--resolve").output
     assert "No open flags" in run("flags", "loans").output

@@ -24,6 +24,7 @@ def status(study: StudyPlace, as_json: Json = False) -> None:
     """Say where a study stands."""
     with open_study(study) as opened:
         now = opened.status()
+        asked = sum(flag.open for flag in opened.state().flags.known.values())
     lines = [
         f"{now['labels']} of {now['budget']} labels, {now['open']} open, {now['skipped']} skipped, "
         f"{now['batches']} batches",
@@ -31,6 +32,8 @@ def status(study: StudyPlace, as_json: Json = False) -> None:
     for group in now["groups"]:
         drawn = ", ".join(f"{name} {n}" for name, n in group["components"].items()) or "none yet"
         lines.append(f"  {group['group']}: {group['labels']} labels of {group['pool']:,} rows ({drawn})")
+    if asked:
+        lines.append(f"Open flags: {asked} (fairask flags {study})")
     if now["stop_reason"]:
         lines.append(f"Stopped: {now['stop_reason']}")
     elif now["stop_rule"]:
