@@ -114,9 +114,9 @@ def test_twelve_kills_lose_nothing(make: Make, target: str) -> None:
 
 
 @pytest.mark.slow
-def test_two_hundred_kills_lose_nothing(make: Make, target: str) -> None:
+def test_a_hundred_kills_on_each_database_lose_nothing(make: Make, target: str) -> None:
     # Passive sampling draws without a fit: kills hit the writing, not the fitting.
     settings = {"budget": 20_000, "batch_size": 1000, "strategy": "passive"}
     make(target, table=people_table(20_000), **settings).close()
-    acts = killed(target, 200, seed=2)
-    assert check(target, acts) > 100
+    acts = killed(target, 100, seed=2)
+    assert check(target, acts) > 50
