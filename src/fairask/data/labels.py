@@ -247,7 +247,7 @@ def check_labels(
         for is_positive, what in ((True, said), (False, f"other than {said}")):
             if (n := tally[group, is_positive]) < FEWEST_LABELS:
                 raise TableError(
-                    f"group {name!r} of {named!r} has {n} rows with label {what}",
+                    f"group {name!r} of {named!r} has {n} row{'s' * (n != 1)} with label {what}",
                     f"{FEWEST_LABELS} or more are needed, to train and to test: merge groups or add rows",
                 )
     labelled = {group: tally[group, False] + tally[group, True] for group in columns.values}

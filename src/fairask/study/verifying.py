@@ -60,8 +60,10 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     file = Path(certificate)
     try:
         found = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise StudyError(f"{file.name} cannot be read as a certificate: {error}") from error
+    except OSError as error:
+        raise StudyError(f"{file}: {error.strerror}; give the JSON file of a certificate") from error
+    except ValueError as error:
+        raise StudyError(f"{file.name} is no JSON file of a certificate: {error}") from error
     if isinstance(found, dict) and "model" in found:
         return _of_study(found, _loaded(model), read_table(Path(pool)))
     if isinstance(found, dict) and "made_from" in found:
