@@ -39,6 +39,8 @@ LONGEST_CELL = 2000
 LONGEST_TEXT = 100_000
 
 
+#: Seconds for which the state may be old when a row is given: one request reads the log once.
+_AGE = 0.2
 _LATE = (
     "The program that chooses rows has stopped and is being started again. Your answers are saved. "
     "This page looks again by itself."
@@ -84,7 +86,7 @@ def card(study: Study, row: int) -> Card:
 def _progress(study: Study, who: str) -> LabelProgress:
     people = study.store.waiting(max_age=1.0).people
     with study.lock:
-        state = study.state()
+        state = study.state(_AGE)
         labels = state.answered - state.skipped
         gold = state.known.count(who)
         mine = state.by.get(who, 0) + gold
@@ -132,7 +134,7 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     rows = study.lease(me.name, wanted.count)
     progress = _progress(study, me.name)
     with study.lock:
-        coming = not rows and study.state().undrawn > 0
+        coming = not rows and study.state(_AGE).undrawn > 0
     late = coming and study.store.training().error is not None
     stopgap: Stopgap = request.app.state.stopgap
     if rows:
@@ -154,7 +156,7 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
 
 def _news(study: Study, me: Person) -> int:
     with study.lock:
-        return study.state().flags.news(me.name)
+        return study.state(_AGE).flags.news(me.name)
 
 
 def _practice(study: Study, me: Person) -> list[KnownRow]:
@@ -162,7 +164,7 @@ def _practice(study: Study, me: Person) -> list[KnownRow]:
     if may(me.role, "owner"):
         return []
     with study.lock:
-        state = study.state()
+        state = study.state(_AGE)
         return state.known.practice(me.name, state.by[me.name])
 
 
@@ -171,7 +173,7 @@ def _with_gold(study: Study, me: Person, rows: list[int]) -> list[int]:
     if may(me.role, "owner") or not rows:
         return rows
     with study.lock:
-        gold = gold_due(study.state(), me.name, rows)
+        gold = gold_due(study.state(_AGE), me.name, rows)
     return rows if gold is None else [*rows[:-1], gold.row]
 
 

@@ -140,7 +140,7 @@ class TrainerProcess:
 def main(target: str) -> None:
     """Work until standard input closes."""
     if sys.platform != "win32":
-        os.nice(5)
+        os.nice(10)
     ended, opened = threading.Event(), threading.Event()
 
     def wait() -> None:

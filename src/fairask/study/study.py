@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -93,6 +94,7 @@ class Study:
         self.lock = threading.RLock()
         self.rows = rows_of(table, state.config)
         self._state = state
+        self._read = (-1, 0.0)  # what this process had written when the events were last read, and when
         self._learner = make_learner(self.rows, state.config, device)
         self.groups = list(self._learner.groups_)
 
@@ -216,11 +218,17 @@ class Study:
 
     # -- state ----------------------------------------------------------------------------------
 
-    def state(self) -> State:
-        """Return the state after all events so far. It belongs to the study: read it under ``lock``."""
+    def state(self, max_age: float = 0.0) -> State:
+        """Return the state after all events so far. It belongs to the study: read it under ``lock``.
+
+        What other processes wrote may be missing for ``max_age`` seconds.
+        """
         with self.lock:
-            for event in self.store.events(self._state.last):
-                self._state.apply(event)
+            written, now = self.store.written, time.monotonic()
+            if max_age == 0.0 or self._read[0] != written or now - self._read[1] > max_age:
+                for event in self.store.events(self._state.last):
+                    self._state.apply(event)
+                self._read = (written, now)
             return self._state
 
     @property

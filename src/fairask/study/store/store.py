@@ -73,6 +73,8 @@ class Store:
         self.attempts = Attempts(self.database)
         self._waiting = (float("-inf"), Waiting(0, 0, 0))
         self._latest = float("inf")  # of the database's clock; the first lease looks at all leases
+        self.written = 0  # transactions of this process that wrote events
+        self._short = False  # whether the last lease found too few rows
 
     @classmethod
     def create(cls, target: str, pool: bytes | None, created: StudyCreated, who: str) -> None:
@@ -193,6 +195,7 @@ class Store:
         with self.database.write(durable) as connection:
             turn = Transaction(connection)
             yield turn
+        self.written += turn.last is not None
         if turn.last is not None and not is_url(self.target):
             write_count(Path(self.target), turn.last)
 
@@ -225,15 +228,18 @@ class Store:
 
     def lease(self, who: str, count: int, seconds: float) -> list[int]:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
-        with self.read() as turn:  # most who ask hold their rows, or wait: they need no turn to write
-            rows = turn.lease(who, count, seconds, write=False)
-            if rows is not None and turn.now >= self._latest - 1.0:
-                return rows
+        if self._short:  # the queue was empty: many wait and ask again, and need no turn to write
+            with self.read() as turn:
+                rows = turn.lease(who, count, seconds, write=False)
+                if rows is not None and turn.now >= self._latest - 1.0:
+                    return rows
         with self.write(durable=False) as turn:
             if turn.now < self._latest - 1.0:
                 turn.clamp_leases()
             self._latest = turn.now
-            return turn.lease(who, count, seconds) or []
+            rows = turn.lease(who, count, seconds) or []
+        self._short = len(rows) < count
+        return rows
 
     def release(self, who: str, rows: Iterable[int] | None = None) -> None:
         """Give back rows that a person holds and has not answered: these, or all of them."""
