@@ -230,11 +230,11 @@ def test_large_bodies_are_refused_declared_or_not(client: TestClient) -> None:
 
 
 def test_others_are_let_in_only_with_an_owner(study: Study) -> None:
-    check_host(study, "127.0.0.1")
+    check_host(study.people, "127.0.0.1")
     with pytest.raises(StudyError, match="no owner with a token"):
-        check_host(study, "0.0.0.0")
+        check_host(study.people, "0.0.0.0")
     study.people.add("ada", "owner")
-    check_host(study, "0.0.0.0")
+    check_host(study.people, "0.0.0.0")
 
 
 def test_hostile_words_are_escaped_in_the_page(client: TestClient, study: Study) -> None:

@@ -43,7 +43,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
     app = create_home(studies)
     with serving(app) as url:
         owner = new_page(accept_downloads=True)
-        owner.goto(f"{url}/?code={app.state.sessions.code}")
+        owner.goto(f"{url}/?code={app.state.access.invite()}")
         expect(owner.locator("main")).to_contain_text("No studies yet")
         look(owner, "home-empty")
         owner.get_by_role("link", name="New study").first.click()
@@ -104,7 +104,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
     app = create_home(studies)
     with serving(app) as url:
         owner = new_page(accept_downloads=True)
-        owner.goto(f"{url}/?code={app.state.sessions.code}")
+        owner.goto(f"{url}/?code={app.state.access.invite()}")
         expect(owner.locator("main")).to_contain_text("60 of 60 labels", timeout=60_000)
         look(owner, "home")
         _axe(owner)

@@ -20,25 +20,34 @@ def comment(i: int) -> str:
     return f"The office was {WORDS[i % 8]} and the answer {WORDS[(i // 3) % 8]} when I asked for it"
 
 
-CSV = "comment,sex,score\n" + "\n".join(f"{comment(i)},{'fm'[i % 2]},{i % 7}" for i in range(160))
+def _line(i: int) -> str:
+    known = ("yes" if i % 8 in (0, 1, 4, 5) else "no") if i < 150 else ""
+    return f"{comment(i)},{'fm'[i % 2]},{i % 7},{known},{'ok' if i < 3 else ''}"
+
+
+CSV = "comment,sex,score,complaint,rated\n" + "\n".join(_line(i) for i in range(160))
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[TestClient]:
     with TestClient(create_home(tmp_path, train=False), base_url="http://localhost") as client:
-        code = client.app.state.sessions.code  # type: ignore[attr-defined]
+        code = client.app.state.access.invite()  # type: ignore[attr-defined]
         page = client.get("/", params={"code": code}).text
         client.headers["X-CSRF-Token"] = page.split('name="csrf" content="')[1].split('"')[0]
         yield client
 
 
-def _new(home: TestClient, name: str = "comments", **changes: object) -> dict[str, object]:
-    sent = home.post("/api/tables", params={"name": "comments.csv"}, content=CSV.encode()).json()
+def new_study(
+    home: TestClient, name: str = "comments", root: str = "", **changes: object
+) -> dict[str, object]:
+    """Make a study of comments."""
+    sent = home.post(f"{root}/api/tables", params={"name": "comments.csv"}, content=CSV.encode()).json()
     given = {
         "table": sent["id"], "name": name, "question": "Is it a complaint?", "classes": ["no", "yes"],
-        "protected": ["sex"], "drop": ["score"], "displays": {"comment": "markdown"}, "budget": 30, **changes,
+        "protected": ["sex"], "drop": ["score", "complaint", "rated"],
+        "displays": {"comment": "markdown"}, "budget": 30, **changes,
     }  # fmt: skip
-    answer = home.post("/api/studies", json=given)
+    answer = home.post(f"{root}/api/studies", json=given)
     return {"status": answer.status_code, **answer.json()}
 
 
@@ -47,7 +56,7 @@ def test_nobody_gets_in_without_the_printed_code(tmp_path: Path) -> None:
         assert client.get("/").status_code == 401
         assert client.get("/", params={"code": "wrong"}).status_code == 401
         assert client.get("/api/studies").status_code == 401
-        code = client.app.state.sessions.code  # type: ignore[attr-defined]
+        code = client.app.state.access.invite()  # type: ignore[attr-defined]
         assert client.get("/", params={"code": code}).status_code == 200
         assert client.post("/api/studies/x/open").status_code == 403  # no token of a page
     with TestClient(create_home(tmp_path, train=False), base_url="http://evil.example") as client:
@@ -68,12 +77,12 @@ def test_a_table_is_described_before_a_study_is_made_of_it(home: TestClient, tmp
     assert refused.status_code == 422
     broken = home.post("/api/tables", params={"name": "x.parquet"}, content=b"no parquet")
     assert broken.status_code == 422
-    assert list(tmp_path.glob(".uploads/*")) == []  # nothing is left
+    assert list(tmp_path.iterdir()) == []  # nothing is left
 
 
 def test_a_study_is_made_listed_copied_archived_and_deleted(home: TestClient, tmp_path: Path) -> None:
     assert home.get("/api/studies").json() == []
-    assert _new(home)["status"] == 201
+    assert new_study(home)["status"] == 201
     with Study.open(tmp_path / "comments") as study:
         kinds = {column.name: (column.role, column.display) for column in study.config.columns}
         assert kinds["comment"] == ("feature", "markdown")
@@ -87,9 +96,9 @@ def test_a_study_is_made_listed_copied_archived_and_deleted(home: TestClient, tm
         30,
         "labelling",
     )
-    assert "already" in str(_new(home)["detail"])
-    assert "cannot be a name" in str(_new(home, "../x")["detail"])
-    assert "no column" in str(_new(home, "other", protected=["gender"])["detail"])
+    assert "already" in str(new_study(home)["detail"])
+    assert "cannot be a name" in str(new_study(home, "../x")["detail"])
+    assert "no column" in str(new_study(home, "other", protected=["gender"])["detail"])
     assert not (tmp_path / "other").exists()  # what cannot be made leaves nothing
 
     assert home.post("/api/studies/comments/copy", json={"name": "again"}).status_code == 201
@@ -102,7 +111,7 @@ def test_a_study_is_made_listed_copied_archived_and_deleted(home: TestClient, tm
 
 
 def test_each_study_is_served_under_its_name(home: TestClient, tmp_path: Path) -> None:
-    _new(home)
+    new_study(home)
     address = home.post("/api/studies/comments/open").json()["address"]
     page = home.get(address)
     assert page.url.path == "/s/comments/overview"

@@ -200,10 +200,15 @@ def _connect(walk: Walk, study: Study) -> None:
 def walk_home(client: TestClient, csv: str) -> dict[str, dict[str, Any]]:
     """Walk as whoever opened the printed address of a folder without studies."""
     walk = Walk(client)
+    walk("GET /me")
     table = walk("POST /tables", csv, query={"name": "comments.csv"})
+    known = {"label": "complaint", "positive": "yes", "protected": ["sex"], "tolerance": 0.1, "budget": 60}
+    walk("POST /tables/{table}/forecast", known, table=table["id"])
+    walk("GET /tables/{table}/forecast", table=table["id"])
+    walk.client.app.state.forecasts.stop()  # type: ignore[attr-defined]
     walk("POST /studies", {
         "table": table["id"], "name": "comments", "question": "Is it a complaint?", "classes": ["no", "yes"],
-        "protected": ["sex"], "displays": {"comment": "markdown"}, "drop": ["score"],
+        "protected": ["sex"], "displays": {"comment": "markdown"}, "drop": ["score", "complaint"],
         "tolerance": 0.1, "budget": 30,
     })  # fmt: skip
     walk("GET /studies")
@@ -211,4 +216,9 @@ def walk_home(client: TestClient, csv: str) -> dict[str, dict[str, Any]]:
     walk("POST /studies/{name}/copy", {"name": "again"}, name="comments")
     walk("PUT /studies/{name}", {"archived": True}, name="again")
     walk("DELETE /studies/{name}", {"name": "again"}, name="again")
+    token = walk.client.app.state.access.people.add("ada", "owner")  # type: ignore[attr-defined]
+    walk("POST /session", {"token": token})
+    page = client.get("/").text
+    walk.client.headers["X-CSRF-Token"] = page.split('name="csrf" content="')[1].split('"')[0]
+    walk("DELETE /session")
     return walk.examples

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairask.cli._study import StudyPlace, open_study
+from fairask.cli._study import StudyPlace
+
+if TYPE_CHECKING:
+    from fairask.study.store import Store
 
 __all__ = ["people", "register"]
 
@@ -23,7 +29,7 @@ def people(
     renew: Annotated[
         str | None, typer.Option(help="Give a person a new token and this role; the old token ends.")
     ] = None,
-    role: Annotated[str, typer.Option(help="annotator, reviewer or owner.")] = "annotator",
+    role: Annotated[str | None, typer.Option(help="annotator (the default), reviewer or owner.")] = None,
     remove: Annotated[
         str | None, typer.Option(help="Remove a person or a program; their labels stay.")
     ] = None,
@@ -40,15 +46,19 @@ def people(
         str, typer.Option(help="The studio's address, for the link: https://studio.example.org.")
     ] = "",
 ) -> None:
-    """List, add or remove the people who may sign in to the studio, and the programs that may use its API."""
+    """List, add or remove the people who may sign in to the studio, and the programs that may use its API.
+
+    For a folder of studies, or postgresql://HOST: the people of the home page, who own all of its studies.
+    """
     from fairask.study.events import AccessNoted, end_of_day, now
     from fairask.study.store.people import TOKEN_SECONDS
 
-    with open_study(study) as opened:
+    makes = add is not None or invite is not None or program is not None
+    with _opened(study, role, make=makes) as (opened, role):
         chosen = add or renew
         if chosen is not None:
             token = opened.people.add(chosen, role, renew=add is None)
-            opened.store.append("owner", AccessNoted("gave a token to", chosen))
+            opened.append("owner", AccessNoted("gave a token to", chosen))
             days = int(TOKEN_SECONDS // 86400)
             typer.echo(
                 f"{chosen} ({role}) signs in with this token for {days} days, shown only now:\n{token}"
@@ -56,7 +66,7 @@ def people(
         elif program is not None:
             ends = datetime.now(UTC) + timedelta(seconds=TOKEN_SECONDS) if until is None else until
             token = opened.people.add_program(program, role, end_of_day(ends.date()))
-            opened.store.append("owner", AccessNoted("gave a token to the program", program))
+            opened.append("owner", AccessNoted("gave a token to the program", program))
             typer.echo(
                 f"{program} ({role}) uses the API with this token until {ends:%Y-%m-%d}, shown only now:"
             )
@@ -65,12 +75,12 @@ def people(
             if invite not in {person.name for person in opened.people.all()}:
                 opened.people.add(invite, role)
             code = opened.people.invite(invite, 3600 * hours)
-            opened.store.append("owner", AccessNoted("invited", invite))
+            opened.append("owner", AccessNoted("invited", invite))
             typer.echo(f"{invite} signs in once, within {hours:g} hours, by this link, shown only now:")
             typer.echo(f"{address.rstrip('/')}/?code={code}")
         elif remove is not None:
             opened.people.remove(remove)
-            opened.store.append("owner", AccessNoted("removed", remove))
+            opened.append("owner", AccessNoted("removed", remove))
             typer.echo(f"{remove} can no longer sign in")
         else:
             for person in opened.people.all():
@@ -78,3 +88,31 @@ def people(
             for known in opened.people.programs():
                 ended = "ended" if known.until <= now() else "until"
                 typer.echo(f"{known.name}\tprogram, {known.role}\t{ended} {known.until[:10]}")
+
+
+@contextmanager
+def _opened(place: str, role: str | None, *, make: bool) -> Iterator[tuple[Store, str]]:
+    """Open the store of a study, or of the home page of several; yield it and the role, or the usual one."""
+    from fairask.study import StudyError
+    from fairask.study.store import Store, is_server
+
+    if not is_server(place) and (not Path(place).is_dir() or (Path(place) / "study.db").exists()):
+        store, usual = Store.open(place), "annotator"
+    else:
+        from fairask.studio import shelf_of
+
+        usual = "owner"
+        if role not in (None, usual):
+            raise StudyError(
+                f"{place!r} holds several studies, and its people own them all", "Leave out --role"
+            )
+        shelf = shelf_of(place)
+        found = shelf.people(make=make)
+        shelf.close()
+        if found is None:
+            raise StudyError(f"no study in {place!r}, and no people of a home page", "Add one: --add NAME")
+        store = found
+    try:
+        yield store, role or usual
+    finally:
+        store.close()

@@ -19,7 +19,10 @@ def register(app: typer.Typer) -> None:
 
 def studio(
     study: Annotated[
-        str | None, typer.Argument(help="A study (a folder, or a postgresql:// URL), or a folder of studies.")
+        str | None,
+        typer.Argument(
+            help="A study (a folder, or a postgresql:// URL), or several: a folder of studies, or postgresql://HOST."
+        ),
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="German Credit, labelled by a script.")] = False,
     host: Annotated[str, typer.Option(help="Beyond this machine it needs people with tokens.")] = "127.0.0.1",
@@ -46,6 +49,7 @@ def studio(
     """Serve a study: annotators label, owners watch."""
     from fairask.studio.server import Proxy, is_local, serve, serve_demo, serve_home
     from fairask.study import StudyError
+    from fairask.study.store import is_server
 
     if demo == (study is not None):
         raise StudyError("give a study or --demo, one of the two; fairask studio STUDY")
@@ -66,12 +70,18 @@ def studio(
 
     if study is None:
         serve_demo(host=host, port=port, announce=announce)
-    elif Path(study).is_dir() and not (Path(study) / "study.db").exists():
-        if processes > 1 or proxy.used:
-            raise StudyError(
-                f"{study!r} is a folder of studies; behind a proxy serve one study: fairask studio STUDY"
-            )
-        serve_home(study, host=host, port=port, images=images or (), announce=announce)
+    elif is_server(study) or (Path(study).is_dir() and not (Path(study) / "study.db").exists()):
+        if processes > 1 or webhook:
+            raise StudyError("--processes and --webhook are for one study: fairask studio STUDY")
+        serve_home(
+            study,
+            host=host,
+            port=port,
+            proxy=proxy,
+            security_log=security_log,
+            images=images or (),
+            announce=announce,
+        )
     else:
         serve(
             study,

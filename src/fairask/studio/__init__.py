@@ -4,6 +4,7 @@ try:
     from fairask.studio._app import create_app
     from fairask.studio._demo import demo_study
     from fairask.studio._robot import Robot
+    from fairask.studio._shelf import shelf_of
     from fairask.studio._trainer import Trainer
     from fairask.studio._trainer_process import TrainerProcess
     from fairask.studio.server import serve
@@ -11,4 +12,4 @@ except ModuleNotFoundError as error:  # pragma: no cover - depends on the instal
     message = f"the studio needs {error.name}: pip install 'fairask[studio]'"
     raise ModuleNotFoundError(message, name=error.name) from error
 
-__all__ = ["Robot", "Trainer", "TrainerProcess", "create_app", "demo_study", "serve"]
+__all__ = ["Robot", "Trainer", "TrainerProcess", "create_app", "demo_study", "serve", "shelf_of"]

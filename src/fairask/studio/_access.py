@@ -12,8 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from fairask.studio._log import SecurityLog
 from fairask.studio._rights import least_role, may
-from fairask.study import Study
-from fairask.study.store import Person, Session
+from fairask.study.store import Person, Session, Store
 from fairask.study.store.people import TOKEN_SECONDS
 
 __all__ = ["Access", "Me", "access_of", "refuse_token"]
@@ -33,37 +32,55 @@ class Access:
     A studio that serves this machine only, for a study without people, has an owner all the same: whoever
     opens the address that the studio printed. The code in that address begins one session.
 
+    Parameters
+    ----------
+    store : Store
+        The people: of a study, or of a home page.
+    local_name : str, optional
+        Who owns it while it has no people.
+    https : bool
+        Whether cookies are sent by HTTPS only.
+    home : Access, optional
+        The people of the home page that serves the study.
+
     Attributes
     ----------
     cookie : str
         Name of the session's cookie, another one for each study: browsers do not tell ports apart.
     """
 
-    def __init__(self, study: Study, local_name: str | None, *, https: bool = False) -> None:
-        self.study, self.local_name, self.https = study, local_name, https
-        self.log = SecurityLog(study.store)
-        self.cookie = f"fairask_{hashlib.sha256(study.target.encode()).hexdigest()[:12]}"
+    def __init__(
+        self, store: Store, local_name: str | None, *, https: bool = False, home: Access | None = None
+    ) -> None:
+        self.store, self.people, self.local_name, self.https = store, store.people, local_name, https
+        self.home = home
+        self.log = SecurityLog(store)
+        self.cookie = f"fairask_{hashlib.sha256(store.target.encode()).hexdigest()[:12]}"
 
     @property
     def open(self) -> bool:
         """Whether there is nobody who could sign in with a token."""
-        return self.local_name is not None and not self.study.people.any()
+        local = self.local_name is not None if self.home is None else self.home.open
+        return local and not self.people.any()
 
     def invite(self) -> str | None:
         """Make the code of the printed address; None if people sign in with their tokens."""
-        return self.study.people.invite(self.local_name) if self.open and self.local_name else None
+        return self.people.invite(self.local_name) if self.open and self.local_name else None
 
     def person(self, name: str) -> Person | None:
         """Return the person of a session.
 
-        The session of the printed address stays an owner's when people are added.
+        The session of the printed address stays an owner's when people are added. Whoever owns the home page
+        owns its studies.
         """
-        known = self.study.people.by_name(name)
-        return Person(name, "owner") if known is None and name == self.local_name else known
+        known = self.people.by_name(name)
+        if known is None and name == self.local_name:
+            return Person(name, "owner")
+        return self.home.person(name) if known is None and self.home is not None else known
 
     def from_cookie(self, request: Request) -> tuple[Person, Session] | None:
         """Return person and session of a browser."""
-        session = self.study.people.session(request.cookies.get(self.cookie, ""))
+        session = self.people.session(request.cookies.get(self.cookie, ""))
         person = None if session is None else self.person(session.name)
         return None if session is None or person is None else (person, session)
 
@@ -89,9 +106,9 @@ def access_of(request: Request) -> Access:
 def refuse_token(request: Request, token: str) -> HTTPException:
     """Count a wrong token, and return the refusal."""
     access = access_of(request)
-    expired = access.study.people.expired(token)
+    expired = access.people.expired(token)
     address = request.client.host if request.client else "?"
-    wait = access.study.store.attempts.fail(address, None if expired is None else expired.name)
+    wait = access.store.attempts.fail(address, None if expired is None else expired.name)
     if wait > 0:
         return HTTPException(429, "too many attempts; wait a minute", {"Retry-After": str(int(wait) + 1)})
     access.log.note("unknown", "was refused", "wrong token" if expired is None else expired.name, request)
@@ -104,7 +121,7 @@ def refuse_token(request: Request, token: str) -> HTTPException:
 def _find(request: Request, bearer: HTTPAuthorizationCredentials | None) -> Person:
     access = access_of(request)
     if bearer is not None:
-        person = access.study.people.by_token(bearer.credentials)
+        person = access.people.by_token(bearer.credentials)
         if person is None:
             raise refuse_token(request, bearer.credentials)
         return person

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from fairask.studio._trainer_process import TrainerProcess
     from fairask.studio._webhooks import Webhooks
 
-__all__ = ["create_app"]
+__all__ = ["LOCAL_HOSTS", "create_app", "handle_errors", "session"]
 
 _LOG = logging.getLogger("fairask.studio")
 
@@ -86,21 +86,21 @@ def sign_in(request: Request, response: Response, given: SignIn) -> Document:
     """Begin a session in this browser with a token, or with the code of an invitation."""
     access = access_of(request)
     if given.code is not None:
-        begun = access.study.people.redeem(given.code)
+        begun = access.people.redeem(given.code)
         invited = None if begun is None else access.person(begun[0])
         if begun is None or invited is None:
             raise refuse_token(request, given.code)
         access.remember(request, response, begun[1])
         access.log.note(invited.name, "signed in", "by an invitation", request)
         return {"name": invited.name, "role": invited.role}
-    person = access.study.people.by_token(given.token or "")
+    person = access.people.by_token(given.token or "")
     if person is None:
         raise refuse_token(request, given.token or "")
     if person.program:
         raise HTTPException(
             403, "this token is a program's: it is sent with each request, and begins no session"
         )
-    access.remember(request, response, access.study.people.sign_in(person.name))
+    access.remember(request, response, access.people.sign_in(person.name))
     access.log.note(person.name, "signed in", person.name, request)
     return {"name": person.name, "role": person.role}
 
@@ -109,7 +109,7 @@ def sign_in(request: Request, response: Response, given: SignIn) -> Document:
 def sign_out(request: Request, response: Response, me: Me) -> Document:
     """End this browser's session."""
     access = access_of(request)
-    access.study.people.sign_out(request.cookies.get(access.cookie, ""))
+    access.people.sign_out(request.cookies.get(access.cookie, ""))
     response.delete_cookie(access.cookie, path=request.scope.get("root_path", "") or "/")
     return {"name": me.name}
 
@@ -147,7 +147,7 @@ def create_app(
     robot: Robot | None = None,
     apart: bool = False,
     images: Sequence[str] = (),
-    owner: str | None = None,
+    home: Access | None = None,
     webhooks: Webhooks | None = None,
 ) -> FastAPI:
     """Make the studio of a study.
@@ -172,8 +172,8 @@ def create_app(
     images : sequence of str
         Hosts (``https://images.example.org``) and folders from which images are shown, besides the folder
         ``images`` of the study.
-    owner : str, optional
-        Who owns the study besides its people: the one who runs the studio of a folder of studies.
+    home : Access, optional
+        The people of the home page that serves the study, who own it besides its own people.
     webhooks : Webhooks, optional
         What tells other programs of what happens, while the app runs.
 
@@ -216,8 +216,8 @@ def create_app(
     app.state.predictor = Predictor(study)
     app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
     app.state.images = Images.of(list(images), study.target)
-    app.state.home = owner is not None
-    app.state.access = Access(study, owner or (getpass.getuser() if local else None), https=https)
+    local_name = getpass.getuser() if local and home is None else None
+    app.state.access = Access(study.store, local_name, https=https, home=home)
     api = APIRouter(prefix="/api", responses=_REFUSALS)
     owners = (
         _people.router,
@@ -239,12 +239,14 @@ def create_app(
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
-    _handle_errors(app)
+    handle_errors(app)
     document_examples(app, "study")
     return app
 
 
-def _handle_errors(app: FastAPI) -> None:
+def handle_errors(app: FastAPI) -> None:
+    """Answer what goes wrong in words: as JSON under ``/api``, as a page elsewhere."""
+
     @app.exception_handler(StudyError)
     def _refused(request: Request, error: StudyError) -> Response:
         return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)

@@ -38,6 +38,8 @@ _OWNERS = (
     "/api/certificate",
     "/api/audit",
     "/api/export",
+    "/api/tables",
+    "/api/studies",
 )
 _WORDS = "The server or its database is busy or cannot be reached. Try again in a moment."
 

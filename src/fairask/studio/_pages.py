@@ -79,7 +79,7 @@ def show(request: Request, view: str) -> Response:
     access = access_of(request)
     found = access.from_cookie(request)
     if found is None:
-        begun = access.study.people.redeem(request.query_params.get("code", ""))
+        begun = access.people.redeem(request.query_params.get("code", ""))
         if begun is None:
             return _go(request, "signin")
         name, cookie = begun
@@ -114,6 +114,6 @@ def show(request: Request, view: str) -> Response:
         "study": access.cookie,
         "local": access.open,
         "demo": request.app.state.robot is not None,
-        "home": request.app.state.home,
+        "home": access.home is not None,
     }
     return render(request, f"{view}.html", context)

@@ -1,17 +1,18 @@
-"""The studio of a folder: a page that lists its studies and makes new ones, and each study under its name."""
+"""The studio of several studies: a page that lists them and makes new ones, and each under its name."""
 
 from __future__ import annotations
 
 import asyncio
 import getpass
-import hmac
-import secrets
+import shutil
+import tempfile
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
@@ -19,19 +20,25 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairask.errors import UserError
-from fairask.studio import _static
-from fairask.studio._app import LOCAL_HOSTS, create_app
+from fairask.studio import _health, _static
+from fairask.studio._access import Access, Me, access_of
+from fairask.studio._app import LOCAL_HOSTS, create_app, handle_errors
+from fairask.studio._app import session as session_router
 from fairask.studio._examples import document_examples
-from fairask.studio._pages import render
+from fairask.studio._forecast import Forecast, Forecasts
+from fairask.studio._limits import Limits
+from fairask.studio._pages import error_page, render, sign_in
 from fairask.studio._security import Guard, path_of
-from fairask.studio._shelf import Shelf
+from fairask.studio._shelf import Shelf, shelf_of
 from fairask.studio._trainer_process import TrainerProcess
-from fairask.study import Study
+from fairask.studio._uploads import Uploads
+from fairask.study import Study, StudyError
+from fairask.study.display import DISPLAYS
 from fairask.study.events import Document
+from fairask.study.store import Store
 
 __all__ = ["create_home"]
 
-_COOKIE = "fairask_home"
 _Name = Annotated[str, Field(min_length=1, max_length=60)]
 
 
@@ -49,7 +56,7 @@ class NewStudy(_Strict):
         list[Annotated[str, Field(min_length=1, max_length=60)]], Field(min_length=2, max_length=2)
     ]
     protected: Annotated[list[str], Field(min_length=1, max_length=5)]
-    displays: dict[str, str] = {}
+    displays: dict[str, Annotated[str, Field(pattern=f"^({'|'.join(DISPLAYS)})$")]] = {}
     drop: list[str] = []
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
     budget: Annotated[int, Field(ge=1)] = 250
@@ -69,31 +76,22 @@ class Named(_Strict):
     name: _Name
 
 
-class Sessions:
-    """Who may see the home page: whoever opened the printed address. Kept in memory."""
+class Labelled(_Strict):
+    """Which column of a table holds labels, and what the study would be like."""
 
-    def __init__(self) -> None:
-        self.code = secrets.token_urlsafe(24)
-        self.known: dict[str, str] = {}
-
-    def begin(self, code: str) -> str | None:
-        """Return the cookie of a new session, None for a wrong or used code."""
-        if not self.code or not hmac.compare_digest(code.encode(), self.code.encode()):
-            return None
-        self.code, cookie = "", secrets.token_urlsafe(24)
-        self.known[cookie] = secrets.token_urlsafe(24)
-        return cookie
-
-    def csrf(self, request: Request) -> str | None:
-        """Return the token of the request's session."""
-        return self.known.get(request.cookies.get(_COOKIE, ""))
+    label: str
+    positive: Annotated[str, Field(min_length=1, max_length=60)]
+    protected: Annotated[list[str], Field(min_length=1, max_length=5)]
+    drop: list[str] = []
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    budget: Annotated[int, Field(ge=1)] = 250
 
 
 class Studies:
     """The apps of studies, begun when they are first asked for."""
 
-    def __init__(self, shelf: Shelf, *, local: bool, train: bool, images: list[str]) -> None:
-        self.shelf, self.local, self.train, self.images = shelf, local, train, images
+    def __init__(self, shelf: Shelf, home: Access, *, local: bool, train: bool, images: list[str]) -> None:
+        self.shelf, self.home, self.local, self.train, self.images = shelf, home, local, train, images
         self.apps: dict[str, FastAPI] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
         self._lock = asyncio.Lock()
@@ -102,12 +100,12 @@ class Studies:
         """Return the app of a study; UserError if there is none."""
         async with self._lock:
             if name not in self.apps:
-                place = str(self.shelf.place(name))
+                place = await run_in_threadpool(self.shelf.place, name)
                 study = await run_in_threadpool(Study.open, place)
                 trainer = TrainerProcess(place) if self.train else None
                 made = create_app(
-                    study, local=self.local, train=False, trainer=trainer, apart=self.train,
-                    images=self.images, owner=getpass.getuser(),
+                    study, local=self.local, https=self.home.https, train=False, trainer=trainer,
+                    apart=self.train, images=self.images, home=self.home,
                 )  # fmt: skip
                 stack = AsyncExitStack()
                 stack.callback(study.close)
@@ -129,16 +127,7 @@ class Studies:
             await self.close(name)
 
 
-def _allowed(request: Request) -> None:
-    csrf = request.app.state.sessions.csrf(request)
-    if csrf is None:
-        raise HTTPException(401, "open the address that fairask studio printed")
-    given = request.headers.get("x-csrf-token", "")
-    if request.method != "GET" and not hmac.compare_digest(given.encode(), csrf.encode()):
-        raise HTTPException(403, "the page is out of date; load it again")
-
-
-api = APIRouter(prefix="/api", dependencies=[Depends(_allowed)], tags=["home"])
+api = APIRouter(prefix="/api", tags=["home"])
 
 
 def _shelf(request: Request) -> Shelf:
@@ -146,8 +135,18 @@ def _shelf(request: Request) -> Shelf:
     return shelf
 
 
+def _uploads(request: Request) -> Uploads:
+    uploads: Uploads = request.app.state.uploads
+    return uploads
+
+
+def _forecasts(request: Request) -> Forecasts:
+    forecasts: Forecasts = request.app.state.forecasts
+    return forecasts
+
+
 @api.get("/studies")
-def studies(request: Request) -> list[Document]:
+def studies(request: Request, me: Me) -> list[Document]:
     """Return all studies: question, progress, gap, state, who is on."""
     apps = request.app.state.studies.apps
     shelf = _shelf(request)
@@ -156,48 +155,78 @@ def studies(request: Request) -> list[Document]:
 
 @api.post("/tables", status_code=201)
 async def table(
-    request: Request, name: Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^/\\\x00]+$")]
+    request: Request,
+    me: Me,
+    name: Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^/\\\x00]+$")],
 ) -> Document:
     """Read a table (CSV, TSV, Parquet, Excel, ...) and describe its columns, to make a study of it."""
-    found = await run_in_threadpool(_shelf(request).upload, name, await request.body())
+    found = await run_in_threadpool(_uploads(request).take, name, await request.body())
     return await run_in_threadpool(found.described)
 
 
+@api.post("/tables/{table}/forecast", status_code=201)
+def begin_forecast(request: Request, table: str, wanted: Labelled, me: Me) -> Document:
+    """Begin to find out, in the background, what to expect of a study where some labels are known."""
+    question = Forecast(
+        wanted.label,
+        wanted.positive,
+        tuple(wanted.protected),
+        tuple(wanted.drop),
+        wanted.tolerance,
+        wanted.budget,
+    )
+    forecasts = _forecasts(request)
+    forecasts.start(_uploads(request).get(table).table, question)
+    return forecasts.said()
+
+
+@api.get("/tables/{table}/forecast")
+def forecast(request: Request, table: str, me: Me) -> Document:
+    """Return what the last forecast found, in words, or that it is still at work."""
+    _uploads(request).get(table)
+    return _forecasts(request).said()
+
+
 @api.post("/studies", status_code=201)
-def make(request: Request, new: NewStudy) -> Document:
+def make(request: Request, new: NewStudy, me: Me) -> Document:
     """Make a study of a table that was sent."""
-    shelf = _shelf(request)
-    found = shelf.uploaded(new.table)
-    with Study.create(
-        shelf.new_place(new.name),
-        found.table,
-        protected=new.protected,
-        who=getpass.getuser(),
-        hide=new.drop,
-        question=new.question,
-        classes=tuple(new.classes),
-        tolerance=new.tolerance,
-        budget=min(new.budget, found.table.num_rows),
-        batch_size=new.batch_size,
-        overlap=new.overlap,
-    ) as study:
+    found = _uploads(request).get(new.table)
+    for name in new.displays:
+        if name not in found.table.column_names:
+            raise StudyError(f"no column {name!r}")
+    with (
+        _shelf(request).making(new.name) as target,
+        Study.create(
+            target,
+            found.table,
+            protected=new.protected,
+            who=me.name,
+            hide=new.drop,
+            question=new.question,
+            classes=tuple(new.classes),
+            tolerance=new.tolerance,
+            budget=min(new.budget, found.table.num_rows),
+            batch_size=new.batch_size,
+            overlap=new.overlap,
+        ) as study,
+    ):
         columns = {name: {"display": display} for name, display in new.displays.items()}
         if columns:
-            study.change(columns=columns, who=getpass.getuser())
+            study.change(columns=columns, who=me.name)
     return {"name": new.name}
 
 
 @api.post("/studies/{name}/open", status_code=201)
-async def open_study(request: Request, name: str) -> Document:
+async def open_study(request: Request, name: str, me: Me) -> Document:
     """Begin to serve a study; return its address with a code that signs its owner in once."""
     app = await request.app.state.studies.app(name)
     study: Study = app.state.study
-    code = await run_in_threadpool(study.people.invite, getpass.getuser())
+    code = await run_in_threadpool(study.people.invite, me.name)
     return {"address": f"{request.scope.get('root_path', '')}/s/{name}/?code={code}"}
 
 
 @api.put("/studies/{name}")
-async def archive(request: Request, name: str, wanted: Archived) -> Document:
+async def archive(request: Request, name: str, wanted: Archived, me: Me) -> Document:
     """Put a study aside, or back."""
     await run_in_threadpool(_shelf(request).archive, name, wanted.archived)
     if wanted.archived:
@@ -206,14 +235,14 @@ async def archive(request: Request, name: str, wanted: Archived) -> Document:
 
 
 @api.post("/studies/{name}/copy", status_code=201)
-def copy(request: Request, name: str, new: Named) -> Document:
+def copy(request: Request, name: str, new: Named, me: Me) -> Document:
     """Make a study of the same pool with the same settings, without labels."""
-    _shelf(request).copy(name, new.name, getpass.getuser())
+    _shelf(request).copy(name, new.name, me.name)
     return {"name": new.name}
 
 
 @api.delete("/studies/{name}")
-async def delete(request: Request, name: str, typed: Named) -> Document:
+async def delete(request: Request, name: str, typed: Named, me: Me) -> Document:
     """Delete a study and its labels; its name must be typed."""
     if typed.name == name:
         await request.app.state.studies.close(name)
@@ -222,58 +251,89 @@ async def delete(request: Request, name: str, typed: Named) -> Document:
 
 
 pages = APIRouter(include_in_schema=False, default_response_class=Response)
+pages.add_api_route("/signin", sign_in)
+pages.add_api_route("/healthz", _health.healthz, response_class=JSONResponse)
+_PAGES = {"": ("home", "Studies"), "new": ("new", "New study")}
 
 
 @pages.get("/")
 @pages.get("/new")
 def page(request: Request) -> Response:
     """Show the studies, or the page that makes one; the code of the printed address begins the session."""
-    sessions: Sessions = request.app.state.sessions
-    csrf = sessions.csrf(request)
-    root = request.scope.get("root_path", "")
-    if csrf is None:
-        cookie = sessions.begin(request.query_params.get("code", ""))
-        if cookie is None:
+    access, root = access_of(request), request.scope.get("root_path", "")
+    found = access.from_cookie(request)
+    if found is None:
+        begun = access.people.redeem(request.query_params.get("code", ""))
+        if begun is None and access.open:
             words = "Open the whole address that fairask studio printed. Its code works once."
-            return render(request, "error.html", {"title": "Sign in", "status": 401, "words": words}, 401)
-        response = RedirectResponse(f"{root}/", 303)
-        response.set_cookie(_COOKIE, cookie, path=root or "/", httponly=True, samesite="strict")
+            return error_page(request, 401, words)
+        response = RedirectResponse(f"{root}/signin" if begun is None else f"{root}/", 303)
+        if begun is not None:
+            access.remember(request, response, begun[1])
+            access.log.note(begun[0], "signed in", "by a link", request)
         return response
-    view = "new" if path_of(request.scope).endswith("/new") else "home"
-    titles = {"home": "Studies", "new": "New study"}
-    return render(
-        request, f"{view}.html", {"title": titles[view], "view": view, "script": f"{view}.js", "csrf": csrf}
-    )
+    person, session = found
+    view, title = _PAGES[path_of(request.scope).strip("/")]
+    context = {
+        "title": title,
+        "view": view,
+        "script": f"{view}.js",
+        "person": person,
+        "csrf": session.csrf,
+        "local": access.open,
+    }
+    return render(request, f"{view}.html", context)
 
 
 def create_home(
-    folder: str | Path, *, local: bool = True, train: bool = True, images: list[str] | None = None
+    place: str | Path,
+    *,
+    local: bool = True,
+    https: bool = False,
+    train: bool = True,
+    images: list[str] | None = None,
 ) -> FastAPI:
-    """Make the studio of a folder of studies.
+    """Make the studio of a folder of studies, or of the studies of a PostgreSQL server.
 
-    Parameters
-    ----------
-    folder : path
-        Its folders hold studies.
-    local : bool
-        Whether it is served to this machine only.
-    train : bool
-        Draw rows and fit models in a process for each study that is open.
-    images : list of str, optional
-        See :func:`create_app`.
+        Parameters
+        ----------
+        place : path or URL
+            Its folders hold studies; or ``postgresql://user@host``, whose databases do.
+        local : bool
+            Whether it is served to this machine only. Otherwise, or once the home page has people, everybody
+            signs in with a token.
+        https : bool
+            Whether people reach it by HTTPS only, through a proxy.
+        train : bool
+            Draw rows and fit models in a process for each study that is open.
+        images : list of str, optional
+            See :func:`create_app`.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> create_home(tempfile.mkdtemp()).title
-    'fairask studies'
+        Examples
+        --------
+        >>> import shutil
+    import tempfile
+    import weakref
+        >>> create_home(tempfile.mkdtemp()).title
+        'fairask studies'
     """
-    studies = Studies(Shelf(folder), local=local, train=train, images=images or [])
+    shelf = shelf_of(place)
+    store = shelf.people()
+    scratch = tempfile.mkdtemp() if store is None else None  # for the sessions of a home page without people
+    if scratch is not None:
+        store = Store.create_people(scratch)
+    assert store is not None
+    access = Access(store, getpass.getuser() if local else None, https=https)
+    studies = Studies(shelf, access, local=local, train=train, images=images or [])
+    forecasts = Forecasts()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
+        forecasts.stop()
         await studies.close_all()
+        store.close()
+        shelf.close()
 
     app = FastAPI(
         title="fairask studies",
@@ -282,12 +342,19 @@ def create_home(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.sessions, app.state.studies = Sessions(), studies
-    for router in (api, _static.router, pages):
+    if scratch is not None:
+        weakref.finalize(app, shutil.rmtree, scratch, ignore_errors=True)
+    app.state.access, app.state.studies = access, studies
+    app.state.uploads, app.state.forecasts = Uploads(), forecasts
+    signing = APIRouter(prefix="/api")
+    signing.include_router(session_router)
+    for router in (api, signing, _static.router, pages):
         app.include_router(router)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+    app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
     app.add_middleware(_ToStudy, studies=studies)
+    handle_errors(app)
 
     @app.exception_handler(UserError)
     def _refused(request: Request, error: UserError) -> Response:

@@ -28,7 +28,7 @@ from fairask.studio._trainer_process import TrainerProcess
 from fairask.studio._webhooks import Webhooks
 from fairask.studio.home import create_home
 from fairask.study import Study, StudyError
-from fairask.study.store import is_url
+from fairask.study.store import People, is_url
 
 __all__ = [
     "Proxy",
@@ -96,12 +96,12 @@ def is_local(host: str) -> bool:
         return False
 
 
-def check_host(study: Study, host: str) -> None:
-    """Refuse to serve a study to others while nobody would have to sign in."""
-    if not is_local(host) and not any(person.role == "owner" for person in study.people.all()):
+def check_host(people: People, host: str, what: str = "STUDY") -> None:
+    """Refuse to serve a study, or a home page, to others while nobody would have to sign in."""
+    if not is_local(host) and not any(person.role == "owner" for person in people.all()):
         raise StudyError(
-            f"{host!r} lets others in, and this study has no owner with a token; "
-            "first: fairask people STUDY --add NAME --role owner"
+            f"{host!r} lets others in, and there is no owner with a token; "
+            f"first: fairask people {what} --add NAME --role owner"
         )
 
 
@@ -172,7 +172,7 @@ def serve(
     local = is_local(host) and not proxy.used
     with Study.open(target) as study:
         warn_of_sqlite(target)
-        check_host(study, host if not proxy.used else "a proxy")
+        check_host(study.people, host if not proxy.used else "a proxy")
         told = _webhooks(study, webhooks)
         if not study.store.waiting().free:
             # The first person does not wait for the trainer. A strategy's first batch needs no model.
@@ -210,18 +210,26 @@ def _webhooks(study: Study, addresses: Sequence[str]) -> Webhooks | None:
 
 
 def serve_home(
-    folder: str,
+    place: str,
     *,
     host: str = "127.0.0.1",
     port: int = 8080,
+    proxy: Proxy = _NO_PROXY,
+    security_log: str | None = None,
     images: Sequence[str] = (),
     announce: Callable[[str], object] = lambda code: None,
 ) -> None:
-    """Serve the studies of a folder until interrupted, with a page that lists them and makes new ones."""
+    """Serve the studies of a folder, or of a PostgreSQL server, until interrupted.
+
+    A page lists them and makes new ones. See :func:`serve` for the parameters. A host other than this
+    machine, or a proxy, needs people of the home page with tokens: ``fairask people FOLDER --add NAME``.
+    """
     check_port(host, port)
-    app = create_home(folder, local=is_local(host), images=list(images))
-    announce(app.state.sessions.code)
-    _run(app, host, port, _NO_PROXY)
+    app = create_home(place, local=is_local(host) and not proxy.used, https=proxy.https, images=list(images))
+    check_host(app.state.access.people, host if not proxy.used else "a proxy", "FOLDER")
+    announce(app.state.access.invite() or "")
+    _log.write_to(security_log)
+    _run(app, host, port, proxy)
 
 
 def _run(app: FastAPI | str, host: str, port: int, proxy: Proxy, processes: int | None = None) -> None:

@@ -1,5 +1,5 @@
 // Make a study: a file, the question, what each column is for, how fair and how many labels.
-import { call, post } from "./api.js";
+import { call, get, post } from "./api.js";
 import { cardBody } from "./card.js";
 import { $, alertUser, el, fill, number } from "./dom.js";
 
@@ -23,6 +23,10 @@ async function take(file) {
   $("budget").max = table.rows;
   $("budget").value = Math.min(250, table.rows);
   $("make").hidden = false;
+  const possible = table.columns.filter((c) => c.values.length === 2 && c.known >= 80);
+  fill($("labels"), el("option", { value: "" }, "none"), possible.map((c) => el("option", { value: c.name }, `${c.name}: ${c.values.join(", ")}`)));
+  $("labels").closest("p").hidden = !possible.length;
+  $("forecast").textContent = "";
   map();
   words();
   $("question").focus();
@@ -53,6 +57,33 @@ function words() {
   $("budget-words").textContent = `${number(budget)} rows of ${number(table?.rows ?? 0)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels.`;
 }
 
+// What `fairask simulate` expects where some labels are known: computed beside, and nothing waits for it.
+let asked = 0;
+async function forecast() {
+  const label = $("labels").value, grouped = chosen().filter((name) => name !== label), mine = ++asked;
+  $("forecast").textContent = label && !grouped.length ? "Mark a protected column, and it is said here what to expect." : "";
+  if (!label || !grouped.length) return;
+  const place = `/tables/${table.id}/forecast`;
+  const drop = Object.entries(displays()).filter(([name, shown]) => shown === "drop" && name !== label && !grouped.includes(name)).map(([name]) => name);
+  try {
+    let said = await post(place, { label, positive: $("positive").value, protected: grouped, drop, tolerance: Number($("tolerance").value) / 100, budget: Number($("budget").value) });
+    while (said.state === "running" && mine === asked) {
+      $("forecast").textContent = `Trying it on the ${number(said.rows)} rows with a label. You need not wait.`;
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+      said = await get(place);
+    }
+    if (mine === asked) $("forecast").textContent = said.state === "done" ? `On the ${number(said.rows)} rows with a label: ${said.words}` : `Nothing could be found out: ${said.words}`;
+  } catch (error) { if (mine === asked) $("forecast").textContent = error.message; }
+}
+
+$("labels").addEventListener("change", () => {
+  const column = table.columns.find((c) => c.name === $("labels").value);
+  if (!column) return;
+  [$("negative").value, $("positive").value] = column.values;
+  $("map").querySelector(`select[data-column="${CSS.escape(column.name)}"]`).value = "drop";
+  show();
+});
+for (const id of ["labels", "map", "tolerance", "budget", "positive"]) $(id).addEventListener("change", forecast);
 $("file").addEventListener("change", () => take($("file").files[0]));
 for (const kind of ["dragover", "dragleave", "drop"]) $("drop").addEventListener(kind, (event) => { event.preventDefault(); $("drop").classList.toggle("over", kind === "dragover"); if (kind === "drop") take(event.dataTransfer.files[0]); });
 $("map").addEventListener("change", show);

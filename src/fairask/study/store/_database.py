@@ -25,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 
 from fairask.study._errors import StudyError
 
-__all__ = ["Database", "clock", "is_url"]
+__all__ = ["Database", "clock", "connect_postgres", "is_url"]
 
 #: Keys of the advisory locks that writers of one PostgreSQL database take in turn; any fixed numbers.
 _ANSWERS, _LEASES = 0x66616972, 0x66616973
@@ -73,7 +73,7 @@ class Database:
         self._read: Engine
         if is_url(target):
             self.sqlite = False
-            self._write = self._relax = _postgres(target)
+            self._write = self._relax = connect_postgres(target)
             self._read = self._write.execution_options(
                 isolation_level="AUTOCOMMIT"
             )  # one round trip per query
@@ -163,7 +163,8 @@ def _sqlite(path: Path, begin: str, synchronous: str) -> Engine:
     return engine
 
 
-def _postgres(target: str) -> Engine:
+def connect_postgres(target: str) -> Engine:
+    """Connect to a PostgreSQL database; StudyError in words if that cannot be done."""
     try:
         url = make_url(target)
         if url.get_backend_name() != "postgresql":

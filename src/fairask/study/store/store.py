@@ -82,6 +82,15 @@ class Store:
         cls._create(target, pool, lambda turn: turn.append(who, created))
 
     @classmethod
+    def create_people(cls, target: str) -> Store:
+        """Make a store without a study, for the people of a home page; one that is there is opened."""
+        if not is_url(target):
+            Path(target).mkdir(mode=0o700, parents=True, exist_ok=True)
+        store = cls(target)
+        store.database.migrate()
+        return store
+
+    @classmethod
     def create_copy(cls, target: str, pool: bytes | None, tables: Tables) -> None:
         """Make a study of the tables of another one."""
         cls._create(target, pool, lambda turn: turn.load(tables))
