@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from tests.study.conftest import people_table, truth
 
-__all__ = ["LABELS", "VIEWS", "StandIn", "browser", "look", "new_page", "shown_row"]
+__all__ = ["LABELS", "VIEWS", "StandIn", "browser", "faultless", "fits", "look", "new_page", "shown_row"]
 
 VIEWS = ["label", "overview", "rows", "model", "certificate", "people", "settings"]
 LABELS = truth(people_table())
+_AXE = Axe()
+_COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +94,28 @@ class StandIn:
         """Refuse one answer, and let the next ones pass."""
         self.handler = None
         route.fulfill(status=409, json={"detail": "too late"})
+
+
+def faultless(page: Page, name: str) -> None:
+    """Look at the page in light and dark; axe finds no serious fault. Dark differs in colours only."""
+    for scheme, options in (("light", {}), ("dark", _COLOURS)):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        found = _AXE.run(page, options=options).response["violations"]
+        serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
+        assert serious == [], f"{name}, {scheme}: {found}"
+        look(page, f"{name}-{scheme}")
+    page.emulate_media(color_scheme="light")
+
+
+def fits(page: Page, name: str) -> None:
+    """See that nothing is cut off when the page is zoomed to 200 %, nor on a phone."""
+    whole = page.viewport_size
+    assert whole is not None
+    for width, height in ((whole["width"] // 2, whole["height"] // 2), (390, 760)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} at {width} pixels"
+        look(page, f"{name}-{width}")
+    page.set_viewport_size(whole)
 
 
 def look(page: Page, name: str, *, full: bool = True) -> None:
