@@ -76,7 +76,7 @@ class Named(_Strict):
     name: _Name
 
 
-class Labelled(_Strict):
+class KnownLabels(_Strict):
     """Which column of a table holds labels, and what the study would be like."""
 
     label: str
@@ -165,7 +165,7 @@ async def table(
 
 
 @api.post("/tables/{table}/forecast", status_code=201)
-def begin_forecast(request: Request, table: str, wanted: Labelled, me: Me) -> Document:
+def begin_forecast(request: Request, table: str, wanted: KnownLabels, me: Me) -> Document:
     """Begin to find out, in the background, what to expect of a study where some labels are known."""
     question = Forecast(
         wanted.label,
