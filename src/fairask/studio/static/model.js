@@ -33,7 +33,7 @@ function errors(list) {
 
 function members(found) {
   const many = found.members.length > 1;
-  const one = (m) => el("li", {}, many ? el("strong", {}, `${percent(m.probability, m.probability > 0.0995 ? 0 : 1)} of decisions: `) : "", m.words,
+  const one = (m) => el("li", {}, many ? el("strong", {}, `${percent(m.probability, m.probability > 0.0995 && m.probability < 0.995 ? 0 : 1)} of decisions: `) : "", m.words,
     m.thresholds ? el("ul", {}, Object.entries(m.thresholds).map(([group, cut]) => el("li", { dir: "auto" }, `${group}: “${status.classes[1]}” from a probability of ${percent(cut, 0)}`))) : "");
   const forest = found.forest === null ? "" : found.forest === 0 ? "Probabilities come from a logistic regression." : `Probabilities are ${percent(1 - found.forest, 0)} logistic regression and ${percent(found.forest, 0)} random forest.`;
   return panel(many ? "How it decides: one of several rules, drawn for each row" : "How it decides", el("ul", { class: "members" }, found.members.map(one)), el("p", { class: "hint small" }, forest));
