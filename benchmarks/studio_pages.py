@@ -1,8 +1,8 @@
 """What the studio's pages cost a browser: bytes, requests, first view, script, and the time to the next card.
 
 ``python -m benchmarks.studio_pages [--answers 40]`` opens each view in a new browser at 4 Mbit/s with 20 ms
-to the server (Chromium's ``Network.emulateNetworkConditions``) and prints the browser's own figures: what came
-by the network, the first paint, the time until the view's content is there, and all script, packed and unpacked.
+to the server (Chromium's ``Network.emulateNetworkConditions``) and prints the browser's figures: bytes and
+requests, the first paint, the time until the view's content is there, and all script, packed and unpacked.
 Then it answers rows by key on the label view and prints how long the next card takes to be there.
 """
 
