@@ -19,18 +19,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from benchmarks.studio_load import machine, make_pool, quantiles
 from fairask.studio import create_app
 from fairask.study import Study
+from tests.studio.browsing import READY
 from tests.studio.serving import serving
 
-#: What is there when a view has loaded.
-READY = {
-    "label": "#card[data-ready] .body",
-    "overview": "#curves svg",
-    "rows": "#rows tbody tr",
-    "model": "#details:not([aria-busy]) .panel",
-    "certificate": "#audit-size",
-    "people": "#people table",
-    "settings": "main form",
-}
 _WATCH = """(selector) => {
   new MutationObserver((_, self) => {
     if (document.querySelector(selector)) { window.thereAt = performance.now(); self.disconnect(); }

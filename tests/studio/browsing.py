@@ -14,10 +14,31 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 
 from tests.study.conftest import people_table, truth
 
-__all__ = ["LABELS", "VIEWS", "StandIn", "browser", "faultless", "fits", "look", "new_page", "shown_row"]
+__all__ = [
+    "LABELS",
+    "READY",
+    "VIEWS",
+    "StandIn",
+    "browser",
+    "faultless",
+    "fits",
+    "look",
+    "new_page",
+    "shown_row",
+]
 
 VIEWS = ["label", "overview", "rows", "model", "certificate", "people", "settings"]
 LABELS = truth(people_table())
+#: What is there when a view has loaded.
+READY = {
+    "label": "#card[data-ready] .body",
+    "overview": "#curves svg",
+    "rows": "#rows tbody tr",
+    "model": "#details:not([aria-busy]) .panel",
+    "certificate": "#audit-size",
+    "people": "#people table",
+    "settings": "main form",
+}
 _AXE = Axe()
 _COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 from playwright.sync_api import Page, Route, expect
 
-from fairask.studio import Robot, create_app, demo_study
+from fairask.studio import create_app, demo_study
 from fairask.study import Study
-from tests.studio.browsing import LABELS, StandIn, browser, new_page, shown_row
+from tests.studio.browsing import LABELS, READY, StandIn, browser, new_page, shown_row
 from tests.studio.serving import serving
 from tests.study.test_files import HOSTILE
 
@@ -320,49 +321,34 @@ def test_screenshots_for_the_documentation(
     """With FAIRASK_SCREENSHOTS=1 they are written to docs/img, where the README takes them from."""
     wanted = os.environ.get("FAIRASK_SCREENSHOTS") == "1"
     pictures = request.config.rootpath / "docs" / "img" if wanted else tmp_path
-    study, labels = demo_study(tmp_path / "german")
-    robot = Robot(study, labels, seconds=0.01)
-    robot.paused = True
 
     def shoot(page: Page, name: str) -> None:
-        page.evaluate("document.getElementById('robot').style.visibility = 'hidden'")
-        page.wait_for_timeout(600)  # let the chart's transition end
         path = pictures / f"studio-{name}.png"
         page.screenshot(path=path)
-        assert path.stat().st_size < 200_000
+        colours = Image.open(path).convert("RGB").quantize(128)  # a page has few colours
+        colours.save(path, optimize=True)
+        assert path.stat().st_size < 150_000
 
-    with study, serving(create_app(study, robot=robot)) as url:
-        page = new_page()
-        page.goto(f"{url}/label")
-        for key in "221":
-            shown_row(page)
-            page.keyboard.press(key)
-            page.wait_for_timeout(300)
-        shoot(page, "label")
-        robot.paused = False
-        while study.state().answered < 175:
-            page.wait_for_timeout(100)
-        robot.paused = True
-        for view, scheme in [
-            ("overview", "light"),
-            ("overview", "dark"),
-            ("model", "light"),
-            ("rows", "light"),
-            ("certificate", "light"),
-        ]:
-            page = new_page(color_scheme=scheme)
+    study, labels = demo_study(tmp_path / "german")
+    study.change(guidelines="Good: the loan was paid back **in time**.")
+    for count, who in ((60, "ada"), (60, "bob"), (50, "ada")):
+        rows = study.ask(count, who)
+        study.tell(rows, [labels[row] for row in rows], who)
+        study.refit(force=True)
+    study.draw(20)
+    with study, serving(create_app(study, train=False)) as url:
+        page = new_page(reduced_motion="reduce")
+        for view, ready in READY.items():
             page.goto(f"{url}/{view}")
-            page.wait_for_load_state("networkidle")
-            if view == "overview":
-                page.wait_for_selector("#curves svg")
-            if view == "model":
-                page.wait_for_selector("#details:not([aria-busy])")
+            page.wait_for_selector(ready, timeout=60_000)
             if view == "certificate":
-                expect(page.locator("#audit-why")).to_contain_text("to begin with", timeout=20_000)
-            shoot(page, view if scheme == "light" else f"{view}-{scheme}")
-        phone = {"viewport": {"width": 375, "height": 740}, "has_touch": True, "is_mobile": True}
-        page = new_page(**phone)
-        page.goto(f"{url}/label")
-        shown_row(page)
-        shoot(page, "phone")
-    study.close()
+                expect(page.locator("#audit-why")).to_contain_text("to begin with", timeout=60_000)
+            shoot(page, view)
+            if view == "overview":
+                page.emulate_media(color_scheme="dark")
+                shoot(page, "overview-dark")
+                page.emulate_media(color_scheme="light")
+        phone = new_page(viewport={"width": 375, "height": 740}, has_touch=True, is_mobile=True)
+        phone.goto(f"{url}/label")
+        shown_row(phone)
+        shoot(phone, "phone")

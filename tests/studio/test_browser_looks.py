@@ -9,23 +9,13 @@ from playwright.sync_api import Page, expect
 
 from fairask.studio import create_app
 from fairask.study import Study
-from tests.studio.browsing import LABELS, VIEWS, browser, faultless, fits, new_page
+from tests.studio.browsing import LABELS, READY, VIEWS, browser, faultless, fits, new_page
 from tests.studio.serving import serving
 
 __all__ = ["browser", "new_page"]
 
 pytestmark = pytest.mark.slow
 Make = Callable[..., Study]
-#: What is there when a view has loaded.
-_READY = {
-    "label": "#card[data-ready] .body",
-    "overview": "#curves svg",
-    "rows": "#rows tbody tr",
-    "model": "#details:not([aria-busy]) .panel",
-    "certificate": "#audit-size",
-    "people": "#people table",
-    "settings": "main form",
-}
 
 
 def test_every_view_and_dialog_is_for_everybody(make: Make, new_page: Callable[..., Page]) -> None:
@@ -40,7 +30,7 @@ def test_every_view_and_dialog_is_for_everybody(make: Make, new_page: Callable[.
         page = new_page()
         for view in VIEWS:
             page.goto(f"{url}/{view}")
-            page.wait_for_selector(_READY[view], timeout=60_000)
+            page.wait_for_selector(READY[view], timeout=60_000)
             faultless(page, view)
             fits(page, view)
             for name, act in DIALOGS.get(view, {}).items():

@@ -130,7 +130,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
             ("model.skops", "Download this model"),
             ("certificate.json", "Download the certificate"),
         ):
-            with owner.expect_download() as taken:
+            with owner.expect_download(timeout=120_000) as taken:
                 owner.get_by_role("link", name=words).click()
             files[name] = tmp_path / name
             taken.value.save_as(files[name])
