@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Page, Route, expect
 
-from fairask.studio import create_app, demo_study
+from fairask.studio import Robot, create_app, demo_study
 from fairask.study import Study
 from tests.studio.browsing import LABELS, READY, StandIn, browser, new_page, shown_row
 from tests.studio.serving import serving
