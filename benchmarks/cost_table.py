@@ -4,7 +4,7 @@
     python benchmarks/cost_table.py FOLDER              # two_cores.json, sixteen_cores.json, gpu.json in it
 
 The files are what ``benchmarks/scale.py --json`` wrote on two and on sixteen cores, and ``benchmarks/gpu.py
---out``. A pass counts 20 float32 features by k = 10 rules; the seconds of the largest size are scaled to a
+--out``. Peaks of memory that were measured again later are in ``memory.json``. A pass counts 20 float32 features by k = 10 rules; the seconds of the largest size are scaled to a
 billion rows.
 """
 
@@ -31,13 +31,15 @@ def per_billion(table: list[dict[str, float]], column: str) -> str:
     return f"{last[column] / last['rows'] * 1e9:,.3g}"
 
 
-def lines(two: dict[str, Any], sixteen: dict[str, Any], gpu: dict[str, Any]) -> list[str]:
+def lines(
+    two: dict[str, Any], sixteen: dict[str, Any], gpu: dict[str, Any], memory: dict[str, Any]
+) -> list[str]:
     found = [
         "| the rows are | take it when | 2 cores, s | 16 cores, s | peak GB on 2 cores |",
         "|---|---|---|---|---|",
     ]
     for part, column, what, when in ENGINES:
-        peak = two[part][-1].get("peak GB")
+        peak = memory.get(part, two[part])[-1].get("peak GB")
         cells = [what, when, per_billion(two[part], column), per_billion(sixteen[part], column)]
         found.append(f"| {' | '.join(cells)} | {'the rows' if peak is None else f'{peak:.1f}'} |")
     for part, what in (("float32", "tensor on a GPU"), ("bfloat16", "the same, 384 bfloat16 features")):
@@ -53,7 +55,9 @@ def main() -> None:
     given = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     places = (given, given) if given else (RESULTS / "scale", RESULTS / "gpu")
     files = [places[0] / "two_cores.json", places[0] / "sixteen_cores.json", places[1] / "gpu.json"]
-    print("\n".join(lines(*(json.loads(file.read_text()) for file in files))))
+    again = places[0] / "memory.json"
+    memory = json.loads(again.read_text()) if again.exists() else {}
+    print("\n".join(lines(*(json.loads(file.read_text()) for file in files), memory)))
 
 
 if __name__ == "__main__":

@@ -184,6 +184,7 @@ def test_a_table_without_numbers_of_its_own_needs_a_key() -> None:
     ("key", "values", "message"),
     [
         ("id", [1, 1, 2], "not different"),
+        ("id", [1, 1, 3], "not different"),
         ("id", [0.5, 1.0, 2.0], "whole numbers"),
         ("ids", [1, 2, 3], "no column"),
     ],

@@ -165,7 +165,9 @@ class EngineTable:
         for first in range(low, high + 1, _CHECKED):
             part = KeyRange(first, min(first + _CHECKED, high + 1))
             found = self.collect(self.between([part]).select(KEY)).column(KEY).to_numpy()
-            if len(np.unique(found)) != part.last - part.first:
+            seen = np.zeros(part.last - part.first, dtype=bool)
+            seen[found - part.first] = True
+            if not seen.all():
                 raise UserError(
                     "the key is not different in every row", "Name a column that tells rows apart"
                 )
