@@ -4,8 +4,8 @@
     python benchmarks/cost_table.py FOLDER              # two_cores.json, sixteen_cores.json, gpu.json in it
 
 The files are what ``benchmarks/scale.py --json`` wrote on two and on sixteen cores, and ``benchmarks/gpu.py
---out``. Peaks of memory that were measured again later are in ``memory.json``. A pass counts 20 float32 features by k = 10 rules; the seconds of the largest size are scaled to a
-billion rows.
+--out``. Peaks of memory that were measured again later are in ``memory.json``. A pass counts 20 float32
+features by k = 10 rules; the seconds of the largest size are scaled to a billion rows.
 """
 
 from __future__ import annotations

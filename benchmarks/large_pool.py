@@ -4,18 +4,20 @@
 
 The pools are drawn from two populations of ``populations.py``: groups that differ in their base rates, and
 labels that follow an interaction of features. Accuracy and violation are measured on 20,000 fresh rows.
-Passive sampling is beside each model. Results go to ``results/scale/large_pool.csv``; trials that are there are
-not run again.
+Passive sampling is beside each model. Results go to ``results/scale/large_pool.csv``; trials that are there
+are not run again.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import itertools
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,17 +36,23 @@ METHODS = {
 }
 
 
-def one(name: str, method: str, rows: int, labels: int, trial: int) -> dict[str, object]:
-    estimator, strategy = METHODS[method]
+@functools.lru_cache(maxsize=1)
+def drawn(name: str, rows: int, trial: int) -> tuple[tuple[Any, Any, Any], tuple[Any, Any, Any]]:
+    """The pool and the test rows of a trial."""
     rng = np.random.default_rng([41, trial])
     population = {**twelve(), **ten()}[name]
     X, y, groups = population.draw(rows, rng)
-    test = population.draw(FRESH, rng)
+    return (X.astype(np.float32), y, groups), population.draw(FRESH, rng)
+
+
+def one(name: str, method: str, rows: int, labels: int, trial: int) -> dict[str, object]:
+    estimator, strategy = METHODS[method]
+    (X, y, groups), test = drawn(name, rows, trial)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         learner = FairActiveLearner(
-            X.astype(np.float32), groups, strategy=strategy, estimator=estimator, batch_size=BATCH,
+            X, groups, strategy=strategy, estimator=estimator, batch_size=BATCH,
             random_state=trial,
         )  # fmt: skip
         simulate(learner, y, labels)

@@ -112,6 +112,6 @@ def test_no_page_names_a_package_registry():
 
 def test_the_table_of_engines_is_what_its_command_prints() -> None:
     table = runpy.run_path(str(ROOT / "benchmarks" / "cost_table.py"))
-    files = ("scale/two_cores.json", "scale/sixteen_cores.json", "gpu/gpu.json")
+    files = ("scale/two_cores.json", "scale/sixteen_cores.json", "gpu/gpu.json", "scale/memory.json")
     found = table["lines"](*(json.loads((ROOT / "results" / file).read_text("utf-8")) for file in files))
     assert "\n".join(found) in (ROOT / "docs" / "scale.md").read_text("utf-8")

@@ -11,7 +11,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy.special import gammaln
 
 from fairask.certify.bounds.newcombe import newcombe_upper
 from fairask.metrics import Float, Int
@@ -31,8 +31,10 @@ def _log_choose(n: int) -> Float:
 def _pmf(n: int, p: Float, low: int, high: int) -> Float:
     """Binomial probabilities of ``low..high`` for each p, one row per p."""
     k = np.arange(low, high + 1, dtype=np.float64)
-    q = p[:, None]
-    return np.asarray(np.exp(_log_choose(n)[low : high + 1] + xlogy(k, q) + xlog1py(n - k, -q)))
+    # One logarithm per rate; that of zero is as low as makes its powers vanish.
+    log_p, log_q = np.log(np.maximum(p, 1e-300)), np.log1p(-np.minimum(p, 1.0 - 1e-16))
+    log_q = np.where(p < 1, log_q, np.log(1e-300))
+    return np.asarray(np.exp(_log_choose(n)[low : high + 1] + np.outer(log_p, k) + np.outer(log_q, n - k)))
 
 
 def _span(n: int, p: Float) -> tuple[int, int]:
