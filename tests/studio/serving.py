@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,6 +35,17 @@ def opened(app: FastAPI) -> ASGIApp:
     return call
 
 
+def _warm(url: str) -> None:
+    """Ask for a page: the first one compiles templates, which takes too long on a busy machine."""
+    for _ in range(5):
+        try:
+            urllib.request.urlopen(f"{url}/signin", timeout=60).close()
+            return
+        except urllib.error.HTTPError as error:
+            if error.code != 503:
+                return
+
+
 @contextmanager
 def serving(app: FastAPI, **options: Any) -> Iterator[str]:
     """Yield the address."""
@@ -46,8 +59,10 @@ def serving(app: FastAPI, **options: Any) -> Iterator[str]:
         deadline = time.monotonic() + 30
         while not server.started and time.monotonic() < deadline:
             time.sleep(0.01)
+        url = f"http://localhost:{listener.getsockname()[1]}"
         try:
-            yield f"http://localhost:{listener.getsockname()[1]}"
+            _warm(url)
+            yield url
         finally:
             server.should_exit = True
             thread.join()

@@ -184,4 +184,9 @@ def test_an_owner_reopens_skipped_rows_and_gives_answers_back(run: Run) -> None:
         "5 skipped rows, any number of answers"
         in run("limits", "s", "--skips", "5", "--per-minute", "0").output
     )
-    assert json.loads(run("limits", "s", "--json").output) == {"most_skips": 5, "most_per_minute": 0}
+    assert json.loads(run("limits", "s", "--json").output) == {
+        "most_skips": 5,
+        "most_per_minute": 0,
+        "gold_every": 20,
+        "gold_least": 80,
+    }
