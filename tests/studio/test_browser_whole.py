@@ -63,7 +63,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         fits(owner, "new")
         owner.get_by_role("button", name="Make the study").click()
         expect(owner).to_have_url(f"{url}/s/comments/overview")
-        expect(owner.locator("#headline")).to_contain_text("No labels yet", timeout=60_000)
+        expect(owner.locator("#headline")).to_contain_text("No labels yet", timeout=180_000)
 
         owner.get_by_role("link", name="People").click()
         links = {}
