@@ -54,7 +54,7 @@ left.hist(points, bins=20, orientation="horizontal", color="#999999")
 left.set(xlabel="of 200 samples of 300 labels", ylabel="least ratio of true positive rates")
 labels = [c.n_labels for c in steps]
 right.fill_between(
-    labels, [1 - c.upper for c in steps], [1 - c.lower for c in steps], tolerance=0.2, color="#332288"
+    labels, [1 - c.upper for c in steps], [1 - c.lower for c in steps], alpha=0.2, color="#332288"
 )
 right.plot(labels, [1 - c.estimate for c in steps], marker="o", color="#332288")
 right.set(xlabel="labels of the audit", title=steps[-1].verdict)

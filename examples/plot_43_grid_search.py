@@ -19,11 +19,12 @@ from fairask.datasets import load
 data = load("german")
 
 # %%
-# ``set_fit_request`` says that ``fit`` wants the groups; ``GridSearchCV`` then splits them with the rows.
+# ``set_fit_request`` and ``set_score_request`` say that ``fit`` and ``score`` want the groups; ``GridSearchCV``
+# then splits them with the rows.
 strengths = [0.001, 0.01, 0.1, 1.0, 10.0]
 with sklearn.config_context(enable_metadata_routing=True):
     oracle = EmpiricalFairOracle(LogisticRegression(max_iter=1000), tolerance=0.05, random_state=0)
-    oracle.set_fit_request(sensitive_features=True)
+    oracle.set_fit_request(sensitive_features=True).set_score_request(sensitive_features=True)
     search = GridSearchCV(oracle, {"estimator__C": strengths}, cv=3)
     search.fit(data.X, data.y, sensitive_features=data.groups)
 print(search.best_params_)

