@@ -46,7 +46,7 @@ def _open_row(page: Page) -> None:
 
 def _take_answers(page: Page) -> None:
     page.get_by_role("button", name="Take away the answers of ada").click()
-    expect(page.locator("dialog.confirm")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_be_visible()
 
 
 def _give_token(page: Page) -> None:
