@@ -89,6 +89,22 @@ def test_rows_go_out_and_labels_come_back_in_part_and_in_any_order(
     assert "sex" not in path.read_bytes().decode("utf-8", "ignore")[:60]
 
 
+def test_a_sheet_saved_with_semicolons_and_decimal_commas_is_read(make: Make, tmp_path: Path) -> None:
+    study = make()
+    rows = study.ask(6, "ada")
+    path = tmp_path / "rows.csv"
+    write_rows(path, [(row, study.row(row)) for row in rows], study.config)
+    table = pd.read_csv(path)
+    with pytest.raises(StudyError, match=r"6 rows and no label; Fill in the column label"):
+        read_labels(path)
+    table["label"] = [LABELS[row] for row in table["row"]]
+    table.to_csv(path, sep=";", decimal=",", index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    path.write_text(path.read_text("utf-8") + ";" * (table.shape[1] - 1) + "\r\n")  # a blank row
+    told = read_labels(path)
+    check_told(path.name, told, study)
+    assert study.tell(told.rows, told.labels, "ada").new == 6
+
+
 def test_label_studio_tasks_go_out_and_annotations_come_back(make: Make, tmp_path: Path) -> None:
     study = make()
     rows = study.ask(3, "ada")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +39,7 @@ __all__ = [
 
 #: Columns of a file to label that are not the pool's.
 _OWN = ("row", "label", "note", CHECK)
+_DECIMAL_COMMA = re.compile(r"^\s*(-?\d+),(\d+)\s*$")
 #: How the name of a file to label may end.
 SUFFIXES = (".csv", ".parquet", ".json")
 
@@ -147,6 +149,11 @@ def read_labels(path: Path) -> Told:
             told.returned.append(
                 ReturnedRow(told.rows[-1], str(told.rows[-1]), _code(record.get(CHECK)), cells)
             )
+    if records and not told.rows:
+        raise StudyError(
+            f"{path.name} has {len(records):,} rows and no label",
+            "Fill in the column label, save the file, and tell it again",
+        )
     return told
 
 
@@ -159,15 +166,32 @@ def read_records(path: Path, needed: Sequence[str], own: Sequence[str]) -> list[
             records: list[dict[str, Any]] = pq.read_table(path).to_pylist()
         else:
             csv.field_size_limit(1 << 27)
-            records = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+            records = _read_csv(path.read_text("utf-8-sig"))
     except (pa.ArrowException, UnicodeDecodeError, csv.Error) as error:
         raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
     if path.suffix.lower() != ".parquet":
         _check_header(path, own)
     for name in needed:
         if records and name not in records[0]:
-            raise StudyError(f"{path.name} has no column {name!r}; {suggest(name, map(str, records[0]))}")
+            known = [str(column) for column in records[0] if column is not None]
+            raise StudyError(f"{path.name} has no column {name!r}; {suggest(name, known)}")
     return records
+
+
+def _delimiter(header: str) -> str:
+    """Return the sign between columns: spreadsheets of many countries write semicolons or tabs."""
+    return max(",;\t", key=header.count)
+
+
+def _read_csv(text: str) -> list[dict[str, Any]]:
+    delimiter = _delimiter(text.split("\n", 1)[0])
+    records = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
+    if delimiter == ",":
+        return records
+    return [
+        {name: _DECIMAL_COMMA.sub(r"\1.\2", v) if isinstance(v, str) else v for name, v in record.items()}
+        for record in records
+    ]
 
 
 def row_number(value: object, where: str) -> int:
@@ -186,7 +210,8 @@ def _code(value: object) -> str | None:
 def _check_header(path: Path, own: Sequence[str]) -> None:
     """Raise when a column that is read occurs twice."""
     with path.open(encoding="utf-8-sig", newline="") as file:
-        header = next(csv.reader(file), [])
+        first = file.readline()
+    header = next(csv.reader([first], delimiter=_delimiter(first)), [])
     for name in own:
         if header.count(name) > 1:
             raise StudyError(f"{path.name} has {header.count(name)} columns {name!r}; rename all but ours")
