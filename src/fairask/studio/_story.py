@@ -109,7 +109,7 @@ def _apart(status: Document, rates: list[Document]) -> str:
     return (
         f"{of[a['condition']]}, it says “{positive}” for {round(100 * low['value'])} of 100 in group "
         f"{low['group']} and {round(100 * high['value'])} of 100 in group {high['group']}: "
-        f"{points} points apart; you allow {allowed}."
+        f"{points} point{'s' * (points != 1)} apart; you allow {allowed}."
     )
 
 
