@@ -28,13 +28,14 @@ def receiver() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(200 if refused else 503)
-            self.end_headers()
+            status = 200 if refused else 503
             if refused:
                 right = hmac.new(b"secret", body, hashlib.sha256).hexdigest()
                 assert self.headers["X-Fairask-Signature"] == f"sha256={right}"
                 got.append(json.loads(body))
             refused.append(1)
+            self.send_response(status)  # last: whoever sent it looks at what was kept
+            self.end_headers()
 
         def log_message(self, *_: object) -> None: ...
 

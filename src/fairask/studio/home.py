@@ -295,27 +295,25 @@ def create_home(
 ) -> FastAPI:
     """Make the studio of a folder of studies, or of the studies of a PostgreSQL server.
 
-        Parameters
-        ----------
-        place : path or URL
-            Its folders hold studies; or ``postgresql://user@host``, whose databases do.
-        local : bool
-            Whether it is served to this machine only. Otherwise, or once the home page has people, everybody
-            signs in with a token.
-        https : bool
-            Whether people reach it by HTTPS only, through a proxy.
-        train : bool
-            Draw rows and fit models in a process for each study that is open.
-        images : list of str, optional
-            See :func:`create_app`.
+    Parameters
+    ----------
+    place : path or URL
+        Its folders hold studies; or ``postgresql://user@host``, whose databases do.
+    local : bool
+        Whether it is served to this machine only. Otherwise, or once the home page has people, everybody
+        signs in with a token.
+    https : bool
+        Whether people reach it by HTTPS only, through a proxy.
+    train : bool
+        Draw rows and fit models in a process for each study that is open.
+    images : list of str, optional
+        See :func:`create_app`.
 
-        Examples
-        --------
-        >>> import shutil
-    import tempfile
-    import weakref
-        >>> create_home(tempfile.mkdtemp()).title
-        'fairask studies'
+    Examples
+    --------
+    >>> import tempfile
+    >>> create_home(tempfile.mkdtemp()).title
+    'fairask studies'
     """
     shelf = shelf_of(place)
     store = shelf.people()
