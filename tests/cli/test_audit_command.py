@@ -151,6 +151,14 @@ def test_a_file_that_somebody_fills_in_is_not_written_again(fairask: Run, pool: 
     assert len(read(file)) == 150
 
 
+def test_a_sheet_saved_in_place_with_semicolons_is_not_asked_a_second_time(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    file = Path("pool.audit/rows-1.csv")
+    file.write_text(file.read_text("utf-8").replace(",", ";"), encoding="utf-8-sig")
+    assert fairask("audit", pool).exit_code == 0
+    assert sorted(contents()) == ["audit.json", "rows-1.csv"]
+
+
 def test_an_interrupt_is_130_and_the_next_call_goes_on(
     fairask: Run, pool: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

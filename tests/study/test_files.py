@@ -105,6 +105,18 @@ def test_a_sheet_saved_with_semicolons_and_decimal_commas_is_read(make: Make, tm
     assert study.tell(told.rows, told.labels, "ada").new == 6
 
 
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+def test_labels_that_elsewhere_mean_unknown_are_read_as_labels(tmp_path: Path, sign: str) -> None:
+    path = tmp_path / "rows.csv"
+    lines = [("row", "label", "x"), ("3", "NA", "1.5"), ("4", "None", "2"), ("5", "", "2")]
+    path.write_text("\n".join(sign.join(line) for line in lines))
+    told = read_labels(path)
+    assert (told.rows, told.labels) == ([3, 4], ["NA", "None"])
+    path.write_text(f"row{sign}label{sign}label\n1{sign}NA{sign}None\n")
+    with pytest.raises(StudyError, match="2 columns 'label'"):
+        read_labels(path)
+
+
 def test_label_studio_tasks_go_out_and_annotations_come_back(make: Make, tmp_path: Path) -> None:
     study = make()
     rows = study.ask(3, "ada")

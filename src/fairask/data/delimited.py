@@ -2,26 +2,66 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 from fairask.data.formats import TableFormat
 from fairask.data.limits import LONGEST_FIELD
-from fairask.data.written import with_numbers
+from fairask.data.written import with_numbers, with_point
 
-__all__ = ["read_delimited"]
+__all__ = ["header_of", "read_cells", "read_delimited"]
 
 #: Cells that mean "unknown".
 _MISSING = ("", "?", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "-NaN", "<NA>")
 _DELIMITERS = (",", ";", "\t", "|")
+#: Characters per cell of a sheet; pools of Parquet can have longer ones than text files may.
+_LONGEST_CELL = 1 << 27
+
+
+def header_of(text: str, delimiter: str | None = None) -> tuple[list[str], str]:
+    """Return the names in the first line of a text and the sign between its fields.
+
+    Examples
+    --------
+    >>> header_of("row;label\\r\\n1;yes\\r\\n")
+    (['row', 'label'], ';')
+    """
+    line = text.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+    delimiter = delimiter or max(_DELIMITERS, key=line.count)
+    return next(csv.reader([line], delimiter=delimiter), []), delimiter
+
+
+def read_cells(text: str) -> list[dict[str, str | None]]:
+    """Return the rows of a sheet that people filled in, cell by cell as text: "NA" can be a label.
+
+    Where fields are not separated by commas, numbers with a decimal comma get a point.
+
+    Examples
+    --------
+    >>> read_cells("row;label;x\\n1;NA;2,5\\n")
+    [{'row': '1', 'label': 'NA', 'x': '2.5'}]
+    """
+    _, delimiter = header_of(text)
+    csv.field_size_limit(_LONGEST_CELL)
+    rows: list[dict[str, str | None]] = list(
+        csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    )
+    if delimiter == ",":
+        return rows
+    return [
+        {name: with_point(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
+        for row in rows
+    ]
 
 
 def read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) -> Arrow:
     """Read text whose fields are separated by one sign; name columns without a name."""
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import csv as arrow_csv
 
-    header = text.lstrip("\r\n").split("\n", 1)[0]
-    delimiter = form.delimiter or max(_DELIMITERS, key=header.count)
+    header, delimiter = header_of(text, form.delimiter)
     bad: list[Arrow] = []
 
     def note(row: Arrow) -> str:
@@ -30,18 +70,18 @@ def read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) ->
 
     content = text.encode()
     # With a sign between thousands, 1.234 is a whole number: numbers are read as text first.
-    plain = {n: pa.string() for n in _names(header, delimiter)} if form.thousands == "." else None
+    plain = {n: pa.string() for n in header} if form.thousands == "." else None
     try:
-        table = csv.read_csv(
+        table = arrow_csv.read_csv(
             pa.BufferReader(content),
             # One block, or a long field could straddle two; one thread, or rows have no numbers.
-            read_options=csv.ReadOptions(
+            read_options=arrow_csv.ReadOptions(
                 use_threads=False, block_size=min(max(len(content) + 1, 1 << 20), 1 << 30)
             ),
-            parse_options=csv.ParseOptions(
+            parse_options=arrow_csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
             ),
-            convert_options=csv.ConvertOptions(
+            convert_options=arrow_csv.ConvertOptions(
                 null_values=list(_MISSING), strings_can_be_null=True, column_types=plain
             ),
         )
@@ -62,12 +102,6 @@ def read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) ->
     table = table.rename_columns(names)
     _check_fields(name, table)
     return with_numbers(table, form, delimiter, notes) if len(set(names)) == len(names) else table
-
-
-def _names(header: str, delimiter: str) -> list[str]:
-    import csv
-
-    return next(csv.reader([header.rstrip("\r")], delimiter=delimiter), [])
 
 
 def _check_fields(file: str, table: Arrow) -> None:

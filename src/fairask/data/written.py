@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import re
+
 from fairask.data.extras import Arrow
 from fairask.data.formats import TableFormat
 
-__all__ = ["with_numbers"]
+__all__ = ["with_numbers", "with_point"]
+
+
+def _pattern(decimal: str, thousands: str | None) -> str:
+    """Return the regular expression of a number that is written with these signs."""
+    whole = r"[0-9]+" if not thousands else rf"(?:[0-9]{{1,3}}(?:[{thousands}][0-9]{{3}})+|[0-9]+)"
+    return rf"^\s*[+-]?{whole}(?:[{decimal}][0-9]+)?\s*$"
+
+
+_DECIMAL_COMMA = re.compile(_pattern(",", "."), re.ASCII)
+
+
+def with_point(cell: str) -> str:
+    """Return a number that has a decimal comma with a point; any other cell as it is.
+
+    Examples
+    --------
+    >>> [with_point(cell) for cell in ("2,5", "-1.234,5", "1.234", "a, b", "1,2,3")]
+    ['2.5', '-1234.5', '1.234', 'a, b', '1,2,3']
+    """
+    if "," not in cell or not _DECIMAL_COMMA.match(cell):
+        return cell
+    return cell.strip().replace(".", "").replace(",", ".")
 
 
 def with_numbers(table: Arrow, form: TableFormat, delimiter: str, notes: list[str]) -> Arrow:
@@ -31,9 +55,7 @@ def with_numbers(table: Arrow, form: TableFormat, delimiter: str, notes: list[st
     if not said:
         decimal, thousands = (".", ",") if delimiter == "," else (",", ".")
     decimal = decimal or ("," if thousands == "." else ".")
-    sign = f"[{thousands}]" if thousands else None
-    whole = r"[0-9]+" if sign is None else rf"(?:[0-9]{{1,3}}(?:{sign}[0-9]{{3}})+|[0-9]+)"
-    pattern = rf"^\s*[+-]?{whole}(?:[{decimal}][0-9]+)?\s*$"
+    pattern = _pattern(decimal, thousands)
     found = []
     for at, name in enumerate(table.column_names):
         column = table.column(name)

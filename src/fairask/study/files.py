@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask.data.checking import CHECK, ReturnedRow, check_code, check_returned
+from fairask.data.delimited import header_of, read_cells
 from fairask.data.files import csv_text, plain_cell, write_whole
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
@@ -39,7 +39,6 @@ __all__ = [
 
 #: Columns of a file to label that are not the pool's.
 _OWN = ("row", "label", "note", CHECK)
-_DECIMAL_COMMA = re.compile(r"^\s*(-?\d+),(\d+)\s*$")
 #: How the name of a file to label may end.
 SUFFIXES = (".csv", ".parquet", ".json")
 
@@ -157,41 +156,29 @@ def read_labels(path: Path) -> Told:
     return told
 
 
-def read_records(path: Path, needed: Sequence[str], own: Sequence[str]) -> list[dict[str, Any]]:
+def read_records(path: Path, needed: Sequence[str], own: Sequence[str]) -> Sequence[dict[str, Any]]:
     """Read the lines of a CSV or Parquet file that has the needed columns, and none of its own twice."""
     if not path.is_file():
         raise StudyError(f"no file {str(path)!r}")
+    records: Sequence[dict[str, Any]]
     try:
         if path.suffix.lower() == ".parquet":
-            records: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+            records = pq.read_table(path).to_pylist()
         else:
-            csv.field_size_limit(1 << 27)
-            records = _read_csv(path.read_text("utf-8-sig"))
+            text = path.read_bytes().decode("utf-8-sig")
+            records, header = read_cells(text), header_of(text)[0]
+            for name in own:
+                if header.count(name) > 1:
+                    raise StudyError(
+                        f"{path.name} has {header.count(name)} columns {name!r}; rename all but ours"
+                    )
     except (pa.ArrowException, UnicodeDecodeError, csv.Error) as error:
         raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
-    if path.suffix.lower() != ".parquet":
-        _check_header(path, own)
     for name in needed:
         if records and name not in records[0]:
             known = [str(column) for column in records[0] if column is not None]
             raise StudyError(f"{path.name} has no column {name!r}; {suggest(name, known)}")
     return records
-
-
-def _delimiter(header: str) -> str:
-    """Return the sign between columns: spreadsheets of many countries write semicolons or tabs."""
-    return max(",;\t", key=header.count)
-
-
-def _read_csv(text: str) -> list[dict[str, Any]]:
-    delimiter = _delimiter(text.split("\n", 1)[0])
-    records = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
-    if delimiter == ",":
-        return records
-    return [
-        {name: _DECIMAL_COMMA.sub(r"\1.\2", v) if isinstance(v, str) else v for name, v in record.items()}
-        for record in records
-    ]
 
 
 def row_number(value: object, where: str) -> int:
@@ -205,16 +192,6 @@ def row_number(value: object, where: str) -> int:
 def _code(value: object) -> str | None:
     """Return a check code; None where a file has none."""
     return None if value is None else str(value).strip()
-
-
-def _check_header(path: Path, own: Sequence[str]) -> None:
-    """Raise when a column that is read occurs twice."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        first = file.readline()
-    header = next(csv.reader([first], delimiter=_delimiter(first)), [])
-    for name in own:
-        if header.count(name) > 1:
-            raise StudyError(f"{path.name} has {header.count(name)} columns {name!r}; rename all but ours")
 
 
 def _add(told: Told, row: object, label: str, note: str, where: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from fairask.certify.audit.table import AuditTable
 from fairask.data import TableError, read_table
 from fairask.data.answers import refuse_labels
 from fairask.data.checking import CHECK, ReturnedRow, check_code
+from fairask.data.delimited import read_cells
 from fairask.data.extras import Arrow
 from fairask.data.files import csv_text, write_whole
 from fairask.data.formats import recognised
@@ -52,8 +52,8 @@ def sheet_name(look: int, part: int = 1) -> str:
 
 def rows_in(path: Path, base: int) -> set[int]:
     """Return the rows that a sheet names, counted from 0."""
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as stream:
-        named = [line.get(_ROW) or "" for line in csv.DictReader(stream)]
+    text = path.read_bytes().decode("utf-8-sig", "replace")
+    named = [cells.get(_ROW) or "" for cells in read_cells(text)]
     return {int(row) - base for row in named if row.isdecimal()}
 
 

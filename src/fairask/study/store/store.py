@@ -239,14 +239,14 @@ class Store:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
         if self._short:  # the queue was empty: many wait and ask again, and need no turn to write
             with self.read() as turn:
-                rows = turn.lease(who, count, seconds, write=False)
-                if rows is not None and turn.now >= self._latest - 1.0:
-                    return rows
+                held = turn.leased(who, count, seconds)
+                if held is not None and turn.now >= self._latest - 1.0:
+                    return held
         with self.write(durable=False) as turn:
             if turn.now < self._latest - 1.0:
                 turn.clamp_leases()
             self._latest = turn.now
-            rows = turn.lease(who, count, seconds) or []
+            rows = turn.lease(who, count, seconds)
         self._short = len(rows) < count
         return rows
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from sqlalchemy import (
     BindParameter,
@@ -271,33 +272,39 @@ class Transaction:
         """Return the rows this person holds and has not answered, in draw order."""
         return [row.row for row in self.connection.execute(_HELD, {"me": who, "now": self.now})]
 
-    def lease(self, who: str, count: int, seconds: float, *, write: bool = True) -> list[int] | None:
-        """Hold up to ``count`` rows for a person: those already held (renewed), then the next free ones.
+    def lease(self, who: str, count: int, seconds: float) -> list[int]:
+        """Hold up to ``count`` rows for a person: those already held (renewed), then the next free ones."""
+        rows, renewals, claims = self._lease_plan(who, count, seconds)
+        for renewal in renewals:
+            self.connection.execute(_RENEW, renewal)
+        claimed = [claim["the_row"] for claim in claims if self.connection.execute(_CLAIM, claim).rowcount]
+        return rows + claimed
 
-        Without ``write`` return the rows if nothing has to be written to hold them, else None.
-        """
-        at, longest = self.now, RENEWALS * seconds
+    def leased(self, who: str, count: int, seconds: float) -> list[int] | None:
+        """Return what :meth:`lease` would if it has nothing to write, else None."""
+        rows, renewals, claims = self._lease_plan(who, count, seconds)
+        return None if renewals or claims else rows
+
+    def _lease_plan(
+        self, who: str, count: int, seconds: float
+    ) -> tuple[list[int], list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return the rows that a person holds, which of them to renew, and free ones to claim."""
+        at, longest, renewals = self.now, RENEWALS * seconds, []
         mine = self.connection.execute(_HELD, {"me": who, "now": at}).all()[:count]
-        rows, renewals, free = [row.row for row in mine], [], []
         for row in mine:
             since = at if row.since is None else row.since
             until = min(at + seconds, since + longest)
             if row.until < min(at + 0.9 * seconds, until):
                 renewals.append({"the_row": row.row, "me": who, "new_until": until, "new_since": since})
-        if len(rows) < count:
-            wanted = {"me": who, "now": at, "count": count - len(rows)}
-            free = list(
-                self.connection.execute(_NEXT, {**wanted, "seconds": seconds, "longest": 0.999 * longest})
-            )
-        if not write:
-            return None if renewals or free else rows
-        for renewal in renewals:
-            self.connection.execute(_RENEW, renewal)
-        for row, slot in free:
-            claim = {"the_row": row, "the_slot": slot, "me": who, "now": at, "new_until": at + seconds}
-            if self.connection.execute(_CLAIM, claim).rowcount:
-                rows.append(row)
-        return rows
+        claims = []
+        if len(mine) < count:
+            wanted = {"me": who, "now": at, "count": count - len(mine)}
+            wanted |= {"seconds": seconds, "longest": 0.999 * longest}
+            claims = [
+                {"the_row": row, "the_slot": slot, "me": who, "now": at, "new_until": at + seconds}
+                for row, slot in self.connection.execute(_NEXT, wanted)
+            ]
+        return [row.row for row in mine], renewals, claims
 
     def clamp_leases(self) -> None:
         """Let leases that began in the future begin now: the clock was put back."""
