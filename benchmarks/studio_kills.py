@@ -33,6 +33,7 @@ from fairask.study import Study
 from fairask.study.whole import verify
 
 PIECE = 50
+SERVING = 0.8
 COLUMNS = ("kills", "server", "trainer", "desk", "acknowledged", "lost", "doubled", "whole", "seconds")
 _SERVE = "import sys; from fairask.studio import serve; serve(sys.argv[1], port=int(sys.argv[2]))"
 
@@ -124,12 +125,17 @@ def prepared(target: str, people: int) -> tuple[str, list[str]]:
     return tokens[0], tokens[1:]
 
 
-async def trouble(service: Service, kills: int, rng: random.Random) -> dict[str, int]:
-    """Kill so many times."""
+async def trouble(
+    service: Service, kills: int, rng: random.Random, acknowledged: dict[int, str]
+) -> dict[str, int]:
+    """Kill so many times: four kills of five hit a studio that has taken an answer since the last kill."""
     done = {"server": 0, "trainer": 0, "desk": 0}
     while sum(done.values()) < kills:
-        await asyncio.sleep(rng.uniform(0.05, 2.0))
-        part = rng.choices(list(done), (2, 2, 1))[0]
+        known, part = len(acknowledged), rng.choices(list(done), (2, 2, 1))[0]
+        serving = rng.random() < SERVING
+        while serving and (len(acknowledged) == known or not service.parts()[part]):
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(rng.uniform(0.0, 1.0))
         done[part] += await asyncio.to_thread(service.kill, part)
     return done
 
@@ -175,7 +181,7 @@ def piece(target: str, kills: int, people: int, seed: int) -> dict[str, object]:
         ] + [asyncio.create_task(watch(port, owner, ended))]
         while not acknowledged:  # it works
             await asyncio.sleep(0.1)
-        done = await trouble(service, kills, random.Random(seed))
+        done = await trouble(service, kills, random.Random(seed), acknowledged)
         ended.set()
         await asyncio.gather(*others)
         return done
