@@ -570,3 +570,22 @@ def test_an_audit_that_counts_rows_from_1_goes_on(fairask: Run, pool: Path) -> N
         names = [row["name"].lstrip("'") for row in read("pool.audit/rows-2.csv")]
         assert names == [truth[number - 1]["name"] for number in numbers]
     assert json.loads(state.read_text())["format"] == 1
+
+
+def test_a_well_known_pair_of_predictions_needs_no_option_and_other_words_do(
+    fairask: Run, write: Callable[..., Path]
+) -> None:
+    pool = write(applications(), "pool.csv")
+    begun = fairask("audit", pool, *COLUMNS, "--budget", 300, "--looks", 2)
+    assert (
+        "note: prediction 'yes' counts as positive, 'no' as negative; --positive no turns it round"
+        in begun.stdout
+    )
+    named = fairask("audit", pool, *SHORT, "--out", "named")
+    assert named.exit_code == 0, named.output
+    states = [json.loads(Path(folder, "audit.json").read_text()) for folder in ("pool.audit", "named")]
+    assert states[0] == states[1]
+    other = write(
+        [{**row, "said": {"yes": "green", "no": "red"}[row["said"]]} for row in applications()], "o.csv"
+    )
+    refused(fairask("audit", other, *COLUMNS), "'green', 'red'", "--positive red")

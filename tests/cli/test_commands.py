@@ -100,7 +100,7 @@ def test_another_seed_gives_other_results(fairask: Run) -> None:
 def test_simulate_says_what_passive_sampling_would_need(fairask: Run, table: Path) -> None:
     result = fairask("simulate", table, *COLUMNS)
     assert result.exit_code == 0, result.output
-    assert "label value 'yes' counts as positive" in result.stdout
+    assert "label 'yes' counts as positive, 'no' as negative" in result.stdout
     assert "Passive sampling" in result.stdout
     page = Path("report.html").read_text(encoding="utf-8")
     assert "--label paid --protected sex --positive yes" in page
@@ -269,3 +269,19 @@ def test_an_interrupt_exits_with_130_and_writes_nothing() -> None:
     assert "interrupted" in errors
     assert "Traceback" not in errors
     assert not Path("report.html").exists()
+
+
+def test_the_constant_answer_and_the_positive_label_have_their_own_words(
+    fairask: Run, rows: list[dict[str, Any]], write: Callable[..., Path]
+) -> None:
+    words = {"yes": "approved", "no": "rejected"}
+    known = write([{**row, "paid": words[row["paid"]]} for row in rows], "known.csv")
+    shown = fairask("simulate", known, *COLUMNS).stdout
+    assert "note: label 'approved' counts as positive, 'rejected' as negative" in shown
+    assert "not approved" not in shown
+    words = {"yes": "green", "no": "red"}
+    guessed = write([{**row, "paid": words[row["paid"]]} for row in rows], "guessed.csv")
+    first, check, *_ = fairask("simulate", guessed, *COLUMNS).stdout.splitlines()
+    assert first == "guessed.csv: paid = red, groups by sex"
+    assert check.startswith("CHECK: label 'red' is taken as positive and 'green' as negative")
+    assert check.endswith("give --positive green")

@@ -190,3 +190,20 @@ def test_an_owner_reopens_skipped_rows_and_gives_answers_back(run: Run) -> None:
         "gold_every": 20,
         "gold_least": 80,
     }
+
+
+def test_new_says_its_goal_and_which_answer_is_positive(run: Run) -> None:
+    made = run(
+        "new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--metric", "fprp", "--to", "a"
+    )
+    assert (
+        "Goal: a difference in false positive rates of at most 0.1 (--metric fprp, --tolerance 0.1)"
+        in made.output
+    )
+    assert "Labels: 200 in batches of 25; 'good' counts as positive, 'bad' as negative" in made.output
+    assert "CHECK" not in made.output
+    turned = run("new", "loans.csv", "--protected", "sex", "--classes", "good,bad", "--to", "b")
+    assert (
+        "CHECK: the last of --classes is the positive one; if that is 'good': --classes bad,good"
+        in turned.output
+    )

@@ -53,15 +53,14 @@ def play(
     from joblib import cpu_count
 
     from fairask.cli._passes import passes
-    from fairask.cli._screen import console, watch
+    from fairask.cli._screen import console, print_notes, watch
 
     screen = console(no_color=output.no_color)
     if output.talks:
         screen.print(
             f"{about.title}: {about.target}, groups by {about.protected}", style="bold", markup=False
         )
-        for note in table.notes:
-            screen.print(f"note: {note}", markup=False)
+        print_notes(screen, table.notes)
     if table.parallel:
         # Trials on one device would wait for each other.
         workers = min(jobs or (cpu_count() if task.device is None else 1), trials * len(methods))

@@ -13,10 +13,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from fairask.data.positive import CHECK
 from fairask.experiment import Comparison, LabelledTable, Method, Run, Task, compare
 from fairask.metrics import Float
 
-__all__ = ["console", "results_table", "watch"]
+__all__ = ["console", "print_notes", "results_table", "watch"]
 
 
 def console(*, no_color: bool, stderr: bool = False) -> Console:
@@ -27,6 +28,15 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
         highlight=False,
         soft_wrap=True,
     )
+
+
+def print_notes(screen: Console, notes: Sequence[str]) -> None:
+    """Print what the owner of a table should know; a guess to be checked comes first, in bold."""
+    for note in sorted(notes, key=lambda note: not note.startswith(CHECK)):
+        if note.startswith(CHECK):
+            screen.print(note, style="bold yellow", markup=False)
+        else:
+            screen.print(f"note: {note}", markup=False)
 
 
 def watch(

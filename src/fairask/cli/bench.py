@@ -125,7 +125,7 @@ def _comparison(jobs: Sequence[TableJob], table: LabelledTable, folder: Path) ->
         trials=len(runs) // len(methods),
         pool_shares=table.group_shares,
         notes=table.notes,
-        answers=(f"not {table.positive}", table.positive) if columns is not None else ("no", "yes"),
+        answers=(table.negative, table.positive),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -130,7 +131,11 @@ def new(
     with study:
         reference = table if isinstance(table, PoolReference) else None
         data = {"study": target, "streamed": reference is not None, "config": _shown(study.config)}
-        say(as_json, data, "\n".join([*notes, _describe(study, target, reference)]))
+        say(
+            as_json,
+            data,
+            "\n".join([*(f"note: {note}" for note in notes), _describe(study, target, reference)]),
+        )
 
 
 def _shown(config: Config) -> dict[str, object]:
@@ -153,17 +158,34 @@ def _read_words(file: Path) -> dict[str, dict[str, object]]:
 
 
 def _describe(study: Study, target: str, reference: PoolReference | None) -> str:
+    from fairask.certify.questions import QUESTIONS
     from fairask.data import Encoder
+    from fairask.data.positive import CHECK, known_positive
 
     config = study.config
-    only_shown = [column.name for column in config.columns if column.role == "shown"]
     sizes = ", ".join(f"{g['group']} {g['pool']:,}" for g in study.status()["groups"])
-    lines = [f"Study {target}: {config.rows:,} rows, groups by {config.grouped_by}: {sizes}"]
-    if only_shown:
-        reason = "Shown but not learned from (identifiers, or too many different values): "
-        lines.append(reason + ", ".join(only_shown[:10]))
+    negative, positive = config.classes
+    words = QUESTIONS[config.learner.metric].words.rstrip(",")
+    lines = [
+        f"Study {target}: {config.rows:,} rows, groups by {config.grouped_by}: {sizes}",
+        f"Goal: a {words} of at most {config.learner.tolerance:g} (--metric {config.learner.metric}, "
+        f"--tolerance {config.learner.tolerance:g})",
+        f"Labels: {config.budget:,} in batches of {config.learner.batch_size:,}; {positive!r} counts as "
+        f"positive, {negative!r} as negative",
+    ]
+    if known_positive(config.classes) == negative:
+        turned = shlex.quote(f"{positive},{negative}")
+        lines.append(
+            f"{CHECK}the last of --classes is the positive one; if that is {negative!r}: --classes {turned}"
+        )
     encoder = study.rows.encoder
-    lines += [note for note in encoder.notes() if "free text" in note] if isinstance(encoder, Encoder) else []
+    if isinstance(encoder, Encoder):
+        shown = {column.name for column in config.columns if column.role == "shown"}
+        why = [f"{name!r} ({reason})" for name, reason in encoder.unusable.items() if name in shown]
+        lines += [f"Shown but not learned from: {', '.join(why[:10])}"] if why else []
+        lines += [
+            f"note: {note}" for note in encoder.notes() if "text" in note and "were left out" not in note
+        ]
     if reference is None:
         lines.append("The pool was copied into the study")
     else:

@@ -156,7 +156,7 @@ def _simulate(request: SimulateRequest, jobs: int | None, output: Output) -> Non
         target=f"{request.label} = {table.positive}",
         protected=", ".join(request.protected),
         command=command_of("simulate", request),
-        answers=(f"not {table.positive}", table.positive),
+        answers=(table.negative, table.positive),
     )
     play(table, methods, task, request.trials, jobs, about, output)
 

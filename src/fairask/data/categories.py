@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from fairask.data.extras import Arrow, Column, Out
 from fairask.data.limits import MOST_LEVELS
-from fairask.data.text import WORDS_OF_TEXT, TextSample, count_words
+from fairask.data.text import WORDS_OF_NAMES, WORDS_OF_TEXT, TextSample, count_words
 from fairask.data.values import coded, text_of
 
 __all__ = ["Category", "CategoryTally"]
@@ -105,12 +106,18 @@ class CategoryTally:
         n = len(self.levels)
         return self.sample is not None or (n > 20 and n > 0.5 * self.known)
 
+    @property
+    def _has_words(self) -> bool:
+        """Whether the values are short texts rather than codes or names."""
+        return count_words(self.texts()) > WORDS_OF_NAMES
+
     def finish(self, name: str) -> Category | str | None:
         """Return the fitted part, why the column cannot train, or None where it has one value only."""
         n = len(self.levels)
         if self._is_crowded:
             how_many = f"more than {MOST_LEVELS}" if self.sample is not None else f"{n:,}"
-            return f"{how_many} different values in {self.known:,} rows"
+            why = f"{how_many} different values in {self.known:,} rows"
+            return f"{why}; --text {shlex.quote(name)} learns from their words" if self._has_words else why
         if n + (self.missing > 0) < 2:
             return None
         return Category(name, tuple(sorted(self.levels)), missing=self.missing > 0)

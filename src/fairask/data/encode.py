@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -16,7 +17,7 @@ from fairask.data.extras import Arrow, Column, Out
 from fairask.data.frames import frame_table
 from fairask.data.kinds import kind_of
 from fairask.data.numbers import Number
-from fairask.data.text import Text
+from fairask.data.text import WORDS_OF_NAMES, Text, count_words
 from fairask.data.textmodel import ModelText
 from fairask.data.vectors import Vector
 
@@ -24,6 +25,8 @@ __all__ = ["CONSTANT", "Encoder", "Part", "listed", "plain_encoder"]
 
 #: Why a column with one value is left out.
 CONSTANT = "one value only"
+#: Texts with so many different values, or fewer, are answers to choose from, however many words they have.
+FEW_LEVELS = 12
 
 
 class Part(Protocol):
@@ -152,9 +155,18 @@ class Encoder:
         constant = [name for name, why in self.left_out.items() if why == CONSTANT]
         unusable = [f"{name!r} ({why})" for name, why in self.unusable.items()]
         texts = [part.name for part in self.parts if isinstance(part, Text | ModelText)]
+        wordy = [
+            f"{part.name!r} ({len(part.levels)} values; --text {shlex.quote(part.name)} learns from their "
+            "words)"
+            for part in self.parts
+            if isinstance(part, Category)
+            and len(part.levels) > FEW_LEVELS
+            and count_words(part.levels) > WORDS_OF_NAMES
+        ]
         marked = [part.name for part in self.parts if f"{part.name} is missing" in part.features]
         return [
             *([f"columns of free text train the model by their words: {listed(texts)}"] if texts else []),
+            *([f"short texts are categories, one for each value: {', '.join(wordy)}"] if wordy else []),
             *([f"columns with one value were left out: {listed(constant)}"] if constant else []),
             *(
                 [f"columns that a model cannot learn from were left out: {', '.join(unusable)}"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,23 +9,24 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from fairask.data.encode import Encoder, listed
+from fairask.data.encode import Encoder
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 from fairask.data.groups import GroupColumns, folding, group_notes, groups_by_column
 from fairask.data.limits import FEWEST_LABELS
+from fairask.data.positive import find_positive
 from fairask.data.protected import as_specs, protected_columns
 from fairask.data.survey import TextColumns, fit_encoder
-from fairask.data.values import is_number, text_of, texts
+from fairask.data.values import text_of, texts
 from fairask.errors import suggest
 
 __all__ = [
+    "LabelFacts",
     "Prepared",
     "check_columns",
     "check_labels",
     "columns_hint",
     "feature_columns",
-    "find_positive",
     "prepare",
 ]
 
@@ -43,7 +43,8 @@ class Prepared:
     groups : ndarray of str
     encoder : Encoder
         How ``X`` was made.
-    positive : str
+    positive, negative : str
+        The label's values in words.
     notes : list of str
         What was done to the table that its owner should know.
     digest : str
@@ -57,6 +58,7 @@ class Prepared:
     groups: npt.NDArray[np.str_]
     encoder: Encoder
     positive: str
+    negative: str
     notes: list[str]
     digest: str = ""
     by_column: dict[str, npt.NDArray[np.str_]] = field(default_factory=dict)
@@ -104,7 +106,7 @@ def prepare(
     >>> import pyarrow as pa
     >>> columns = {"x": [1.0, 2.0] * 8, "g": ["a", "b"] * 8, "y": ["no", "no", "yes", "yes"] * 4}
     >>> prepare(pa.table(columns), label="y", protected="g").notes
-    ["label value 'yes' counts as positive; --positive chooses another"]
+    ["label 'yes' counts as positive, 'no' as negative; --positive no turns it round"]
     """
     names = feature_columns(table.column_names, label, protected, drop, use_protected=use_protected)
     table = table.combine_chunks()
@@ -123,6 +125,7 @@ def prepare(
         groups=np.asarray(np.array(found.columns.names)[found.columns.codes(table)]),
         encoder=encoder,
         positive=found.positive,
+        negative=found.negative,
         notes=[*found.notes, *encoder.notes()],
         digest=digest,
         by_column=groups_by_column(table, specs),
@@ -180,6 +183,8 @@ class LabelFacts:
     ----------
     positives_named : tuple of str
         Values of the label that count as 1.
+    negative : str
+        The other value in words, or "not" the positive ones where there are several others.
     notes : list of str
     columns : GroupColumns
         The groups.
@@ -190,6 +195,7 @@ class LabelFacts:
     """
 
     positives_named: tuple[str, ...]
+    negative: str
     notes: list[str]
     columns: GroupColumns
     groups: dict[Hashable, int]
@@ -230,6 +236,8 @@ def check_labels(
     columns, fold = GroupColumns.of(specs, rows), folding(named, rows)
     notes: list[str] = []
     chosen = find_positive(label, [answer for _, answer in labels], positive, notes)
+    others = {answer for _, answer in labels if answer is not None} - {*chosen}
+    negative = others.pop() if len(others) == 1 else f"not {' or '.join(chosen)}"
     if missing := sum(n for (_, answer), n in labels.items() if answer is None):
         notes.append(f"{missing:,} rows have no value in {label!r} and were left out")
     notes += group_notes(named, dict(zip(columns.values, columns.rows, strict=True)))
@@ -252,59 +260,4 @@ def check_labels(
                 )
     labelled = {group: tally[group, False] + tally[group, True] for group in columns.values}
     positives = sum(n for (_, is_positive), n in tally.items() if is_positive)
-    return LabelFacts(chosen, notes, columns, labelled, positives, missing)
-
-
-def find_positive(
-    label: str, answers: Sequence[str | None], given: str | Sequence[str] | None, notes: list[str]
-) -> tuple[str, ...]:
-    """Return the label's values that count as 1; ``notes`` get what its owner should know.
-
-    Examples
-    --------
-    >>> find_positive("paid", ["no", "Yes"], "yes", [])
-    ('Yes',)
-    >>> find_positive("grade", ["failed", "passed", "distinction"], ["passed", "distinction"], [])
-    ('distinction', 'passed')
-    """
-    values = sorted({answer for answer in answers if answer is not None})
-    if len(values) < 2:
-        what = f"one value only: {values[0]!r}" if values else "no values"
-        raise TableError(f"label column {label!r} has {what}", "Both classes are needed to learn from")
-    wanted = [] if given is None else [given] if isinstance(given, str) else list(given)
-    if wanted:
-        chosen = tuple(sorted({_same_value(label, values, one) for one in wanted}))
-        others = [value for value in values if value not in chosen]
-        if not others:
-            raise TableError(
-                f"--positive names all values of {label!r}", "Leave out those that count as negative"
-            )
-        if len(values) > 2:
-            named = " or ".join(map(repr, chosen))
-            notes.append(f"label values other than {named} count as negative: {listed(others)}")
-        return chosen
-    if len(values) > 2:
-        if all(is_number(value) for value in values) and len(values) > 20:
-            raise TableError(
-                f"label column {label!r} is a number with {len(values):,} values",
-                "A label says yes or no: make a column of it, such as whether the number is above a bound",
-            )
-        raise TableError(
-            f"label column {label!r} has {len(values):,} values: {listed(values)}",
-            f"Say which count as 1, e.g. --positive {shlex.quote(values[-1][:40])} (repeat it for several)",
-        )
-    notes.append(f"label value {values[1]!r} counts as positive; --positive chooses another")
-    return (values[1],)
-
-
-def _same_value(label: str, values: Sequence[str], given: str) -> str:
-    """Return the value that was named, whatever its case and however its number is written."""
-    for value in values:
-        if value == given or value.lower() == given.strip().lower() or _same_number(value, given):
-            return value
-    shown = suggest(given, values) if len(values) <= 20 else f"values: {listed(values)}"
-    raise TableError(f"--positive {given!r} is no value of {label!r}", shown[0].upper() + shown[1:])
-
-
-def _same_number(a: str, b: str) -> bool:
-    return is_number(a) and is_number(b) and float(a) == float(b)
+    return LabelFacts(chosen, negative, notes, columns, labelled, positives, missing)

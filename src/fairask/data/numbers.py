@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairask.data.categories import Category
+from fairask.data.dates import parse_dates
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow, Column, Out, optional
 
@@ -91,6 +92,8 @@ def as_numbers(column: Column, name: str = "") -> npt.NDArray[np.generic]:
     >>> import pyarrow as pa, datetime
     >>> as_numbers(pa.array([datetime.date(1970, 1, 3), None])), as_numbers([1, None])
     (array([ 2., nan]), array([ 1., nan]))
+    >>> as_numbers(["1970-01-03"]), as_numbers(["03.01.1970"])
+    (array([2.]), array([2.]))
     """
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
         return column
@@ -103,6 +106,9 @@ def as_numbers(column: Column, name: str = "") -> npt.NDArray[np.generic]:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = pc.cast(column, kind.value_type), kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        column = _without_words(column)
+        kind = column.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         micros = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
         return _floats(pc.cast(micros, pa.float64())) / (_DAY * 1e6)
@@ -118,9 +124,25 @@ def as_numbers(column: Column, name: str = "") -> npt.NDArray[np.generic]:
             column = pc.cast(column, pa.float64(), safe=False)
         except pa.ArrowException as error:
             raise TableError(
-                f"column {name!r} holds something that is not a number", f"Correct it: {error}"
+                f"column {name!r} holds something that is not a number",
+                f"Correct it ({error}), or read the file with fairask.data.read_table, which knows how "
+                "dates and decimal commas are written",
             ) from error
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _without_words(column: Arrow) -> Arrow:
+    """Return texts as dates where all of them are dates, as in a frame that pandas read from CSV."""
+    pa, pc = optional("pyarrow", "parquet"), optional("pyarrow.compute", "parquet")
+    dates = parse_dates(column)[1]
+    if dates is not None:
+        return dates
+    if not pc.any(pc.match_substring_regex(column, "^[0-9]{4}-[0-9]{2}-[0-9]{2}")).as_py():
+        return column
+    try:
+        return pc.cast(column, pa.timestamp("us"))
+    except pa.ArrowException:
+        return column
 
 
 def _floats(column: Arrow) -> Values:

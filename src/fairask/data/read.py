@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fairask.data.dates import with_dates
 from fairask.data.delimited import read_delimited
 from fairask.data.encodings import decode
 from fairask.data.errors import TableError
@@ -161,12 +162,12 @@ def _read_file(file: Path, form: TableFormat, notes: list[str]) -> Arrow:
     if not head:
         raise TableError(f"{file.name} is empty", "Give a file with a header line and rows")
     if suffix in _DATABASES:
-        return _read_database(file, head, form)
+        return with_dates(_read_database(file, head, form), notes)
     if suffix == ".xlsx":
         if not head.startswith(b"PK"):
             kind = _kind(head) or "no workbook"
             raise TableError(f"{file.name} is {kind}, though its name says .xlsx", "Save it as .xlsx")
-        return read_workbook(file, form.sheet)
+        return with_dates(read_workbook(file, form.sheet), notes)
     if suffix == ".gz":
         return _read_content(file.stem, _unpacked(file), form, notes)
     if suffix == ".zip":
@@ -187,8 +188,8 @@ def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]
     _check_kind(name, _kind(content[:64]), content[:64])
     text = decode(name, content, form.encoding, notes)
     if suffix in _JSON_SUFFIXES:
-        return read_records(name, text, lines=suffix != ".json")
-    return read_delimited(name, text, form, notes)
+        return with_dates(read_records(name, text, lines=suffix != ".json"), notes)
+    return with_dates(read_delimited(name, text, form, notes), notes)
 
 
 def _kind(head: bytes) -> str | None:

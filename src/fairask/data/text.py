@@ -17,10 +17,12 @@ from fairask.data.extras import Arrow, Column, Out
 from fairask.data.limits import LONGEST_TEXT, MOST_TEXTS
 from fairask.data.values import coded, text_of
 
-__all__ = ["WORDS_OF_TEXT", "Text", "TextSample", "count_words", "fit_text"]
+__all__ = ["WORDS_OF_NAMES", "WORDS_OF_TEXT", "Text", "TextSample", "count_words", "fit_text"]
 
 #: A column whose values have more words than this on average is free text.
 WORDS_OF_TEXT = 5
+#: Values with more words than this on average are no codes or names: they may be short texts.
+WORDS_OF_NAMES = 1.9
 #: Word and character n-grams that are kept, the most frequent ones, and features that they become.
 VOCABULARY, TOPICS = 5000, 100
 #: Characters of a text whose n-grams of characters are counted; words are counted in all of it.

@@ -92,7 +92,7 @@ def _in_memory(data: Prepared, notes: Sequence[str] = ()) -> MemoryTable:
         data.y,
         data.groups,
         stratify=True,
-        positive=data.positive,
+        labels=(data.negative, data.positive),
         notes=[*notes, *data.notes, *([columns_sentence(telling)] if telling else [])],
         digest=data.digest,
         by_column=data.by_column,

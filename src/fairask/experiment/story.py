@@ -269,7 +269,7 @@ class LabelSaving:
         same = self.low == self.high
         limits = "" if same else f" (90 % interval: {self.count(self.low)} to {self.count(self.high)})"
         if not np.isfinite(self.needed):
-            return f"{reference} does not reach {goal} with {self.limit:,} labels{limits}."
+            return f"{reference}: {goal} is not reached within {self.limit:,} labels{limits}."
         more = self.needed - self.labels
         words = f"{more:,.0f} more" if more > 0 else f"{method} saves none here"
         return f"{reference} reaches {goal} with {self.needed:,.0f} labels{limits}: {words}."

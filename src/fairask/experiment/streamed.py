@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.data.groups import groups_by_column
-from fairask.data.labels import check_labels, feature_columns
+from fairask.data.labels import LabelFacts, check_labels, feature_columns
 from fairask.data.leaks import columns_that_tell
 from fairask.data.protected import as_specs, protected_columns
 from fairask.data.values import texts
@@ -38,9 +38,9 @@ class StreamedTable(LabelledTable):
         All rows of the table.
     label : str
         The column of labels.
-    positives : tuple of str
-        Its values that count as 1.
-    base_rate, notes, digest
+    facts : LabelFacts
+        What was found of the labels.
+    notes, digest
         As in :class:`LabelledTable`.
     """
 
@@ -50,14 +50,13 @@ class StreamedTable(LabelledTable):
         self,
         pool: StreamedPool,
         label: str,
-        positives: tuple[str, ...],
-        base_rate: float,
+        facts: LabelFacts,
         notes: Sequence[str],
         digest: str,
     ) -> None:
-        self.pool, self.label, self.positives = pool, label, positives
-        self.positive = " or ".join(positives)
-        self.base_rate, self.notes, self.digest = base_rate, notes, digest
+        self.pool, self.label, self.positives = pool, label, facts.positives_named
+        self.positive, self.negative = facts.positive, facts.negative
+        self.base_rate, self.notes, self.digest = facts.positives / pool.n_rows, notes, digest
         self.rows, self.n_features = pool.n_rows, len(pool.feature_names)
         self.group_shares: dict[str, float] = {}
 
@@ -114,7 +113,7 @@ class StreamedTable(LabelledTable):
         groups = facts.columns
         pool = StreamedPool(rows, sizes, runner, encoder, groups, progress)
         notes = [*facts.notes, *encoder.notes(), "the table was streamed"]
-        table = cls(pool, label, facts.positives_named, facts.positives / pool.n_rows, notes, files.digest)
+        table = cls(pool, label, facts, notes, files.digest)
         counts = dict(zip(groups.names, (facts.groups[value] for value in groups.values), strict=True))
         table.group_shares = {name: counts[name] / pool.n_rows for name in sorted(counts)}
         return table

@@ -58,8 +58,8 @@ class LabelledTable(ABC):
         Share of positive labels.
     group_shares : dict of str to float
         Share of each group, in sorted order.
-    positive : str
-        The label that counts as 1.
+    positive, negative : str
+        The label that counts as 1, and the other, in words.
     notes : sequence of str
         What was done to the table that its owner should know.
     digest : str
@@ -73,6 +73,7 @@ class LabelledTable(ABC):
     base_rate: float
     group_shares: dict[str, float]
     positive: str
+    negative: str
     notes: Sequence[str]
     digest: str
     parallel: bool
@@ -102,7 +103,9 @@ class MemoryTable(LabelledTable):
     X, y, groups : ndarray
     stratify : bool
         Split each (group, label) stratum alike, for small tables; the paper splits all rows at random.
-    positive, notes, digest
+    labels : pair of str
+        The negative and the positive label in words.
+    notes, digest
         As in :class:`LabelledTable`.
     by_column : mapping of str to ndarray, optional
         Groups by each protected column alone, if there are several.
@@ -117,14 +120,15 @@ class MemoryTable(LabelledTable):
         groups: NDArray[np.str_],
         *,
         stratify: bool = False,
-        positive: str = "1",
+        labels: tuple[str, str] = ("no", "yes"),
         notes: Sequence[str] = (),
         digest: str = "",
         by_column: Mapping[str, NDArray[np.str_]] | None = None,
     ) -> None:
         self.by_column = by_column
         self.X, self.y, self.groups, self.stratify = X, y, groups, stratify
-        self.positive, self.notes, self.digest = positive, notes, digest
+        self.negative, self.positive = labels
+        self.notes, self.digest = notes, digest
         self.rows, self.n_features = X.shape
         self.base_rate = float(y.mean())
         names, counts = np.unique(groups, return_counts=True)

@@ -76,6 +76,8 @@ class AuditFolder:
         }
         audit = table.begin(AuditPlan(**request.settings))
         columns = {n: v for n, v in request.columns.items() if v is not None or n == "positive"}
+        # A class that was recognised is kept like one that was named: the certificate says which it is.
+        columns["positive"] = columns["positive"] or (table.classes.positive or (None,))[0]
         state = {"format": _FORMAT, "pool": known, "columns": columns, "shown": list(request.show)}
         state["corrections"] = []
         begun = cls(request, folder, state, table, audit)

@@ -13,6 +13,7 @@ from fairask.data import TableError
 from fairask.data.encode import listed
 from fairask.data.extras import Arrow
 from fairask.data.kinds import kind_of
+from fairask.data.positive import known_positive
 from fairask.data.values import texts
 from fairask.metrics import Float
 
@@ -124,13 +125,24 @@ def choose_classes(
 ) -> Classes:
     """Return the classes of column ``name``, or raise TableError naming them.
 
+    Of a well-known pair the good class is taken where none is named; others are not guessed.
     Of several positive classes, those that no prediction has may still be labels; ``notes`` say which.
 
     Examples
     --------
     >>> choose_classes("said", ["failed", "passed"], ["passed", "distinction"])
     Classes(negative=('failed',), positive=('passed', 'distinction'))
+    >>> choose_classes("said", ["approved", "rejected"], [])
+    Classes(negative=('rejected',), positive=('approved',))
     """
+    if not positive and (known := known_positive(found)):
+        positive = [known]
+        other = next(value for value in found if value != known)
+        if notes is not None:
+            notes.append(
+                f"prediction {known!r} counts as positive, {other!r} as negative; "
+                f"--positive {shlex.quote(other[:40])} turns it round"
+            )
     if not positive:
         raise TableError(
             f"predictions in {name!r} are classes: {listed(found)}",

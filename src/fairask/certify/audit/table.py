@@ -22,7 +22,8 @@ from fairask.data import TableError, group_names, read_table
 from fairask.data.encode import listed
 from fairask.data.formats import recognised
 from fairask.data.groups import UNKNOWN, group_notes
-from fairask.data.labels import check_columns, find_positive
+from fairask.data.labels import check_columns
+from fairask.data.positive import find_positive
 from fairask.data.protected import as_specs, protected_columns
 from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
 from fairask.data.stores import is_dataset_folder
@@ -165,7 +166,7 @@ def open_audit_table(
     labels: NDArray[Any] | None = None
     if label is not None:
         answers = words_of(columns.column(label))
-        value = find_positive(label, answers.tolist(), positive, notes)
+        value = find_positive(label, answers.tolist(), positive, notes, guess=False)
         labels = np.isin(answers.astype(str), value).astype(np.int64)
         if n := int((answers == None).sum()):  # noqa: E711
             notes.append(f"{n:,} rows have no value in {label!r} and were left out")
