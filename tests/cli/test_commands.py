@@ -28,7 +28,6 @@ def test_version_and_help_are_short(fairask: Run) -> None:
     assert fairask("--version").stdout == f"fairask {__version__}\n"
     shown = fairask("--help")
     assert shown.exit_code == 0
-    assert len(shown.stdout.splitlines()) < 45  # one screen
     for command in ("demo", "simulate", "new", "ask", "tell", "studio", "audit", "datasets", "bench"):
         assert command in shown.stdout
         assert fairask(command, "--help").exit_code == 0

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import tomllib
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -13,11 +17,18 @@ from typer.testing import CliRunner
 
 from fairask.cli import doctor
 from fairask.cli._app import app
+from fairask.cli._errors import EXTRAS
+from fairask.cli._help import GROUPS
 from fairask.report.terms import TERMS, Term, explain
+from fairask.strategies import STRATEGIES
 
 GROUP = typer.main.get_command(app)
 assert isinstance(GROUP, TyperGroup)
-COMMANDS = [name for name, command in GROUP.commands.items() if not isinstance(command, TyperGroup)]
+COMMANDS = [
+    (name,) if not isinstance(command, TyperGroup) else (name, part)
+    for name, command in GROUP.commands.items()
+    for part in (command.commands if isinstance(command, TyperGroup) else [""])
+]
 
 
 def run(*words: str) -> str:
@@ -26,14 +37,42 @@ def run(*words: str) -> str:
     return result.output
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_example_in_the_help_is_accepted(name: str) -> None:
+def test_every_command_is_in_one_group_of_the_help() -> None:
     assert isinstance(GROUP, TyperGroup)
-    command = GROUP.commands[name]
-    assert command.epilog, f"fairask {name} --help shows no example"
-    program, first, *rest = shlex.split(command.epilog.removeprefix("Example: "))
-    assert (program, first) == ("fairask", name)
-    command.make_context(name, rest)  # raises where an option or an argument is not known or missing
+    assert sorted(GROUP.commands) == sorted(name for commands in GROUPS.values() for name in commands)
+    shown = run("-h").splitlines()
+    for commands in GROUPS.values():
+        for name, words in commands.items():
+            assert f"  {name:<8}  {words}" in shown
+    assert len(shown) < 60
+
+
+@pytest.mark.parametrize("words", [(), *COMMANDS, ("connect",), ("datasets",)], ids=" ".join)
+def test_help_fits_80_columns_cuts_nothing_and_has_words_for_values(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(*words, "-h")
+    assert shown == run(*words, "--help")
+    # What is cut ends in dots after a small letter; an argument that repeats has capitals.
+    assert not re.search(r"[a-z,;]\.\.\.$|…", shown, re.M)
+    assert not re.search(r"<\w+[\[>]|list\[", shown), "a type of Python is no word"
+    assert all(
+        len(line) <= 80 for line in shown.splitlines() if "fairask connect labelstudio https" not in line
+    )
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_the_example_in_the_help_is_accepted(words: tuple[str, ...]) -> None:
+    command: Any = GROUP
+    for name in words:
+        command = command.commands[name]
+    assert command.epilog, f"fairask {' '.join(words)} --help shows no example"
+    for line in command.epilog.removeprefix("Example: ").splitlines():
+        program, *rest = shlex.split(line)
+        assert (program, *rest[: len(words)]) == ("fairask", *words)
+        command.make_context(words[-1], rest[len(words) :])  # raises where an option is not known or missing
+    assert f"Example:\n  {line}" in run(*words, "--help")
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
@@ -62,3 +101,20 @@ def test_the_doctor_names_what_an_extra_lacks(monkeypatch: pytest.MonkeyPatch) -
     states = {f["what"]: f["state"] for f in json.loads(run("doctor", "--json"))["findings"]}
     assert states["[dask]"] == "missing"
     assert states["[fairlearn]"] == "ok"
+
+
+def test_the_doctor_and_the_remedies_know_every_extra() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = {name: needs for name, needs in project["optional-dependencies"].items() if name not in OURS}
+    assert set(doctor.PURPOSES) == set(extras)
+    found = [f["what"] for f in json.loads(run("doctor", "--json"))["findings"] if f["what"].startswith("[")]
+    assert found == [f"[{extra}]" for extra in doctor.PURPOSES]
+    # PyTorch and matplotlib come with several extras, and no module is called parquet.
+    assert set(EXTRAS.values()) == set(extras) - {"plot", "panda", "parquet"}
+
+
+OURS = {"dev", "docs", "lite"}
+
+
+def test_the_word_strategy_names_all_strategies() -> None:
+    assert all(name in explain("strategy").meaning for name in STRATEGIES)

@@ -11,16 +11,12 @@ import typer
 from typer.core import TyperGroup
 
 from fairask.cli._errors import guarded
+from fairask.cli._help import GROUPS, HelpfulApp, write_commands
 
 __all__ = ["COMMANDS", "app"]
 
-#: Modules of this package with a ``register(app)``, in the order of ``fairask --help``. They import what is
-#: heavy or optional inside their functions.
-COMMANDS = (
-    "demo", "simulate", "new", "ask", "tell", "correct", "skip", "reasons", "flags", "gold", "reopen",
-    "limits", "stop", "status", "fit", "certify", "export", "verify", "backup", "salvage", "repair",
-    "people", "studio", "connect", "audit", "datasets", "bench", "doctor", "explain",
-)  # fmt: skip
+#: All commands, in the order of ``fairask --help``.
+COMMANDS = [name for commands in GROUPS.values() for name in commands]
 
 
 class _Guarded(TyperGroup):
@@ -39,8 +35,12 @@ class _Guarded(TyperGroup):
             sys.exit(code)
         return code
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by what they are for."""
+        write_commands(formatter)
 
-app = typer.Typer(
+
+app = HelpfulApp(
     cls=_Guarded,
     name="fairask",
     no_args_is_help=True,

@@ -24,6 +24,14 @@ EXTRAS = {
     "dask": "dask",
     "ray": "ray",
     "torch": "torch",
+    "openpyxl": "excel",
+    "duckdb": "duckdb",
+    "polars": "polars",
+    "ibis": "ibis",
+    "pyspark": "spark",
+    "mlflow": "mlflow",
+    "fairlearn": "fairlearn",
+    **dict.fromkeys(("model2vec", "sentence_transformers"), "text"),
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairask.cli._help import HelpfulApp
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 from fairask.errors import UserError
@@ -35,7 +36,7 @@ _Audit = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
+    group = HelpfulApp(
         help="Label where people already label: Label Studio, or anything that speaks HTTP.",
         no_args_is_help=True,
         rich_markup_mode=None,

@@ -10,6 +10,7 @@ import typer
 
 from fairask.cli import _options as opt
 from fairask.cli._errors import FAILED
+from fairask.cli._help import HelpfulApp
 from fairask.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ _Names = Annotated[list[str] | None, typer.Argument(help="Datasets; default all.
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
+    group = HelpfulApp(
         no_args_is_help=True, rich_markup_mode=None, help="The benchmark's tables: list, info, pull."
     )
-    group.command("list")(list_datasets)
-    group.command("info")(info)
-    group.command("pull")(pull)
+    group.command("list", epilog="Example: fairask datasets list")(list_datasets)
+    group.command("info", epilog="Example: fairask datasets info adult")(info)
+    group.command("pull", epilog="Example: fairask datasets pull compas drug")(pull)
     app.add_typer(group, name="datasets")
 
 

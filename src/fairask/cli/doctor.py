@@ -16,8 +16,30 @@ from packaging.requirements import Requirement
 from fairask.cli._options import Json
 from fairask.cli._study import open_study, say, without_password
 
-__all__ = ["Finding", "doctor", "examine", "missing", "register"]
+__all__ = ["PURPOSES", "Finding", "doctor", "examine", "missing", "register"]
 
+#: What each extra is for; those that are in the package's metadata and not here are shown without words.
+PURPOSES = {
+    "cli": "the command line",
+    "studio": "studies, and the page where people label",
+    "postgres": "studies in a PostgreSQL database",
+    "labelstudio": "rows labelled in Label Studio",
+    "plot": "figures",
+    "parquet": "Parquet files, URLs, and frames of pandas or polars",
+    "excel": "Excel workbooks",
+    "duckdb": "DuckDB databases, and pools that DuckDB counts",
+    "polars": "pools that Polars counts",
+    "ibis": "pools that a database counts, through Ibis",
+    "spark": "pools that PySpark counts",
+    "dask": "pools and runs on a Dask cluster",
+    "ray": "runs on a Ray cluster",
+    "text": "texts read by a language model on your disk",
+    "torch": "pools on a GPU",
+    "panda": "the PANDA strategy",
+    "mlflow": "rounds of a learner as an MLflow run",
+    "fairlearn": "comparisons with fairlearn",
+    "bench": "downloads of the paper's tables",
+}
 #: Extras that only developers of fairask need.
 _OURS = {"dev", "docs", "lite"}
 #: From this version on, SQLite is free of the fault that several writers in WAL mode can meet.
@@ -76,17 +98,20 @@ def examine() -> list[Finding]:
         Finding("core", "ok", core),
     ]
     for extra in _extras():
+        purpose = PURPOSES.get(extra, "")
         if lacks := missing(extra):
             remedy = f"pip install 'fairask[{extra}]'"
-            findings.append(Finding(f"[{extra}]", "missing", "needs " + ", ".join(lacks), remedy))
+            needs = f"{purpose}; needs {', '.join(lacks)}" if purpose else "needs " + ", ".join(lacks)
+            findings.append(Finding(f"[{extra}]", "missing", needs, remedy))
         else:
-            findings.append(Finding(f"[{extra}]", "ok", ""))
+            findings.append(Finding(f"[{extra}]", "ok", purpose))
     return [*findings, _sqlite(), _browser()]
 
 
 def _extras() -> list[str]:
+    """The extras of the installed package, in the order of their purposes."""
     named = distribution("fairask").metadata.get_all("Provides-Extra") or []
-    return sorted(set(named) - _OURS)
+    return sorted(set(named) - _OURS, key=[*PURPOSES, *sorted(named)].index)
 
 
 def missing(extra: str) -> list[str]:

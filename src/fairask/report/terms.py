@@ -66,10 +66,37 @@ TERMS = (
     Term(
         "protected column",
         "The column whose values are the groups that must be treated alike, such as sex or age band.",
-        "fairask never shows it to annotators, and by default the model does not use it.",
+        "Annotators do not see it unless the study was made with --show-protected. Models made on the "
+        "command line do not use it unless you say --use-protected. In Python, FairActiveLearner uses it "
+        "(one threshold per group) unless you say blind=True.",
         ("protected attribute", "sensitive features"),
     ),
+    Term(
+        "group",
+        "Rows with the same value of the protected column. Several protected columns make a group of each "
+        "combination; age:30,50 cuts a number into three bands.",
+    ),
+    Term(
+        "positive",
+        "The label that counts as 1, such as 'approved' or 'repaid': the outcome that people want. Rates "
+        "are shares of rows that get it. --positive names it; in fairask new it is the last of --classes.",
+        "Of a well-known pair such as no, yes the good word is taken, and a note says so.",
+        ("positive label",),
+    ),
     Term("pool", "The unlabelled rows from which fairask chooses the ones to label."),
+    Term(
+        "study",
+        "A folder or database that keeps the pool, every row that was asked for and every answer. fairask "
+        "new makes one.",
+    ),
+    Term("budget", "The number of labels that you will pay for. Labels of an audit are extra."),
+    Term("batch", "The rows that are chosen together. After each batch the model is fitted again."),
+    Term(
+        "strategy",
+        "How rows are chosen: fare (the default), passive, group_balanced, uncertainty, fal, falcur, "
+        "falcon or panda.",
+    ),
+    Term("blind", "A model that does not use the protected column when it decides."),
     Term(
         "propensity",
         "The probability with which a row was drawn, stored when it was drawn. Labels are weighted by it, so "
@@ -78,22 +105,26 @@ TERMS = (
     ),
     Term(
         "fare",
-        "The method of the paper: draw rows on which several fair models disagree, and rows of each group "
-        "equally, and weight the labels by their propensities.",
+        "The method of the paper: it draws rows on which several fair models disagree, and rows of every "
+        "group, so that each group's rate is known well. Labels are weighted by their propensities.",
     ),
     Term(
-        "passive", "Every row of the pool is drawn with the same probability; a fair model is fitted on them."
+        "passive",
+        "Passive sampling: every row of the pool is drawn with the same probability. The model is "
+        "fitted as for any other strategy; only the choice of rows differs.",
+        also=("passive sampling",),
     ),
     Term(
         "certificate",
         "A statement about a finished model from labels that were drawn for the audit: certified (the gap is "
         "at most the tolerance), refuted (it is above), or undecided. It is wrong with probability at most "
         "delta.",
-        "fairask audit exits with 0, 1 or 3.",
+        "fairask audit and fairask certify exit with 0 (certified), 1 (refuted) or 3 (undecided).",
     ),
     Term(
         "audit",
-        "Draws rows by group and decision and asks for labels until the gap is known well enough.",
+        "It draws rows by group and decision, and asks for their labels until the gap is known well enough "
+        "for a certificate. Its labels train no model.",
     ),
     Term(
         "delta",
