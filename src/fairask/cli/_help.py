@@ -174,6 +174,6 @@ class HelpfulApp(typer.Typer):
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"cls": _HelpfulGroup, **options})
 
-    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:  # type: ignore[override]
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
         """Add a command."""
         return super().command(name, **{"cls": _HelpfulCommand, **options})
