@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -64,11 +66,15 @@ def test_the_certified_model_stays_until_another_fit_is_asked_for(make: Make, tm
     assert [event.who for event in study.store.events() if event.kind == "fit asked"] == ["ada"]
 
 
-@pytest.mark.parametrize("use_protected", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"protected": ["sex", "income:0"], "use_protected": True}],
+    ids=["blind", "two columns"],
+)
 def test_verify_tells_the_certified_model_from_another(
-    make: Make, tmp_path: Path, use_protected: bool
+    make: Make, tmp_path: Path, settings: dict[str, object]
 ) -> None:
-    study = certified(make, use_protected=use_protected)
+    study = certified(make, **settings)
     export(study, tmp_path / "a")
     study.refit(asked_by="owner")
     export(study, tmp_path / "b")
@@ -128,6 +134,38 @@ def test_verify_is_a_command_with_an_exit_code(make: Make, tmp_path: Path) -> No
     export(study, tmp_path / "a", only="model.skops")
     done = CliRunner().invoke(app, ["verify", *files, pool])
     assert (done.exit_code, "NOT about this model" in done.output) == (1, True), done.output
+
+
+def test_verify_takes_the_folder_of_an_audit_by_several_columns(make: Make, tmp_path: Path) -> None:
+    study = fitted(make, use_protected=True)
+    export(study, tmp_path / "out", only="model.skops")
+    model, table = str(tmp_path / "out" / "model.skops"), pd.DataFrame(TABLE)
+    pool, folder = tmp_path / "pool.parquet", tmp_path / "pool.audit"
+    table["said"] = load_model(model).predict_proba(table)[:, 1]
+    table.to_parquet(pool)
+    names = ["--predictions", "said", "--protected", "sex", "--protected", "income:0"]
+    CliRunner().invoke(app, ["audit", str(pool), *names, "--metric", "dp"])
+
+    def verify(*words: object) -> tuple[int, str]:
+        done = CliRunner().invoke(app, ["verify", *map(str, words)])
+        return done.exit_code, done.output
+
+    assert verify(folder, model, pool)[0] == 0
+    code, said = verify(folder)
+    assert (code, "as it was issued: table pool.parquet" in said) == (0, True), said
+    table["said"] = 1 - table["said"]
+    table.to_parquet(pool)
+    code, said = verify(folder, model, pool)
+    assert (code, "sha256 differs" in said, "decides otherwise than 'said'" in said) == (1, True, True), said
+    file = folder / "certificate.json"
+    file.write_text(re.sub(r'"upper": [\d.]+', '"upper": 0.001', file.read_text(), count=1))
+    assert verify(folder) == (
+        1,
+        "The certificate is NOT as it was issued:\npool: it was changed after it was issued\n",
+    )
+    file.unlink()
+    code, said = verify(folder)
+    assert (code, "is not over" in said) == (2, True), said
 
 
 def test_an_audit_that_begins_meanwhile_is_not_begun_again(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairask.cli._options import Json
 from fairask.cli._study import say, without_password
 from fairask.errors import UserError
+
+if TYPE_CHECKING:
+    from fairask.study.verifying import CertificateCheck
+    from fairask.study.whole import StudyCheck
 
 __all__ = ["register", "verify"]
 
@@ -22,37 +27,41 @@ def verify(
     study: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY|CERTIFICATE", help="A study, or certificate.json.", callback=without_password
+            metavar="STUDY|CERTIFICATE",
+            help="A study, certificate.json, or the folder of an audit.",
+            callback=without_password,
         ),
     ],
     model: Annotated[str | None, typer.Argument(help="With a certificate: model.skops of an export.")] = None,
     pool: Annotated[str | None, typer.Argument(help="With a certificate: the table.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether a study is whole, or whether CERTIFICATE is about MODEL on POOL; exit 1 if not."""
-    if model is None:
-        _verify_study(study, as_json)
-        return
-    if pool is None:
-        raise UserError("verify needs a study, or a certificate, a model and a pool", "Name the pool as well")
-    from fairask.study.verifying import check_certificate
+    """Say whether a study is whole, or whether CERTIFICATE is about MODEL on POOL; exit 1 if not.
 
-    found = check_certificate(study, model, pool)
-    words = f"The certificate ({found.verdict}) is about this model: {found.model}"
-    if not found.sound:
-        words = "\n".join(["The certificate is NOT about this model on this pool:", *found.problems])
-    say(as_json, {**vars(found), "sound": found.sound}, words)
-    if not found.sound:
-        raise typer.Exit(1)
+    Without a model: whether the certificate of an audit is as it was issued.
+    """
+    from fairask.certify.audit.folder import STATE
+    from fairask.study.verifying import check_certificate, check_issued
+    from fairask.study.whole import verify as check_study
 
-
-def _verify_study(study: str, as_json: bool) -> None:
-    from fairask.study.whole import verify as check
-
-    found = check(study)
-    words = f"Whole: {found.events:,} events; the last one has hash {found.hash}"
-    if not found.sound:
-        words = "\n".join(["Not whole:", *found.problems])
-    say(as_json, {**vars(found), "sound": found.sound}, words)
+    found: StudyCheck | CertificateCheck
+    if model is not None:
+        if pool is None:
+            raise UserError(
+                "verify needs a study, or a certificate, a model and a pool", "Name the pool as well"
+            )
+        found = check_certificate(study, model, pool)
+        words = f"The certificate ({found.verdict}) is about this model: {found.model}"
+        wrong = "The certificate is NOT about this model on this pool:"
+    elif Path(study).suffix == ".json" or (Path(study) / STATE).is_file():
+        found = check_issued(study)
+        words = f"The certificate ({found.verdict}) is as it was issued: {found.model}"
+        wrong = "The certificate is NOT as it was issued:"
+    else:
+        found = check_study(study)
+        words = f"Whole: {found.events:,} events; the last one has hash {found.hash}"
+        wrong = "Not whole:"
+    said = words if found.sound else "\n".join([wrong, *found.problems])
+    say(as_json, {**vars(found), "sound": found.sound}, said)
     if not found.sound:
         raise typer.Exit(1)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from fairask.certify.audit.folder import STATE
+from fairask.certify.audit.outcome import CERTIFICATE
 from fairask.certify.audit.predictions import scores_of
 from fairask.certify.audit.table import digest_of
+from fairask.certify.signature import check_certificate as signature_problems
 from fairask.data import group_names, read_table
 from fairask.metrics import Float
 from fairask.study._errors import StudyError
@@ -19,7 +23,7 @@ from fairask.study.events import Document
 from fairask.study.exporting import load_model
 from fairask.study.model import TableModel
 
-__all__ = ["CertificateCheck", "check_certificate"]
+__all__ = ["CertificateCheck", "check_certificate", "check_issued"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     Parameters
     ----------
     certificate : path
-        ``certificate.json`` of a study's export, or of ``fairask audit``.
+        ``certificate.json`` of a study's export, or of ``fairask audit``; or the folder of an audit.
     model : path
         ``model.skops`` of a study's export.
     pool : path
@@ -57,18 +61,54 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     Traceback (most recent call last):
     fairask.study._errors.StudyError: c.json does not name the model that it is about...
     """
+    found, name = _read(certificate)
+    if "model" in found:
+        return _of_study(found, _loaded(model), read_table(Path(pool)))
+    if "made_from" in found:
+        return _of_audit(found, _loaded(model), Path(pool))
+    raise StudyError(f"{name} does not name the model that it is about; export it with this version")
+
+
+def check_issued(certificate: str | Path) -> CertificateCheck:
+    """Say whether a certificate of ``fairask audit``, or the one in an audit's folder, is as it was issued.
+
+    Examples
+    --------
+    >>> check_issued("loans.audit")
+    Traceback (most recent call last):
+    fairask.study._errors.StudyError: loans.audit: No such file or directory...
+    """
+    found, name = _read(certificate)
+    if "made_from" not in found:
+        raise StudyError(f"{name} needs the model and the pool: fairask verify {certificate} MODEL POOL")
+    problems = _changes(found)
+    made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
+    return CertificateCheck(found["verdict"], made, tuple(problems))
+
+
+def _read(certificate: str | Path) -> tuple[Document, str]:
+    """Return the document of a certificate, given by its file or by the folder of an audit, and its name."""
     file = Path(certificate)
+    if (file / STATE).is_file():
+        file = file / CERTIFICATE
+        if not file.exists():
+            raise StudyError(f"the audit in {file.parent} is not over; it has no {CERTIFICATE} yet")
     try:
         found = json.loads(file.read_text("utf-8"))
     except OSError as error:
         raise StudyError(f"{file}: {error.strerror}; give the JSON file of a certificate") from error
     except ValueError as error:
         raise StudyError(f"{file.name} is no JSON file of a certificate: {error}") from error
-    if isinstance(found, dict) and "model" in found:
-        return _of_study(found, _loaded(model), read_table(Path(pool)))
-    if isinstance(found, dict) and "made_from" in found:
-        return _of_audit(found, _loaded(model), Path(pool))
-    raise StudyError(f"{file.name} does not name the model that it is about; export it with this version")
+    if not isinstance(found, dict):
+        raise StudyError(f"{file.name} is no JSON file of a certificate")
+    return found, file.name
+
+
+def _changes(found: Document) -> list[str]:
+    """Return what was changed in the certificates of an audit after they were issued."""
+    # Certificates of 0.1.0 have no digest.
+    signed = {name: one for name, one in found["certificates"].items() if "digest" in one}
+    return [f"{name}: {problem}" for name, one in signed.items() for problem in signature_problems(one)]
 
 
 def _loaded(model: str | Path) -> TableModel:
@@ -78,11 +118,16 @@ def _loaded(model: str | Path) -> TableModel:
         raise StudyError(f"{Path(model).name} cannot be read as a model: {error}") from error
 
 
-def _positive(model: TableModel, table: pa.Table, protected: str) -> Float:
-    for name in (*model.columns_, protected):
+def _positive(model: TableModel, table: pa.Table, protected: str | Sequence[str]) -> Float:
+    """Return the probability of a positive decision per row; the model knows its own groups since 0.2.0."""
+    for name in model.columns_:
         if name not in table.column_names:
             raise StudyError(f"the pool has no column {name!r}; give the table that the study was made with")
-    return model.oracle.decision_probability(model.encoded(table), group_names(table, protected))
+    groups = None
+    if model.oracle.needs_groups:
+        groups = model.groups_of(table)
+        groups = group_names(table, protected) if groups is None else groups
+    return model.oracle.decision_probability(model.encoded(table), groups)
 
 
 def _of_study(found: Document, model: TableModel, table: pa.Table) -> CertificateCheck:
@@ -102,17 +147,16 @@ def _of_study(found: Document, model: TableModel, table: pa.Table) -> Certificat
 
 
 def _of_audit(found: Document, model: TableModel, pool: Path) -> CertificateCheck:
-    made, problems = found["made_from"], []
+    made, problems = found["made_from"], _changes(found)
     known = {value for name, value in made.items() if name.startswith("sha256")}
     if digest_of(pool) not in known:
         problems.append(f"{pool.name} is not the table that was audited: its sha256 differs")
     column, _, rest = made["predictions"].partition(" (positive: ")
     table = read_table(pool)
-    for name in (column, made["groups"]):
-        if name not in table.column_names:
-            raise StudyError(f"{pool.name} has no column {name!r}; give the table that was audited")
+    if column not in table.column_names:
+        raise StudyError(f"{pool.name} has no column {column!r}; give the table that was audited")
     said, _ = scores_of(table.column(column), column, _classes_in(rest.removesuffix(")")), False)
-    positive = _positive(model, table, made["groups"])
+    positive = _positive(model, table, _specs_in(made["groups"], table.column_names))
     other = int((np.abs(said - positive) > 1e-6).sum())
     if other and set(np.unique(said)) <= {0.0, 1.0}:
         other = int((said != (positive > 0.5)).sum())
@@ -135,3 +179,14 @@ def _classes_in(text: str) -> list[str]:
         several = []
     quoted = len(several) > 1 and all(isinstance(one, str) for one in several)
     return several if quoted else [text] if text else []
+
+
+def _specs_in(text: str, names: Sequence[str]) -> list[str]:
+    """The protected columns as a certificate names them, separated by a comma and a blank.
+
+    Examples
+    --------
+    >>> _specs_in("sex, age:30,50", ["sex", "age"]), _specs_in("sex, at birth", ["sex, at birth"])
+    (['sex', 'age:30,50'], ['sex, at birth'])
+    """
+    return [text] if text in names else text.split(", ")

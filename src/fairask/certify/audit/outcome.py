@@ -11,7 +11,10 @@ from fairask.certify.certificate import Certificate
 from fairask.certify.signature import sign
 from fairask.data.files import write_whole
 
-__all__ = ["Decided", "RowsAwaited"]
+__all__ = ["CERTIFICATE", "Decided", "RowsAwaited"]
+
+#: The file of the certificates for programs, in the folder of an audit.
+CERTIFICATE = "certificate.json"
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Decided:
         return {"status": "done", "labels": self.labels, **self.result()}
 
     def result(self) -> dict[str, Any]:
-        """Return the content of ``certificate.json``."""
+        """Return the content of the file CERTIFICATE."""
         return {
             "schema": "fairask-audit",
             "version": 1,
