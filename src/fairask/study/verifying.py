@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from fairask.certify.audit.folder import STATE
 from fairask.certify.audit.outcome import CERTIFICATE
@@ -123,10 +124,9 @@ def _positive(model: TableModel, table: pa.Table, protected: str | Sequence[str]
     for name in model.columns_:
         if name not in table.column_names:
             raise StudyError(f"the pool has no column {name!r}; give the table that the study was made with")
-    groups = None
-    if model.oracle.needs_groups:
-        groups = model.groups_of(table)
-        groups = group_names(table, protected) if groups is None else groups
+    groups: ArrayLike | None = model.groups_of(table) if model.oracle.needs_groups else None
+    if groups is None and model.oracle.needs_groups:
+        groups = group_names(table, protected)
     return model.oracle.decision_probability(model.encoded(table), groups)
 
 
