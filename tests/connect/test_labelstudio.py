@@ -118,6 +118,29 @@ def test_annotations_corrections_skips_and_deletions_come_back_once(
     assert study.state().answers[rows[0]][ada.email].code == 0
 
 
+def test_of_many_tasks_only_those_changed_lately_are_read(
+    make: Callable[..., Study], server: Server, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairask.connect.labelstudio._FEW", 0)
+    study = make()
+    study.draw(4)
+    work = linked(study, server, client, "many")
+    project = work.tool.link.project
+    assert project is not None
+    work.step()
+    tasks = list(by_row(server.owner, project).values())
+    (ada,) = labelstudio.people(server, 1)
+    first = ada.annotate(tasks[0]["id"], "good")
+    assert work.step().counts()["new"] == 1
+    ada.change(first, "bad")
+    assert work.step().counts()["corrected"] == 1
+    ada.annotate(tasks[1]["id"], "good")
+    assert work.step().counts()["new"] == 1
+    ada.delete(first)
+    assert work.step().counts()["withdrawn"] == 1
+    assert sum(map(bool, study.state().answers.values())) == 1
+
+
 def test_projects_are_adopted_or_refused_with_words(
     make: Callable[..., Study], server: Server, client: Any
 ) -> None:

@@ -46,11 +46,12 @@ class Listed:
 
     def list(self, *, query: str, page_size: int, **_: Any) -> Any:
         wanted = {item["filter"]: item["value"] for item in json.loads(query)["filters"]["items"]}
-        since = wanted.get("filter:tasks:updated_at", _BEGAN.isoformat())
+        # Label Studio refuses every other form of a time.
+        form = "%Y-%m-%dT%H:%M:%S.%fZ"
+        given = wanted.get("filter:tasks:updated_at", _BEGAN.strftime(form))
+        since = datetime.strptime(given, form).replace(tzinfo=UTC)
         found = [
-            task
-            for task in self.found
-            if task.id > wanted["filter:tasks:id"] and task.updated_at > datetime.fromisoformat(since)
+            task for task in self.found if task.id > wanted["filter:tasks:id"] and task.updated_at > since
         ][:page_size]
         self.read.append(len(found))
         return SimpleNamespace(items=found)

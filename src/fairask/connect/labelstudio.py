@@ -11,7 +11,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, TypeVar
 
 from fairask.connect.errors import ToolUnreachable
@@ -306,4 +306,6 @@ def _filter(column: str, operator: str, kind: str, value: object) -> dict[str, A
 
 
 def _earlier(moment: str) -> str:
-    return (datetime.fromisoformat(moment) - timedelta(seconds=_OVERLAP)).isoformat()
+    """Return a moment somewhat earlier, in the one form of times that Label Studio's filters accept."""
+    earlier = datetime.fromisoformat(moment).astimezone(UTC) - timedelta(seconds=_OVERLAP)
+    return earlier.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
