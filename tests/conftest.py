@@ -1,8 +1,24 @@
 """What every test may rely on."""
 
 import signal
+from collections.abc import Iterator
+
+import pytest
 
 # A shell that starts the tests in the background makes them ignore Ctrl-C, and their children too; some of
 # them test what Ctrl-C does.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def few_trees() -> Iterator[None]:
+    """Forests of 6 trees where a model does not say how many: for tests whose subject is not the model.
+
+    It holds in this process alone: a test that compares models with those of another process cannot use it.
+    """
+    from fairask.oracle.linear_forest import LinearForestClassifier
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LinearForestClassifier.__init__, "__defaults__", (6,))
+        yield

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +13,40 @@ from typer.testing import CliRunner, Result
 from fairask.cli._app import app
 
 
+@contextmanager
+def working_in(folder: Path) -> Iterator[None]:
+    """Let commands write into the folder, and see neither the user's data nor a terminal's width."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("FAIRASK_DATA", raising=False)
+        patch.delenv("FAIRASK_DATA_URL", raising=False)
+        patch.setenv("FAIRASK_CACHE", str(folder / "cache"))
+        patch.setenv("COLUMNS", "120")
+        yield
+
+
 @pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands write into the test's folder, and see neither the user's data nor a terminal's width."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FAIRASK_DATA", raising=False)
-    monkeypatch.delenv("FAIRASK_DATA_URL", raising=False)
-    monkeypatch.setenv("FAIRASK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "120")
+def own_folder(tmp_path: Path) -> Iterator[None]:
+    with working_in(tmp_path):
+        yield
+
+
+def run(*words: Any) -> Result:
+    """Run a command in this process."""
+    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture
 def fairask() -> Callable[..., Result]:
-    """Run a command in this process."""
-
-    def run(*words: Any) -> Result:
-        return CliRunner().invoke(app, [str(word) for word in words])
-
     return run
 
 
 @pytest.fixture
 def rows() -> list[dict[str, Any]]:
+    return payments()
+
+
+def payments() -> list[dict[str, Any]]:
     """A labelled table that can be learned: income and age decide, groups differ in income."""
     rng = np.random.default_rng(0)
     out = []
@@ -45,17 +58,20 @@ def rows() -> list[dict[str, Any]]:
     return out
 
 
+def write_csv(rows: list[dict[str, Any]], path: Path) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Write rows as a CSV file."""
 
     def write(rows: list[dict[str, Any]], name: str = "table.csv") -> Path:
-        path = tmp_path / name
-        with path.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.DictWriter(stream, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-        return path
+        return write_csv(rows, tmp_path / name)
 
     return write
 

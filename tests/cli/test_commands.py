@@ -17,6 +17,9 @@ import pytest
 from pyarrow import parquet
 from typer.testing import Result
 
+from tests.cli.conftest import payments, run, working_in, write_csv
+
+pytestmark = pytest.mark.usefixtures("few_trees")
 Run = Callable[..., Result]
 SMALL = ("demo", "--dataset", "german", "--metric", "tprp", "--trials", 2, "--budget", 100, "--batch", 50)
 COLUMNS = ("--label", "paid", "--protected", "sex", "--trials", 2, "--budget", 80, "--batch", 40, "--jobs", 1)
@@ -33,37 +36,65 @@ def test_version_and_help_are_short(fairask: Run) -> None:
         assert fairask(command, "--help").exit_code == 0
 
 
-def test_the_demo_ends_with_a_verdict_and_a_report(fairask: Run) -> None:
-    result = fairask(*SMALL, "--jobs", 1)
-    assert result.exit_code == 0, result.output
-    assert "With 100 labels FARE is within 0.1 in " in result.stdout
-    assert result.stdout.rstrip().endswith("report: report.html")
-    assert "\x1b" not in result.stdout
-    assert "<svg" in Path("report.html").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def demo(few_trees: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """What a small demo prints, and its report."""
+    with working_in(tmp_path_factory.mktemp("demo")):
+        result = run(*SMALL, "--jobs", 1)
+        assert result.exit_code == 0, result.output
+        return result.stdout, Path("report.html").read_text(encoding="utf-8")
 
 
-def test_the_demo_audits_its_first_model(fairask: Run) -> None:
-    result = fairask(*SMALL, "--jobs", 1)
-    (line,) = [x for x in result.stdout.splitlines() if x.startswith("Audit of FARE's first model with ")]
-    page = Path("report.html").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def demo_json(few_trees: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """What the same says with ``--json`` and a figure, and its folder."""
+    folder = tmp_path_factory.mktemp("demo")
+    with working_in(folder):
+        return json.loads(run(*SMALL, "--jobs", 1, "--json", "--figure", "curves.png").stdout), folder
+
+
+@pytest.fixture(scope="module")
+def simulated(few_trees: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a simulation of the table says with ``--json``."""
+    folder = tmp_path_factory.mktemp("simulate")
+    with working_in(folder):
+        found: dict[str, Any] = json.loads(
+            run("simulate", write_csv(payments(), folder / "table.csv"), *COLUMNS, "--json").stdout
+        )
+        return found
+
+
+def test_the_demo_ends_with_a_verdict_and_a_report(demo: tuple[str, str]) -> None:
+    said, page = demo
+    assert "With 100 labels FARE is within 0.1 in " in said
+    assert said.rstrip().endswith("report: report.html")
+    assert "\x1b" not in said
+    assert "<svg" in page
+
+
+def test_the_demo_audits_its_first_model(fairask: Run, demo: tuple[str, str]) -> None:
+    said, page = demo
+    (line,) = [x for x in said.splitlines() if x.startswith("Audit of FARE's first model with ")]
     assert line.partition("more labels: ")[2] in page
     assert "labels besides the 100 that trained it" in page
     none = fairask(*SMALL, "--jobs", 1, "--audit-labels", 0)
     assert "Audit of" not in none.stdout
     assert "None: this is a simulation" in Path("report.html").read_text(encoding="utf-8")
-    assert "Audits of such a model with " in result.stdout
-    same = [x for x in result.stdout.splitlines() if not x.startswith(("Audit of ", "Audits of "))]
+    assert "Audits of such a model with " in said
+    same = [x for x in said.splitlines() if not x.startswith(("Audit of ", "Audits of "))]
     assert same == none.stdout.splitlines()  # the audit changes nothing else
 
 
-def test_simulate_keeps_a_share_of_the_budget_for_an_audit(fairask: Run, table: Path) -> None:
+def test_simulate_keeps_a_share_of_the_budget_for_an_audit(
+    fairask: Run, table: Path, simulated: dict[str, Any]
+) -> None:
     found = json.loads(fairask("simulate", table, *COLUMNS, "--audit-share", 0.5, "--json").stdout)
     assert found["budget"] == 40
     assert found["audit"]["method"] == "FARE"
     assert 0 < found["audit"]["certificate"]["n_labels"] <= 40
     again = json.loads(fairask(*shlex.split(found["command"])[1:], "--jobs", 1, "--json").stdout)
     assert again["audit"] == found["audit"]
-    assert json.loads(fairask("simulate", table, *COLUMNS, "--json").stdout)["audit"] is None
+    assert simulated["audit"] is None
 
 
 def test_quiet_prints_the_verdict_only(fairask: Run) -> None:
@@ -74,26 +105,19 @@ def test_quiet_prints_the_verdict_only(fairask: Run) -> None:
     assert Path("r.html").exists()
 
 
-def test_json_is_all_there_is_and_a_figure_can_be_written(fairask: Run) -> None:
-    result = fairask(*SMALL, "--jobs", 1, "--json", "--figure", "curves.png")
-    found = json.loads(result.stdout)
+def test_json_is_all_there_is_and_a_figure_can_be_written(demo_json: tuple[dict[str, Any], Path]) -> None:
+    found, folder = demo_json
     assert [m["method"] for m in found["methods"]] == ["fare", "passive", "plain"]
     assert found["methods"][0]["labels"] == [50, 100]
     assert len(found["methods"][0]["final_violation_by_trial"]) == 2
     assert found["command"].startswith("fairask demo --dataset german --metric tprp --trials 2")
-    assert not Path("report.html").exists()
-    assert Path("curves.png").read_bytes().startswith(b"\x89PNG")
+    assert not (folder / "report.html").exists()
+    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
-def test_results_do_not_depend_on_the_number_of_workers(fairask: Run) -> None:
-    one, two = (json.loads(fairask(*SMALL, "--jobs", jobs, "--json").stdout) for jobs in (1, 2))
-    assert one == two
-
-
-def test_another_seed_gives_other_results(fairask: Run) -> None:
-    one, two = (json.loads(fairask(*SMALL, "--jobs", 1, "--json", "--seed", s).stdout) for s in (1, 2))
-    assert one["methods"][0]["accuracy"] != two["methods"][0]["accuracy"]
+def test_another_seed_gives_other_results(fairask: Run, demo_json: tuple[dict[str, Any], Path]) -> None:
+    other = json.loads(fairask(*SMALL, "--jobs", 1, "--json", "--seed", 2).stdout)
+    assert other["methods"][0]["accuracy"] != demo_json[0]["methods"][0]["accuracy"]
 
 
 def test_simulate_says_what_passive_sampling_would_need(fairask: Run, table: Path) -> None:
@@ -129,11 +153,12 @@ def test_simulate_says_what_each_protected_column_is_by_itself(
     assert one["methods"][0]["violation_by_column"] == {}
 
 
-def test_simulate_reads_parquet_like_csv(fairask: Run, table: Path, rows: list[dict[str, Any]]) -> None:
-    other = table.with_suffix(".parquet")
-    parquet.write_table(pa.Table.from_pylist(rows), other)
-    one, two = (json.loads(fairask("simulate", path, *COLUMNS, "--json").stdout) for path in (table, other))
-    assert one["methods"] == two["methods"]
+def test_simulate_reads_parquet_like_csv(
+    fairask: Run, simulated: dict[str, Any], rows: list[dict[str, Any]]
+) -> None:
+    parquet.write_table(pa.Table.from_pylist(rows), "table.parquet")
+    other = json.loads(fairask("simulate", "table.parquet", *COLUMNS, "--json").stdout)
+    assert other["methods"] == simulated["methods"]
 
 
 def test_simulate_compares_the_strategies_it_is_given(fairask: Run, table: Path) -> None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Run = Callable[..., Result]
 N = 3000
 
