@@ -6,17 +6,17 @@ are written into exported models: their names are stable.
 
 from __future__ import annotations
 
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from scipy.special import expit, logit
 
+from fairask.matrix import row_count
 from fairask.metrics import Bool, Float, Int, Matrix
 
 __all__ = [
@@ -36,13 +36,7 @@ __all__ = [
     "as_rule",
     "decide",
     "has_probabilities",
-    "hash_numbers",
     "is_cut",
-    "row_count",
-    "row_uniforms",
-    "sparse_bytes",
-    "take_rows",
-    "to_uniforms",
 ]
 
 #: Log odds are kept within this distance of 0.
@@ -426,110 +420,3 @@ def decide(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
             beta = beta.astype(np.float32)
         return np.asarray((X @ beta[:, :-1].T).T if issparse(X) else beta[:, :-1] @ X.T) > -beta[:, -1:]
     return np.array([rule.decide(X, groups) for rule in rules])
-
-
-def row_count(X: Matrix) -> int:
-    """Rows of an array, a sparse matrix, a data frame or a list.
-
-    Examples
-    --------
-    >>> row_count(np.zeros((2, 3))), row_count([[0.0]])
-    (2, 1)
-    """
-    return len(X) if isinstance(X, list | tuple) else int(X.shape[0])
-
-
-def take_rows(X: Matrix, rows: NDArray[Any] | slice) -> Matrix:
-    """Rows of an array or a data frame, by their positions or a mask.
-
-    Examples
-    --------
-    >>> take_rows(np.array([[1.0], [2.0]]), np.array([1]))
-    array([[2.]])
-    """
-    if not isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and rows.dtype == bool:
-        rows = np.flatnonzero(rows)  # polars takes no mask
-    # Data frames of several libraries have iloc; none of them is a dependency.
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def sparse_bytes(X: csr_array) -> bytes:
-    """Return the content of a sparse matrix as bytes: the same for equal rows, however they are stored.
-
-    Examples
-    --------
-    >>> sparse_bytes(csr_array(np.eye(2))) == sparse_bytes(csr_array(np.eye(2)))
-    True
-    """
-    X = csr_array(X, dtype=np.float64, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    parts = (X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data)
-    return b"".join(part.tobytes() for part in parts)
-
-
-_Words = TypeVar("_Words", NDArray[np.uint64], np.uint64)
-_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-
-
-def hash_numbers(z: _Words) -> _Words:
-    """Hash 64-bit numbers one to one: every input bit reaches every output bit.
-
-    This is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
-
-    Examples
-    --------
-    >>> len(np.unique(hash_numbers(np.arange(4, dtype=np.uint64))))
-    4
-    """
-    with np.errstate(over="ignore"):
-        z = z + _MIX[0]
-        z = (z ^ (z >> np.uint64(30))) * _MIX[1]
-        z = (z ^ (z >> np.uint64(27))) * _MIX[2]
-        return z ^ (z >> np.uint64(31))
-
-
-def to_uniforms(hashed: NDArray[np.uint64]) -> Float:
-    """Numbers in [0, 1) from the upper 53 bits of hashed ones."""
-    return np.asarray((hashed >> np.uint64(11)) * 2.0**-53)
-
-
-def row_uniforms(X: Matrix, seed: int) -> Float:
-    """Return one number in [0, 1) per row that depends on its values and the seed alone.
-
-    Randomised predictions drawn with them do not change when rows are reordered or dropped.
-
-    Examples
-    --------
-    >>> a = row_uniforms(np.array([[1.0], [2.0]]), seed=0)
-    >>> b = row_uniforms(np.array([[2.0], [1.0]]), seed=0)
-    >>> bool((a == b[::-1]).all())
-    True
-    """
-    if issparse(X):
-        return _sparse_uniforms(csr_array(X, dtype=np.float64), seed)
-    array = np.asarray(X)
-    if array.dtype.kind in "biuf":
-        values = np.asarray(array, dtype=np.float64)
-        words = np.where(values == 0.0, 0.0, values).view(np.uint64)  # -0.0 and 0.0 are one value
-    else:
-        texts = ["\x1f".join(map(repr, row)).encode() for row in array.tolist()]
-        words = np.array([[zlib.crc32(t), zlib.adler32(t)] for t in texts], dtype=np.uint64)
-    state = np.full(len(words), np.uint64(seed), dtype=np.uint64)
-    for column in words.reshape(len(words), -1).T:
-        state = hash_numbers(state ^ column)
-    return to_uniforms(hash_numbers(state))
-
-
-def _sparse_uniforms(X: csr_array, seed: int) -> Float:
-    """The same for sparse rows: each value is hashed with its column, and zeros do not count.
-
-    A row and its dense copy get different numbers: hashing every zero would make the row dense.
-    """
-    X = X.copy()
-    X.eliminate_zeros()
-    with np.errstate(over="ignore"):
-        words = hash_numbers(X.data.view(np.uint64) ^ hash_numbers(X.indices.astype(np.uint64)))
-        ends = np.append(np.uint64(0), np.cumsum(words, dtype=np.uint64))
-        sums = ends[X.indptr[1:]] - ends[X.indptr[:-1]]  # modulo 2^64, whatever the order of the columns
-    return to_uniforms(hash_numbers(hash_numbers(sums ^ np.uint64(seed))))

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
+from fairask.matrix import row_uniforms
 from fairask.pools import MemoryPool
-from fairask.rules import row_uniforms
 
 
 @pytest.fixture

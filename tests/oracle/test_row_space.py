@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from fairask.oracle import probability
-from fairask.oracle.base import Labelled
+from fairask.oracle.labelled import Labelled
 from fairask.oracle.logistic import INTERCEPT_RIDGE
 from fairask.oracle.probability import calibrate, folds_by_label, perturb
 from fairask.oracle.row_space import RowSpace, row_space, solve_in_row_space

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import select, text
 
 from fairask.study import Study, StudyError
-from fairask.study.events import now
 from fairask.study.store._schema import people, sessions
+from fairask.study.times import now
 
 Make = Callable[..., Study]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairask.study import Study
     from fairask.study.events import Document
 
-__all__ = ["StudyPlace", "Who", "me", "open_study", "refit_after", "say", "without_password"]
+__all__ = ["NewPlace", "StudyPlace", "Who", "me", "open_study", "refit_after", "say", "without_password"]
 
 
 def without_password(place: str | None) -> str | None:
@@ -41,6 +41,10 @@ StudyPlace = Annotated[
         metavar="STUDY",
         callback=without_password,
     ),
+]
+NewPlace = Annotated[
+    str,
+    typer.Option("--to", help="A new folder, or the URL of an empty database.", callback=without_password),
 ]
 Who = Annotated[str | None, typer.Option("--as", help="Who labels; default your login name.")]
 

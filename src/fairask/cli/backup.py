@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from fairask.cli._options import Json
-from fairask.cli._study import StudyPlace, say, without_password
+from fairask.cli._study import NewPlace, StudyPlace, say
 
 __all__ = ["backup", "register"]
 
@@ -19,9 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def backup(
     study: StudyPlace,
-    to: Annotated[
-        str, typer.Option(help="A new folder, or the URL of an empty database.", callback=without_password)
-    ],
+    to: NewPlace,
     as_json: Json = False,
 ) -> None:
     """Copy a study while people work on it; a backup is a study, and restoring is the same command."""

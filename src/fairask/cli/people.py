@@ -50,8 +50,9 @@ def people(
 
     For a folder of studies, or postgresql://HOST: the people of the home page, who own all of its studies.
     """
-    from fairask.study.events import AccessNoted, end_of_day, now
+    from fairask.study.events import AccessNoted
     from fairask.study.store.people import TOKEN_SECONDS
+    from fairask.study.times import end_of_day, now
 
     makes = add is not None or invite is not None or program is not None
     with _opened(study, role, make=makes) as (opened, role):

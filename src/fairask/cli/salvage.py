@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from fairask.cli._options import Json
-from fairask.cli._study import StudyPlace, say, without_password
+from fairask.cli._study import NewPlace, StudyPlace, say
 
 __all__ = ["register", "salvage"]
 
@@ -19,9 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def salvage(
     study: StudyPlace,
-    to: Annotated[
-        str, typer.Option(help="A new folder, or the URL of an empty database.", callback=without_password)
-    ],
+    to: NewPlace,
     as_json: Json = False,
 ) -> None:
     """Make a new study of what can be read of a damaged one."""

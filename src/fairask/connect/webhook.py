@@ -17,8 +17,8 @@ from fairask.connect.outgoing import OutgoingRow, columns_for
 from fairask.connect.signing import sign
 from fairask.errors import UserError
 from fairask.study import Study
-from fairask.study.events import now
 from fairask.study.receiving import OutsideAnswer
+from fairask.study.times import now
 
 __all__ = ["WebhookTool"]
 

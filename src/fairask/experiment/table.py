@@ -21,24 +21,7 @@ __all__ = ["LabelledTable", "MemoryTable", "TableColumns"]
 
 @dataclass(frozen=True)
 class TableColumns:
-    """Which columns of a file are what.
-
-    Attributes
-    ----------
-    label : str
-        The column to predict.
-    protected : str or sequence of str
-        The column whose groups are to be treated alike, or several whose combinations are the groups;
-        ``"age:30,50"`` cuts numbers into bands.
-    positive : str or sequence of str, optional
-        The label's values that count as 1. Needed when there are more than two.
-    drop : sequence of str
-        Columns to leave out; an entry may hold several, separated by commas.
-    use_protected : bool
-        Whether models may use the protected column.
-    text : TextColumns, optional
-        Which columns are free text, besides those that look like it.
-    """
+    """Which columns of a file are what: arguments of :func:`fairask.data.prepare`."""
 
     label: str
     protected: str | Sequence[str]

@@ -14,22 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array
 
 from fairask.certify import Audit, AuditPlan, BudgetTable, Certificate
 from fairask.certify.audit import Strata
 from fairask.certify.audit.planner import BUDGETS, plan_strata
 from fairask.checks import check_count
-from fairask.data.columns import FrameColumns, column_names, refuse_texts, series_name
-from fairask.data.groups import check_group_count
-from fairask.errors import FairaskWarning, SubPoolWarning, UserError
+from fairask.errors import FairaskWarning, SubPoolWarning
 from fairask.learner.card import learner_card, query_card
 from fairask.learner.config import Estimator, LearnerConfig, LearnerSettings
+from fairask.learner.given import as_pool
 from fairask.learner.state import DrawLog, HistoryRow, LearnerRecord, LearnerState
-from fairask.metrics import Float, Int, Matrix, encode_groups
+from fairask.metrics import Float, Int, Matrix
 from fairask.oracle import FairFit, FairOracle, Labelled, PoolSample
 from fairask.pools import MemoryPool, Pool, SubPool, sub_pool_note, sub_pool_size
-from fairask.rules import is_cut, row_count
+from fairask.rules import is_cut
 from fairask.sampling import draw, from_sub_pool
 from fairask.stopping import AnyOf, Budget, StoppingRule
 from fairask.strategies import Strategy, uniform_proposal
@@ -129,7 +127,7 @@ class FairActiveLearner(LearnerRecord):
         self.stopping = config.stopping_rule()
         self.classes = (config.classes[0], config.classes[1])
         self.random_state = config.seed()
-        self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template)
+        self.pool, self.columns_ = as_pool(X, sensitive_features, self.template)
         self.pool_given = isinstance(X, Pool)
         self.X = self.pool.X if isinstance(self.pool, MemoryPool) else self.pool
         self.groups_ = self.pool.group_values
@@ -489,63 +487,6 @@ def _row_numbers(indices: ArrayLike) -> list[int]:
     if repeated:
         raise ValueError(f"indices name row {repeated[0]} more than once")
     return rows
-
-
-def _as_pool(
-    X: Matrix | Pool, sensitive_features: ArrayLike | str | None, oracle: FairOracle
-) -> tuple[Pool, FrameColumns | None]:
-    """The pool as the learner reads it, and how it was made of a data frame's columns, if it was.
-
-    A pool stays as it is; a table with its groups becomes a pool in memory.
-    """
-    if isinstance(X, Pool):
-        if sensitive_features is not None:
-            raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
-        return X, None
-    if sensitive_features is None:
-        raise TypeError("sensitive_features is missing: give the protected attribute of each row of X")
-    rows, columns = X, None
-    groups: ArrayLike | None = sensitive_features
-    if (names := column_names(X)) is not None:
-        named = _named_columns(sensitive_features, names, row_count(X))
-        own = [] if named is not None else _own_name(sensitive_features, names)
-        columns = FrameColumns.of(
-            X, protected=named or own or None, keep_protected=bool(own), encode=oracle.needs_numbers
-        )
-        rows = columns.features(X)
-        groups = columns.groups_of(X) if named is not None else sensitive_features
-    elif isinstance(sensitive_features, str):
-        raise UserError(
-            f"sensitive_features={sensitive_features!r} names a column, but X has no column names",
-            "give X as a data frame, or the group of each row",
-        )
-    if oracle.needs_numbers:
-        refuse_texts(rows)
-        rows = check_array(rows, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
-    assert groups is not None
-    values, codes = encode_groups(groups, "sensitive_features")
-    check_group_count(values)
-    if len(codes) != row_count(rows):
-        raise ValueError(f"lengths disagree: X has {row_count(rows)} rows, sensitive_features {len(codes)}")
-    return MemoryPool(rows, codes, len(values), group_values=values), columns
-
-
-def _named_columns(sensitive_features: object, names: list[str], n: int) -> list[str] | None:
-    """The protected columns of a frame, where they were named; None where the groups themselves are given."""
-    if isinstance(sensitive_features, str):
-        return [sensitive_features]
-    if isinstance(sensitive_features, list | tuple) and 0 < len(sensitive_features) < n:
-        named = [spec for spec in sensitive_features if isinstance(spec, str)]
-        known = [spec for spec in named if spec in names or spec.rpartition(":")[0] in names]
-        if known and len(named) == len(sensitive_features):
-            return named
-    return None
-
-
-def _own_name(sensitive_features: object, names: list[str]) -> list[str]:
-    """The column that a series was taken from, so that predictions find it in a frame."""
-    given = series_name(sensitive_features)
-    return [] if given is None or given not in names else [given]
 
 
 def _refuse_population(target: str | None) -> None:

@@ -17,9 +17,9 @@ from scipy.sparse import issparse, load_npz, save_npz
 
 from fairask.data.columns import FrameColumns, column_names
 from fairask.learner.state import DrawLog, LearnerState
+from fairask.matrix import sparse_bytes
 from fairask.metrics import Matrix
 from fairask.pools import Pool
-from fairask.rules import sparse_bytes
 
 if TYPE_CHECKING:
     from fairask.learner.learner import FairActiveLearner

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fairask.metrics import METRICS, Bool, Float, Int, Metric
-from fairask.oracle.base import Labelled
+from fairask.oracle.labelled import Labelled
 
 __all__ = [
     "MANY_PAIRS",

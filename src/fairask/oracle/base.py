@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,102 +25,16 @@ from sklearn.utils.validation import (
 from fairask.checks import check_number
 from fairask.data.columns import FrameColumns, arranged, column_names, refuse_texts, split_column
 from fairask.errors import UserError
-from fairask.metrics import CONDITION_NAMES, METRICS, Bool, Float, Int, Matrix, Metric, check_metric
+from fairask.matrix import row_count, row_uniforms
+from fairask.metrics import CONDITION_NAMES, METRICS, Float, Int, Matrix, Metric, check_metric
+from fairask.oracle.labelled import Labelled, PoolSample
 from fairask.oracle.logistic import fast_ridge
-from fairask.rules import Rule, RuleMixture, decide, row_count, row_uniforms, take_rows
+from fairask.rules import Rule, RuleMixture, decide
 
-__all__ = [
-    "FairFit",
-    "FairOracle",
-    "Labelled",
-    "PerturbedModel",
-    "PoolSample",
-    "Seed",
-    "check_weight",
-    "decision_probability",
-    "drawn_seed",
-]
+__all__ = ["FairFit", "FairOracle", "PerturbedModel", "Seed", "decision_probability", "drawn_seed"]
 
 #: What ``random_state`` may be.
 Seed = int | np.random.RandomState | np.random.Generator | None
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Labelled rows, in draw order.
-
-    Attributes
-    ----------
-    X : array or data frame of shape (n, d)
-    y : ndarray of 0.0 and 1.0
-    groups : ndarray of group codes
-    risk_weights, fairness_weights : ndarray
-        Importance weights in the error and in the rates.
-    indices : ndarray
-        Their rows in the pool.
-    group_values : sequence
-        The group with code i, as the user knows it. Some may have no labelled row yet.
-    classes : pair
-        The labels 0 and 1, as the user knows them. One of them may have no labelled row yet.
-    """
-
-    X: Matrix
-    y: Float
-    groups: Int
-    risk_weights: Float
-    fairness_weights: Float
-    indices: Int
-    group_values: Sequence[object]
-    classes: tuple[object, object] = (0, 1)
-
-    @classmethod
-    def of(
-        cls,
-        X: Matrix,
-        y: Float,
-        groups: Int,
-        group_values: Sequence[object],
-        risk_weights: Float | None = None,
-        fairness_weights: Float | None = None,
-    ) -> Labelled:
-        """Rows that are numbered from 0; weights are 1 by default, those of the rates the risk's.
-
-        Examples
-        --------
-        >>> len(Labelled.of(np.eye(2), np.array([0.0, 1.0]), np.array([0, 1]), ["a", "b"]))
-        2
-        """
-        risk = np.ones(len(y)) if risk_weights is None else risk_weights
-        fairness = risk if fairness_weights is None else fairness_weights
-        return cls(X, y, groups, risk, fairness, np.arange(len(y)), group_values)
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    @property
-    def n_groups(self) -> int:
-        """Groups of the population."""
-        return len(self.group_values)
-
-    def where(self, mask: Bool) -> Labelled:
-        """The labelled rows for which ``mask`` is true."""
-        return Labelled(
-            take_rows(self.X, mask),
-            self.y[mask],
-            self.groups[mask],
-            self.risk_weights[mask],
-            self.fairness_weights[mask],
-            self.indices[mask],
-            self.group_values,
-            self.classes,
-        )
-
-
-class PoolSample(NamedTuple):
-    """Unlabelled rows that stand for the population: features and group codes."""
-
-    X: Matrix
-    groups: Int
 
 
 @dataclass(frozen=True)
@@ -462,26 +376,6 @@ def drawn_seed(random_state: Seed) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     return int(check_random_state(random_state).randint(2**31))
-
-
-def check_weight(weight: ArrayLike | None, n: int, name: str) -> Float:
-    """Return weights of n rows, 1 by default, or raise naming them.
-
-    Examples
-    --------
-    >>> check_weight(None, 2, "sample_weight").tolist()
-    [1.0, 1.0]
-    """
-    if weight is None:
-        return np.ones(n)
-    array = np.asarray(weight, dtype=np.float64)
-    if array.ndim == 0:
-        array = np.full(n, float(array))
-    if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape}, expected ({n},)")
-    if not np.isfinite(array).all() or (array < 0).any() or not array.any():
-        raise ValueError(f"{name} must be finite, not negative and not all zero")
-    return array
 
 
 @dataclass(frozen=True)

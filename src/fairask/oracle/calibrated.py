@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairask.data.groups import check_group_count
 from fairask.errors import DisagreementWarning, InfeasibleWarning
+from fairask.matrix import take_rows
 from fairask.metrics import Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import search
-from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed, check_weight
+from fairask.oracle.base import FairOracle, PerturbedModel, Seed
 from fairask.oracle.curves import fit_curves
+from fairask.oracle.labelled import Labelled, PoolSample, check_weight
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import fast_ridge
 from fairask.oracle.plugin import PlugInLearner, rates_by_label
@@ -34,15 +36,7 @@ from fairask.oracle.promise import (
     tabulate,
 )
 from fairask.oracle.row_space import FEW_FEATURES
-from fairask.rules import (
-    Classifier,
-    ConstantRule,
-    PlugInRule,
-    Probability,
-    Rule,
-    has_probabilities,
-    take_rows,
-)
+from fairask.rules import Classifier, ConstantRule, PlugInRule, Probability, Rule, has_probabilities
 
 __all__ = ["CalibratedFairOracle"]
 

@@ -7,6 +7,7 @@ other label flips). Solving those problems as one batch turns them into a few ma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +15,19 @@ from scipy.linalg import lapack
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from fairask.metrics import Float
+from fairask.metrics import Bool, Float
 from fairask.rules import Classifier
 
 __all__ = [
     "INTERCEPT_RIDGE",
     "SEPARABLE_RIDGE",
+    "LinePoint",
     "LogisticFit",
     "fast_ridge",
     "held_back",
     "logistic_loss",
     "solve_logistic",
+    "take_step",
     "with_intercept",
 ]
 
@@ -36,7 +39,6 @@ INTERCEPT_RIDGE = 1e-7
 
 #: Share of the ridge in the loss from which it may keep a fit from separating its rows.
 _MATERIAL = 0.05
-_MAX_HALVINGS = 12
 #: A Hessian is kept while each step still shrinks the decrement by this factor.
 _STALE = 0.5
 
@@ -95,6 +97,47 @@ class LogisticFit:
 
     beta: Float
     inverse: NDArray[np.float32]
+
+
+class LinePoint(NamedTuple):
+    """Coefficients, signed scores and losses of several problems."""
+
+    beta: Float
+    signed: Float
+    loss: Float
+
+
+class Moved(NamedTuple):
+    """Where a step ended, and for which problems it was halved."""
+
+    point: LinePoint
+    halved: Bool
+
+
+def take_step(
+    at: LinePoint,
+    step: Float,
+    change: Float,
+    decrement: Float,
+    weight: Float,
+    penalty: Float,
+    halvings: int = 12,
+) -> Moved:
+    """Go ``step`` down from ``at``; halve it where it does not lower the loss by a quarter of its promise.
+
+    ``change`` is what the step does to the signed scores, ``decrement`` the product of step and gradient.
+    """
+    size = np.ones(len(step))
+    for _ in range(halvings):
+        beta, signed = at.beta - size[:, None] * step, at.signed - size[:, None] * change
+        loss = logistic_loss(signed, weight, beta, penalty)
+        bad = loss > at.loss - 0.25 * size * decrement + 1e-14
+        if not bad.any():
+            break
+        size = np.where(bad, 0.5 * size, size)
+    else:
+        beta, signed = at.beta - size[:, None] * step, at.signed - size[:, None] * change
+    return Moved(LinePoint(beta, signed, loss), size < 1.0)
 
 
 def solve_logistic(
@@ -162,18 +205,9 @@ def solve_logistic(
             inverse[live[renew]] = _inverse_hessian(single, (slope * (1.0 - wrong))[renew], r[renew])
         step = np.einsum("pij,pj->pi", inverse[live], gradient)
         decrement = (gradient * step).sum(axis=1)
-        change = s * (step @ X1.T)
-        size = np.ones(len(live))
-        for _ in range(_MAX_HALVINGS):
-            new = logistic_loss(m - size[:, None] * change, w, b - size[:, None] * step, r)
-            bad = new > loss[live] - 0.25 * size * decrement + 1e-14
-            if not bad.any():
-                break
-            size = np.where(bad, 0.5 * size, size)
-        beta[live] = b - size[:, None] * step
-        signed[live] = m - size[:, None] * change
-        loss[live] = new
-        fresh[live] = (decrement > _STALE * last[live]) | (size < 1.0)
+        moved = take_step(LinePoint(b, m, loss[live]), step, s * (step @ X1.T), decrement, w, r)
+        beta[live], signed[live], loss[live] = moved.point
+        fresh[live] = (decrement > _STALE * last[live]) | moved.halved
         last[live] = decrement
         # The decrement was measured before this step, so a problem stops one step better than asked.
         live = live[decrement > tol]

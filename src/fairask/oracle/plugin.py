@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.metrics import METRICS, Float, Int, Metric
-from fairask.oracle.base import Labelled
+from fairask.oracle.labelled import Labelled
 from fairask.rules import PlugInRule
 
 __all__ = ["GapCorrection", "PlugInLearner", "rates_by_label"]

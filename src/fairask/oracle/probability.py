@@ -12,12 +12,13 @@ from scipy.special import expit, logit
 from sklearn import config_context
 from sklearn.base import clone
 
+from fairask.matrix import take_rows
 from fairask.metrics import Bool, Float, Int, Matrix
-from fairask.oracle.base import Labelled
+from fairask.oracle.labelled import Labelled
 from fairask.oracle.learners import weight_parameter
 from fairask.oracle.logistic import LogisticFit, solve_logistic
 from fairask.oracle.row_space import RowSpace, row_space, solve_in_row_space
-from fairask.rules import CLIP, Classifier, FittedProbability, LinearProbability, Scaling, take_rows
+from fairask.rules import CLIP, Classifier, FittedProbability, LinearProbability, Scaling
 
 __all__ = ["Calibration", "HeldOutClassifier", "calibrate", "folds_by_label", "perturb"]
 

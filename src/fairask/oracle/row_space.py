@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 from scipy.special import expit
 
 from fairask.metrics import Float, Matrix
-from fairask.oracle.logistic import INTERCEPT_RIDGE, logistic_loss
+from fairask.oracle.logistic import INTERCEPT_RIDGE, LinePoint, logistic_loss, take_step
 
 __all__ = ["FEW_FEATURES", "RowSpace", "row_space", "solve_in_row_space"]
 
@@ -138,17 +138,10 @@ def solve_in_row_space(
         parts = (curvature, r, gradient, curvature @ squares + r)
         step = _newton_steps(single, *(part.astype(np.float32) for part in parts))
         decrement = (gradient * step).sum(axis=1)
-        change = s * (step @ X1.T)
-        size = np.ones(len(live))
-        for _ in range(_MAX_HALVINGS):
-            new = logistic_loss(m - size[:, None] * change, w, b - size[:, None] * step, r)
-            bad = new > loss[live] - 0.25 * size * decrement + 1e-14
-            if not bad.any():
-                break
-            size = np.where(bad, 0.5 * size, size)
-        beta[live] = b - size[:, None] * step
-        signed[live] = m - size[:, None] * change
-        loss[live] = new
+        moved = take_step(
+            LinePoint(b, m, loss[live]), step, s * (step @ X1.T), decrement, w, r, _MAX_HALVINGS
+        )
+        beta[live], signed[live], loss[live] = moved.point
         live = live[decrement > tol]
         if not len(live):
             break

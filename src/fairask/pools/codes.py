@@ -10,9 +10,10 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from fairask.matrix import row_count, take_rows
 from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.pools.cells import Codes
-from fairask.rules import GroupLinearRule, LinearRule, Rule, decide, row_count, take_rows
+from fairask.rules import GroupLinearRule, LinearRule, Rule, decide
 
 __all__ = [
     "MOST_RULES",

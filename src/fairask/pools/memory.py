@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import issparse
 
+from fairask.matrix import sparse_bytes, take_rows
 from fairask.metrics import Bool, Int, Matrix
 from fairask.pools.base import Pool
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.pools.sources.array import ArraySource
-from fairask.rules import sparse_bytes, take_rows
 
 __all__ = ["MemoryPool"]
 

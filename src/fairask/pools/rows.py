@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairask.matrix import hash_numbers, to_uniforms
 from fairask.metrics import Int
-from fairask.rules import hash_numbers, to_uniforms
 
 __all__ = ["nth_left", "row_set", "tie_breakers", "uniforms", "within"]
 

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import expit
 
+from fairask.matrix import row_count
 from fairask.metrics import Float, Int, Matrix
 from fairask.pools.codes import by_row, linear_scores
-from fairask.rules import GroupLinearRule, LinearRule, Rule, row_count
+from fairask.rules import GroupLinearRule, LinearRule, Rule
 
 __all__ = ["DistanceToHalf"]
 

@@ -120,11 +120,7 @@ def fair_kmeans(
                 to = int(cost.argmin())
                 if cost[to] - stays >= -1e-9 or size[home] <= 1:
                     continue
-                labels[row] = to
-                counts[home, group] -= 1
-                counts[to, group] += 1
-                size[home] -= 1
-                size[to] += 1
+                _move(row, to, group, labels, counts, size)
                 sums[home] -= X[row]
                 sums[to] += X[row]
                 prices.move(home, to, group, size)
@@ -132,6 +128,14 @@ def fair_kmeans(
         if not moved:
             break
     return labels
+
+
+def _move(row: int, to: int, group: int, labels: Int, counts: Float, size: Float) -> None:
+    """Put a row of ``group`` into the cluster ``to``, in place."""
+    for cluster, by in ((labels[row], -1), (to, 1)):
+        counts[cluster, group] += by
+        size[cluster] += by
+    labels[row] = to
 
 
 class _Prices:
@@ -210,11 +214,7 @@ def capacity_clusters(
                 to = int(np.where(room, distance, np.inf).argmin())
                 if to == home or size[home] <= 1:
                     continue
-                labels[row] = to
-                counts[home, group] -= 1
-                counts[to, group] += 1
-                size[home] -= 1
-                size[to] += 1
+                _move(row, to, group, labels, counts, size)
                 moved += 1
         if not moved:
             break

@@ -7,7 +7,8 @@ from fastapi import APIRouter, HTTPException, Request
 from fairask.studio._access import Me, access_of
 from fairask.studio._labelling import study_of
 from fairask.studio._models import Invitation
-from fairask.study.events import Document, now
+from fairask.study.events import Document
+from fairask.study.times import now
 
 __all__ = ["router"]
 

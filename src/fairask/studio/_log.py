@@ -13,8 +13,9 @@ from pathlib import Path
 
 from fastapi import Request
 
-from fairask.study.events import AccessNoted, now
+from fairask.study.events import AccessNoted
 from fairask.study.store import Store
+from fairask.study.times import now
 
 __all__ = ["SecurityLog", "write_to"]
 

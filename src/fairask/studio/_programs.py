@@ -7,7 +7,8 @@ from fastapi import APIRouter, HTTPException, Request
 from fairask.studio._access import Me, access_of
 from fairask.studio._labelling import study_of
 from fairask.studio._models import NewProgram
-from fairask.study.events import Document, end_of_day, now
+from fairask.study.events import Document
+from fairask.study.times import end_of_day, now
 
 __all__ = ["router"]
 

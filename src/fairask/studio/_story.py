@@ -11,8 +11,9 @@ from itertools import combinations
 from fairask.certify.certificate import labels_needed
 from fairask.learner.state import LABELLED
 from fairask.study import Study
-from fairask.study.events import SKIP, Document, now
+from fairask.study.events import SKIP, Document
 from fairask.study.known import gold_figures
+from fairask.study.times import now
 
 __all__ = ["Step", "headline", "next_step", "steps", "story"]
 

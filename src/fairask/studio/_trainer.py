@@ -12,8 +12,8 @@ from collections.abc import Callable
 from sqlalchemy.exc import OperationalError
 
 from fairask.study import Study
-from fairask.study.events import now
 from fairask.study.store import Training
+from fairask.study.times import now
 
 __all__ = ["Trainer"]
 

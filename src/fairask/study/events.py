@@ -7,7 +7,6 @@ is None is not written, so a new optional field leaves the JSON of older events 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from fairask.study._errors import StudyError
@@ -45,10 +44,6 @@ __all__ = [
     "StudyCreated",
     "StudyReworded",
     "ToolLinked",
-    "at_second",
-    "end_of_day",
-    "now",
-    "utc",
 ]
 
 #: Code of the answer "cannot be labelled"; other codes are positions of classes.
@@ -424,55 +419,3 @@ class Event:
                 "version wrote it: upgrade with pip install -U fairask"
             )
         return known.from_data(self.data)
-
-
-def now(shift: float = 0.0) -> str:
-    """Return the time in UTC, as the log writes it, ``shift`` seconds from now.
-
-    Examples
-    --------
-    >>> now().endswith("Z")
-    True
-    """
-    return _written(datetime.now(UTC) + timedelta(seconds=shift))
-
-
-def at_second(seconds: float) -> str:
-    """Return a time given in seconds since 1970 as the log writes it.
-
-    Examples
-    --------
-    >>> at_second(0.25)
-    '1970-01-01T00:00:00.250Z'
-    """
-    return _written(datetime.fromtimestamp(seconds, UTC))
-
-
-def end_of_day(day: date) -> str:
-    """Return the end of a day in UTC, as the log writes it.
-
-    Examples
-    --------
-    >>> end_of_day(date(2026, 11, 15))
-    '2026-11-15T23:59:59.999Z'
-    """
-    return f"{day.isoformat()}T23:59:59.999Z"
-
-
-def utc(text: str) -> str:
-    """Return a time that a person wrote as the log writes it; UTC, unless the text has an offset.
-
-    Examples
-    --------
-    >>> utc("2026-11-15 14:00"), utc("2026-11-15T14:00+01:00")
-    ('2026-11-15T14:00:00.000Z', '2026-11-15T13:00:00.000Z')
-    """
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise StudyError(f"{text!r} is no time", "Write it as 2026-11-15 or 2026-11-15 14:30") from error
-    return _written(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
-
-
-def _written(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairask.study._errors import StudyError
-from fairask.study.events import LimitReached, now
+from fairask.study.events import LimitReached
 from fairask.study.known import gold_figures
 from fairask.study.state import State
+from fairask.study.times import now
 
 if TYPE_CHECKING:
     from fairask.study.study import Study

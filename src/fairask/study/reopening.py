@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from fairask.study._audit import AUDIT
 from fairask.study._errors import StudyError
 from fairask.study.config import check_person
-from fairask.study.events import SKIP, AnswersReopened, AnswersRestored, utc
+from fairask.study.events import SKIP, AnswersReopened, AnswersRestored
 from fairask.study.state import State
+from fairask.study.times import utc
 
 if TYPE_CHECKING:
     from fairask.study.study import Study

@@ -7,11 +7,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from fairask.matrix import take_rows
 from fairask.metrics import Int, Matrix
 from fairask.pools.coders import Chunk
 from fairask.pools.runners import Runner
 from fairask.pools.tasks import BlockTask
-from fairask.rules import take_rows
 
 __all__ = ["ArraySource"]
 

@@ -14,9 +14,9 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, sel
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
 from fairask.study.config import check_person
-from fairask.study.events import now
 from fairask.study.store._database import Database, clock
 from fairask.study.store._schema import people, sessions
+from fairask.study.times import now
 
 __all__ = ["ROLES", "People", "Person", "Session"]
 

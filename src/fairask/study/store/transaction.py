@@ -31,10 +31,11 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from fairask.study._errors import NotYoursError
-from fairask.study.events import AnswersReopened, AnswersRestored, Event, Happening, RowsDrawn, at_second
+from fairask.study.events import AnswersReopened, AnswersRestored, Event, Happening, RowsDrawn
 from fairask.study.store._chain import START, StoredEvent, link
 from fairask.study.store._database import clock
 from fairask.study.store._schema import events, people, pool, snapshots, tasks
+from fairask.study.times import at_second
 
 __all__ = ["Tables", "Transaction", "Waiting"]
 

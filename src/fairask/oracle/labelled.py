@@ -1,0 +1,113 @@
+"""Rows with labels, and a sample of rows without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairask.matrix import take_rows
+from fairask.metrics import Bool, Float, Int, Matrix
+
+__all__ = ["Labelled", "PoolSample", "check_weight"]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled rows, in draw order.
+
+    Attributes
+    ----------
+    X : array or data frame of shape (n, d)
+    y : ndarray of 0.0 and 1.0
+    groups : ndarray of group codes
+    risk_weights, fairness_weights : ndarray
+        Importance weights in the error and in the rates.
+    indices : ndarray
+        Their rows in the pool.
+    group_values : sequence
+        The group with code i, as the user knows it. Some may have no labelled row yet.
+    classes : pair
+        The labels 0 and 1, as the user knows them. One of them may have no labelled row yet.
+    """
+
+    X: Matrix
+    y: Float
+    groups: Int
+    risk_weights: Float
+    fairness_weights: Float
+    indices: Int
+    group_values: Sequence[object]
+    classes: tuple[object, object] = (0, 1)
+
+    @classmethod
+    def of(
+        cls,
+        X: Matrix,
+        y: Float,
+        groups: Int,
+        group_values: Sequence[object],
+        risk_weights: Float | None = None,
+        fairness_weights: Float | None = None,
+    ) -> Labelled:
+        """Rows that are numbered from 0; weights are 1 by default, those of the rates the risk's.
+
+        Examples
+        --------
+        >>> len(Labelled.of(np.eye(2), np.array([0.0, 1.0]), np.array([0, 1]), ["a", "b"]))
+        2
+        """
+        risk = np.ones(len(y)) if risk_weights is None else risk_weights
+        fairness = risk if fairness_weights is None else fairness_weights
+        return cls(X, y, groups, risk, fairness, np.arange(len(y)), group_values)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of the population."""
+        return len(self.group_values)
+
+    def where(self, mask: Bool) -> Labelled:
+        """The labelled rows for which ``mask`` is true."""
+        return Labelled(
+            take_rows(self.X, mask),
+            self.y[mask],
+            self.groups[mask],
+            self.risk_weights[mask],
+            self.fairness_weights[mask],
+            self.indices[mask],
+            self.group_values,
+            self.classes,
+        )
+
+
+class PoolSample(NamedTuple):
+    """Unlabelled rows that stand for the population: features and group codes."""
+
+    X: Matrix
+    groups: Int
+
+
+def check_weight(weight: ArrayLike | None, n: int, name: str) -> Float:
+    """Return weights of n rows, 1 by default, or raise naming them.
+
+    Examples
+    --------
+    >>> check_weight(None, 2, "sample_weight").tolist()
+    [1.0, 1.0]
+    """
+    if weight is None:
+        return np.ones(n)
+    array = np.asarray(weight, dtype=np.float64)
+    if array.ndim == 0:
+        array = np.full(n, float(array))
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}, expected ({n},)")
+    if not np.isfinite(array).all() or (array < 0).any() or not array.any():
+        raise ValueError(f"{name} must be finite, not negative and not all zero")
+    return array
