@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 
+import pytest
 from fastapi.testclient import TestClient
 
 from fairask.studio._desk import Desk
@@ -92,3 +94,16 @@ def test_disagreements_are_counted_until_they_are_settled(make: Callable[..., St
     assert story(study)["next"]["words"] == "Settle disagreements"
     study.correct(rows[0], "good", "ada")
     assert story(study)["disagreements"] == 3
+
+
+def test_a_desk_that_is_killed_while_it_is_asked_again_is_busy_not_broken(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(Desk, "_do", broken)
+    found = client.get("/api/story")
+    assert found.status_code == 503
+    assert found.headers["Retry-After"]
+    assert "Try again" in found.json()["detail"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import logging
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,7 @@ _REFUSALS: dict[int | str, Document] = {
         409: "The state of the study does not allow it.",
         413: "The body is too large.",
         422: "What was sent is not what is expected.",
-        503: "The database cannot be reached; try again.",
+        503: "The database or a process cannot be reached; try again.",
     }.items()
 }
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
@@ -256,7 +257,14 @@ def handle_errors(app: FastAPI) -> None:
     def _unreachable(request: Request, error: OperationalError | PoolTimeout) -> Response:
         # Nothing was acknowledged, so the request can be repeated, and the page repeats it.
         _LOG.error("the database cannot be reached: %s", type(error).__name__)
-        words = "The database cannot be reached. Try again in a moment."
+        return later(request, "The database cannot be reached. Try again in a moment.")
+
+    @app.exception_handler(BrokenProcessPool)
+    def _ended(request: Request, error: BrokenProcessPool) -> Response:
+        _LOG.error("the process that computes owners' pages ended while it was asked")
+        return later(request, "The process that computes this was ended. Try again in a moment.")
+
+    def later(request: Request, words: str) -> Response:
         if path_of(request.scope).startswith("/api"):
             return JSONResponse({"detail": words}, 503, {"Retry-After": str(RETRY_SECONDS)})
         page = _pages.error_page(request, 503, words)

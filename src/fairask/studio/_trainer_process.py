@@ -8,6 +8,7 @@ server reads it.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import select
@@ -148,9 +149,10 @@ def main(target: str) -> None:
         ended.set()
 
     def beat() -> None:
-        while True:
-            os.write(1, _WORKS if opened.is_set() else _OPENS)
-            time.sleep(_BEAT_SECONDS)
+        with contextlib.suppress(BrokenPipeError):  # the server was killed: ``wait`` ends this process
+            while True:
+                os.write(1, _WORKS if opened.is_set() else _OPENS)
+                time.sleep(_BEAT_SECONDS)
 
     for act in (wait, beat):  # opening a large study on a busy machine takes longer than silence may last
         threading.Thread(target=act, daemon=True).start()
