@@ -9,26 +9,36 @@ import numpy as np
 
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import MemoryPool, Pool
-from fairask.sampling import Proposal
+from fairask.sampling import UNIFORM, Proposal
 
-__all__ = ["InMemoryStrategy", "Reads", "Strategy"]
-
+__all__ = ["InMemoryStrategy", "Reads", "Strategy", "uniform_proposal"]
 
 #: See :attr:`Strategy.reads`.
 Reads = Literal["groups", "predictions", "features"]
 
 
+def uniform_proposal(pool: Pool) -> Proposal:
+    """Every available row with the same probability.
+
+    Examples
+    --------
+    >>> uniform_proposal(MemoryPool(np.zeros((4, 1)), np.zeros(4, int), 1)).components
+    {'uniform': array([0.25])}
+    """
+    return Proposal(pool.everything(), {UNIFORM: np.array([1.0 / len(pool)])}, {UNIFORM: 1.0})
+
+
 class Strategy(ABC):
     """Chooses which rows to label next. Strategies are immutable dataclasses of their settings.
 
-    An object that has ``name`` and ``propose`` and does not inherit from this class serves as well.
+    An object that has ``name`` and ``propose`` can be used without inheriting from this class.
     """
 
     name: ClassVar[str]
 
     @property
     def reads(self) -> Reads:
-        """What it reads of a pool: groups alone, predictions on each row, or all features at once."""
+        """What the strategy reads of a pool: only groups, predictions per row, or all features."""
         return "predictions"
 
     @abstractmethod
@@ -48,10 +58,13 @@ class Strategy(ABC):
 
 
 class InMemoryStrategy(Strategy):
-    """A strategy that must see all rows at once; it implements :meth:`choose`.
+    """A strategy that needs all rows in memory; subclasses implement :meth:`choose`.
 
-    A learner gives it a pool in memory: of a pool that is streamed, a uniform sub-pool.
+    If the pool is streamed, the learner draws a uniform sub-pool and passes that. The first ``pretrain``
+    labels are drawn uniformly.
     """
+
+    pretrain: int = 0
 
     @property
     def reads(self) -> Reads:
@@ -60,14 +73,17 @@ class InMemoryStrategy(Strategy):
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
-        return self.choose(labelled, self.checked(pool), fit, rng)
+        rows = self.checked(pool)
+        if len(labelled) < self.pretrain:
+            return uniform_proposal(rows)
+        return self.choose(labelled, rows, fit, rng)
 
     def checked(self, pool: Pool) -> MemoryPool:
         """Return ``pool`` if it is in memory, or raise."""
         if not isinstance(pool, MemoryPool):
             raise TypeError(
-                f"strategy {self.name!r} must see all rows at once, and the pool is streamed: take "
-                "another strategy, or pool.in_memory() if it fits (fairask new --copy)"
+                f"strategy {self.name!r} needs all rows in memory, and this pool is streamed: choose "
+                "another strategy, or use pool.in_memory() if the rows fit (fairask new --copy)"
             )
         return pool
 

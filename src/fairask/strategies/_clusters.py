@@ -1,4 +1,4 @@
-"""Clusters whose group shares are those of the whole: two ways from k-means to there."""
+"""Clusters with the group shares of the whole pool: two methods that start from k-means."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairask.metrics import Float, Int
 __all__ = ["capacity_clusters", "fair_kmeans", "plain_kmeans", "share_gap"]
 
 _BLOCK = 1024
-#: Lloyd iterations of the start; what follows moves the points again.
+#: Iterations of k-means at the start; the methods below move the points afterwards.
 _START_ITER = 10
 
 
@@ -32,7 +32,7 @@ def plain_kmeans(X: Float, k: int, rng: np.random.Generator) -> Int:
 
 
 def share_gap(labels: Int, groups: Int, n_groups: int) -> float:
-    """Mean over rows of how far their cluster's group shares are from the whole's (total variation).
+    """Return the mean over rows of the total variation between group shares of their cluster and of all.
 
     Examples
     --------
@@ -77,16 +77,16 @@ def fair_kmeans(
 
     ``sum_C sum_{x in C} |x - mu_C|^2 + weight * sum_C (|C|/n)^2 sum_s (share_C(s) - share(s))^2 / groups``.
 
-    Distances are taken a block of points at a time, to the centres at the block's start; the fairness term
+    Distances are computed per block of points, to the centres at the start of the block. The fairness term
     of every move is exact.
 
     Parameters
     ----------
     weight : float, optional
-        Price of unequal shares (lambda); None is ``(n / k)^2`` times the total variance of ``X``, so that
-        the clusters do not depend on the features' scale.
+        Weight of unequal shares (lambda). None means ``(n / k)^2`` times the total variance of ``X``, so
+        that clusters do not depend on the scale of the features.
     passes : int
-        Times each point is looked at; fewer if none moves.
+        Largest number of passes over all points; passes end when no point moves.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _move(row: int, to: int, group: int, labels: Int, counts: Float, size: Float
 
 
 class _Prices:
-    """What entering or leaving each cluster costs; a move changes two clusters only.
+    """The cost of entering and of leaving each cluster; a move changes two clusters only.
 
     A cluster's fairness term is ``price * sum_s e_s^2`` with the excess ``e_s = count_s - size * share_s``.
     Its squared distances grow by ``d size / (size + 1)`` when a point at squared distance d joins and fall
@@ -171,7 +171,7 @@ class _Prices:
 
 
 def _movable(distance: Float, home: Int, groups: Int, prices: _Prices) -> Int:
-    """Points of a block that would gain by moving, as things stand at its start."""
+    """Return the points of a block that would gain by moving, by the prices at its start."""
     rows = np.arange(len(home))
     cost = distance * prices.joined + prices.enter[groups]
     stays = distance[rows, home] * prices.left[home] - prices.leave[groups, home]
@@ -182,7 +182,7 @@ def _movable(distance: Float, home: Int, groups: Int, prices: _Prices) -> Int:
 def capacity_clusters(
     X: Float, groups: Int, n_groups: int, k: int, rng: np.random.Generator, sweeps: int = 10
 ) -> Int:
-    """K-means, then sweeps in which each point goes to the nearest cluster with room for its group.
+    """K-means, then sweeps that move each point to the nearest cluster with room for its group.
 
     A cluster has room while the group's share in it, the point included, is at most its share in the whole.
     A point for which no cluster has room stays. Sweeps end when no point moves.

@@ -1,4 +1,4 @@
-"""Water-filling: make the labels so far and the coming ones together follow a design."""
+"""Water-filling: labels so far and coming labels together follow a design."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def water_level(target: Float, ground: Float, volume: float) -> Float:
 def fill(cells: Cells, spent: Cells, diff: Float, fair: Float, diff_share: float, horizon: int) -> Float:
     """Probability per row for the part of lambda_diff that fills the mixture up.
 
-    The lambda_fair part keeps its share, so every row stays possible; the rest makes up for what earlier
-    labels, drawn for earlier designs, put into each cell.
+    The lambda_fair part keeps its share, so every row has a positive probability. The other part corrects for
+    the labels that each cell already has from earlier designs.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""The plain logistic regression that FAL, FAL-CUR and Falcon fit for themselves, and its refits.
+"""The plain logistic regression that FAL, FAL-CUR and Falcon fit, and its refits.
 
-Their authors train ridge logistic regression (C = 1) without a constraint. Asking "what would the model
-become if row u had label y" for every candidate u and both labels is what makes FAL slow; here all those
-refits are solved at once, since each differs from the current problem by one row.
+Their authors train ridge logistic regression (C = 1) without a constraint. FAL refits the model for every
+candidate row and both labels, which is slow. Each refit differs from the current problem by one row, so all
+of them are solved in one batch here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BLOCK = 1 << 22
 
 
 def numeric(X: Matrix, strategy: str) -> Float:
-    """Return features as an array of floats, or raise naming the strategy that needs them.
+    """Return features as an array of floats; raise TypeError with the strategy's name if they are not.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class PlainModel:
     Attributes
     ----------
     X1, y, weight : ndarray
-        Labelled rows with the intercept's column, their labels and how often each counts.
+        Labelled rows with a column of ones, their labels and their weights.
     beta : ndarray of shape (d,)
         Coefficients, the intercept last.
     penalty : ndarray of shape (d,)
@@ -85,11 +85,11 @@ class PlainModel:
     penalty: Float
 
     def refit(self, U: Float, steps: int) -> Float:
-        """Coefficients after adding each row of ``U`` with label 0 and with label 1: (rows, 2, d).
+        """Return coefficients after adding each row of ``U`` with label 0 and label 1: (rows, 2, d).
 
-        With the other rows' loss replaced by its second-order expansion at the current fit, the new row's
-        loss kept as it is, the refit moves along ``H^-1 u`` by the root of one scalar equation. Further
-        steps keep H and renew the other rows' gradient; their fixed point is the exact refit.
+        The loss of the labelled rows is replaced by its second-order expansion at the current fit. Then the
+        refit moves along ``H^-1 u`` by the root of one scalar equation. Further steps keep H and compute the
+        gradient of the labelled rows again; their fixed point is the exact refit.
 
         Examples
         --------
@@ -122,7 +122,7 @@ class PlainModel:
 
 
 def _pull(score: Float, stretch: Float, label: Float) -> Float:
-    """Root t of ``t = label - expit(score + t * stretch)``, which lies between label - 1 and label."""
+    """Return the root t of ``t = label - expit(score + t * stretch)``; it is in [label - 1, label]."""
     low, high = np.broadcast_to(label - 1.0, score.shape).copy(), np.broadcast_to(label, score.shape).copy()
     t = 0.5 * (low + high)
     for _ in range(12):
@@ -135,7 +135,7 @@ def _pull(score: Float, stretch: Float, label: Float) -> Float:
 
 
 def fit_plain(X: Float, y: Float, weight: Float | None = None) -> PlainModel:
-    """Fit logistic regression with C = 1, the intercept free.
+    """Fit logistic regression with C = 1 and an intercept without penalty.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class Disparity:
     def rates(self, betas: Float) -> Float:
         """Rate of predicting 1 by (classifier, condition, group); NaN where the set has no such row."""
         positive = (betas @ self.X1.T > 0).astype(np.float64)
-        # Whole numbers before the division: equal rates come out exactly equal, and ties stay ties.
+        # Counts are whole numbers, so equal rates are exactly equal after the division, and ties stay ties.
         rates = np.stack([positive @ member for member in self.member], axis=-2) / self.count
         return np.asarray(np.where(self.known, rates, np.nan))
 

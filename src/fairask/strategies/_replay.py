@@ -1,8 +1,8 @@
-"""State that follows from the labelled rows in their order, recomputed only from where it is known.
+"""State that follows from the labelled rows in their order.
 
-Strategies keep no state. What a method carries from label to label (which rows count twice, a bandit's
-weights) is a function of the labels so far, so it is replayed from them. A memo of recent histories spares
-replaying the beginning; it changes the time a proposal takes, never the proposal.
+Strategies keep no state. Some methods need it (which rows count twice, the weights of a bandit), so it is
+computed again from the labels so far. A cache of recent histories saves computing the beginning again. It
+changes how long a proposal takes, never the proposal.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ def replay(
     start: Callable[[], State],
     step: Callable[[State, int], State],
 ) -> State:
-    """State after all labelled rows: ``start()`` for the first rows, then ``step(state, i)`` for row i.
+    """Return the state after all labelled rows: ``start()``, then ``step(state, i)`` per further row.
 
     Parameters
     ----------
     labelled : Labelled
     first : int
-        Rows that ``start`` accounts for.
+        Number of rows that ``start`` uses.
     kind : str
-        Names the method and its settings; histories of different kinds share nothing.
+        The method and its settings; only histories of the same kind share a cached state.
     start, step : callable
-        Pure functions of the labelled rows up to the one they account for.
+        Pure functions of the labelled rows, up to row i for ``step``.
     """
     digest = hashlib.blake2b(repr((kind, first)).encode(), digest_size=16)
     X = labelled.X

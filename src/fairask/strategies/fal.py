@@ -16,7 +16,6 @@ from fairask.sampling import Proposal
 from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import Disparity, PlainModel, entropy, fit_plain, numeric, scaled, scores
 from fairask.strategies._replay import replay
-from fairask.strategies.passive import uniform_proposal
 
 __all__ = ["Fal"]
 
@@ -26,32 +25,33 @@ _ADAPTIVE_STEPS = 11
 
 @dataclass(frozen=True)
 class Fal(InMemoryStrategy):
-    """Label rows that are uncertain and whose label is expected to make the model fairer.
+    """Ask for rows that are uncertain and whose label is expected to make the model fairer.
 
-    The expected unfairness of a row is ``sum_y p_y F(model refitted with (row, y))``, F the violation of a
-    plain logistic regression (C = 1) on the pretraining labels. All refits are solved at once.
+    The expected unfairness of a row is ``sum_y p_y F(model refitted with (row, y))``. F is the violation of a
+    plain logistic regression (C = 1) on the pretraining labels. All refits are solved in one batch.
 
     Parameters
     ----------
     variant : {"nested", "nested_append", "alpha_aggregate", "fair_by_covariance"}
-        Nested ranks the ``candidates`` most uncertain rows by expected unfairness. Nested-append counts a
-        row twice, in FAL's own model, whose label made F fall. Alpha-aggregate blends uncertainty and
-        expected unfairness over the pool. Fair-by-covariance replaces the refits by the change of the
-        covariance between features and labels.
+        Nested ranks the ``candidates`` most uncertain rows by expected unfairness. Nested-append does the
+        same, and FAL's own model counts a labelled row twice if its label lowered F. Alpha-aggregate mixes
+        uncertainty and expected unfairness over the whole pool. Fair-by-covariance uses the change of the
+        covariance between features and labels in place of the refits.
     pretrain : int
-        Labels drawn uniformly first; they are also the evaluation set of F.
+        Labels drawn uniformly first. F is measured on them.
     candidates : int
         Rows of highest entropy that the nested variants consider.
     alpha : float or "adaptive"
-        Share of uncertainty in the blending variants; "adaptive" moves from 1 to 0 in 11 steps.
+        Share of uncertainty in alpha-aggregate and fair-by-covariance. "adaptive" goes from 1 to 0 in 11
+        steps.
     budget : int, optional
-        Labels in all, which ``alpha="adaptive"`` needs.
+        Total number of labels; needed by ``alpha="adaptive"``.
     metric : {"tprp", "fprp", "eo", "dp"}
         What F measures.
     refit_steps : int
         Newton steps of each refit.
     subsample : int, optional
-        Rows of the pool, drawn uniformly, that alpha-aggregate refits; None is all of them.
+        Number of rows, drawn uniformly, for which alpha-aggregate computes refits; None means all.
 
     Examples
     --------
@@ -91,8 +91,6 @@ class Fal(InMemoryStrategy):
         self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
     ) -> Proposal:
         """See :class:`InMemoryStrategy`."""
-        if len(labelled) < self.pretrain:
-            return uniform_proposal(pool)
         labelled = replace(labelled, X=numeric(labelled.X, self.name))
         known = slice(0, self.pretrain)
         unfairness = Disparity(
@@ -115,7 +113,7 @@ class Fal(InMemoryStrategy):
     ) -> Float:
         betas = model.refit(numeric(pool.take(pool.rows[at]), self.name), self.refit_steps)
         after = unfairness(betas)
-        # Written so that equal outcomes give exactly that outcome: ties must stay ties.
+        # In this form, two equal outcomes give exactly the same number, so ties stay ties.
         return np.asarray(after[:, 0] + p * (after[:, 1] - after[:, 0]))
 
     def _blended(
@@ -148,7 +146,7 @@ class Fal(InMemoryStrategy):
         return max(1.0 - int(_ADAPTIVE_STEPS * spent) / (_ADAPTIVE_STEPS - 1), 0.0)
 
     def _appended(self, labelled: Labelled, unfairness: Disparity) -> Float:
-        """How often each labelled row counts: twice where its label made F fall."""
+        """Return the weight of each labelled row: 2 if its label lowered F, else 1."""
 
         def violation(weight: Float) -> float:
             n = len(weight)
@@ -171,10 +169,10 @@ class Fal(InMemoryStrategy):
 
 
 def _by_size(values: Float, exact: int, rng: np.random.Generator) -> np.ndarray:
-    """Positions by increasing value, ties at random and not by position in the table.
+    """Return positions by increasing value; ties are in random order.
 
-    Only the first ``exact`` positions are ordered to the last bit; sorting a large pool by two keys would
-    be half of the cost of a choice.
+    Only the first ``exact`` positions are ordered exactly. Sorting a large pool by two keys would take half
+    of the time of a choice.
     """
     tie = rng.random(len(values))
     exact = min(exact, len(values))
@@ -186,9 +184,9 @@ def _by_size(values: Float, exact: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _covariance_gain(labelled: Labelled, model: PlainModel, pool: MemoryPool, X: Float, p: Float) -> Float:
-    """Expected fall of ``sum_i |theta_i s_i| |cov(X_i, Y)|`` when each available row is labelled."""
+    """Expected decrease of ``sum_i |theta_i s_i| |cov(X_i, Y)|`` if the row is labelled, per row."""
     member = pool.groups[:, None] == np.arange(pool.n_groups)
-    # With two groups both indicators have the same |cov|; with more the closest one counts.
+    # Two groups have the same |cov|. With more groups, the largest one is used.
     with_group = np.abs((X - X.mean(axis=0)).T @ (member - member.mean(axis=0)) / len(X)).max(axis=1)
     price = np.abs(model.beta[:-1]) * with_group
     n = len(labelled)

@@ -1,4 +1,4 @@
-"""Falcon's acquisition: a bandit over how bold to be in the group that is behind (Tae et al. 2024)."""
+"""Falcon: a bandit chooses how uncertain the asked rows of the worst group are (Tae et al. 2024)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from fairask.sampling import Proposal
 from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import Disparity, fit_plain, numeric, scores
 from fairask.strategies._replay import replay
-from fairask.strategies.passive import uniform_proposal
 
 __all__ = ["Falcon"]
 
@@ -27,7 +26,7 @@ class _Bandit:
     """State of the bandit after a label."""
 
     log_weights: Float  #: EXP3's, one per policy
-    trained: NDArray[np.bool_]  #: False for labels that are postponed
+    trained: NDArray[np.bool_]  #: whether each label trains the model; False for postponed ones
     beta: Float
     violation: float
     behind: NDArray[np.bool_]  #: groups whose TPR is lowest
@@ -37,21 +36,21 @@ class _Bandit:
 class Falcon(InMemoryStrategy):
     """Ask for likely positives of the group with the lowest TPR; EXP3 learns how likely they should be.
 
-    Policy r ranks the rows of that group by ``|p(x) - (1 - r)|``, p from a plain logistic regression: a
-    small r asks for safe positives, a large one for informative rows that are often negative. A label off
-    target (not positive, or of another group) is postponed: paid for and not trained on in Falcon's own
-    model. The reward of a policy is the fall of the TPR difference on the pretraining labels.
+    Policy r ranks the rows of that group by ``|p(x) - (1 - r)|``, where p comes from a plain logistic
+    regression. A small r asks for rows that are almost surely positive. A large r asks for rows that tell
+    the model more and are often negative. A label that is not positive, or of another group, is postponed:
+    it costs a label, and Falcon's own model is not trained on it. The reward of a policy is the decrease of
+    the TPR difference on the pretraining labels.
 
-    A strategy has no memory, so the bandit is replayed from the labelled rows in their order: each label
-    after the pretraining is one round, and its policy is the one whose ``1 - r`` is nearest to the row's p
-    at that time.
+    A strategy keeps no state, so the bandit is computed again from the labelled rows in their order. Each
+    label after the pretraining is one round. Its policy is the one whose ``1 - r`` was nearest to p.
 
     Parameters
     ----------
     policies : tuple of float
         The values of r.
     pretrain : int
-        Labels drawn uniformly first; they are also the validation set of the reward.
+        Labels drawn uniformly first. The reward is measured on them.
     gamma : float
         EXP3's share of exploration.
 
@@ -79,14 +78,12 @@ class Falcon(InMemoryStrategy):
         self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
     ) -> Proposal:
         """See :class:`InMemoryStrategy`."""
-        if len(labelled) < self.pretrain:
-            return uniform_proposal(pool)
         labelled = replace(labelled, X=numeric(labelled.X, self.name))
         bandit = self._bandit(labelled, pool.n_groups)
         r = self.policies[rng.choice(len(self.policies), p=self._chances(bandit.log_weights))]
         away = np.abs(expit(scores(pool, bandit.beta)) - (1.0 - r))
         other = ~bandit.behind[pool.groups[pool.rows]]
-        # Rows of other groups come last: they are only reached when the group has run out.
+        # Rows of other groups come last: they are asked for only when no row of the group is left.
         order = np.lexsort((rng.random(len(pool)), away, other))
         return Proposal(pool.everything(), ranking=pool.rows[order], info={"policy": r})
 
@@ -104,7 +101,9 @@ class Falcon(InMemoryStrategy):
             rows = np.flatnonzero(trained)
             beta = fit_plain(X[rows], y[rows]).beta
             rates = unfairness.rates(beta[None])[0, 0]
-            rates = np.where(np.isnan(rates), -1.0, rates)  # a group never seen positive is furthest behind
+            rates = np.where(
+                np.isnan(rates), -1.0, rates
+            )  # a group without a known positive counts as the lowest
             behind = rates <= rates.min() + 1e-12
             return _Bandit(log_weights, trained, beta, float(unfairness(beta[None])[0]), behind)
 

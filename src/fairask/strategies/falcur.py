@@ -16,30 +16,29 @@ from fairask.sampling import Proposal
 from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._clusters import capacity_clusters, fair_kmeans
 from fairask.strategies._plain import entropy, fit_plain, numeric, scores
-from fairask.strategies.passive import uniform_proposal
 
 __all__ = ["FalCur"]
 
 
 @dataclass(frozen=True)
 class FalCur(InMemoryStrategy):
-    """Cluster the pool so that every cluster has the pool's group shares; ask for the best row of each.
+    """Cluster the pool so that every cluster has the pool's group shares; ask for the best row per cluster.
 
     Parameters
     ----------
     clusters : int
-        Number of clusters; a batch of that size takes one row of each.
+        Number of clusters. A batch of that size has one row per cluster.
     pretrain : int
         Labels drawn uniformly first.
     beta : float
         Share of similarity in ``beta R(x) + (1 - beta) U(x)``; U is the entropy in bits.
     clustering : {"fair_km", "capacity"}
-        The FairKM objective, or k-means followed by sweeps to the nearest cluster with room for a group.
+        The FairKM objective, or k-means and then moves to the nearest cluster that has too few of the group.
     similarity : {"centroid", "distance"}
-        R is 1 - distance / largest distance in the cluster, or, as the authors' script computes it, the
-        distance over the largest, so that far rows win.
+        R is 1 - distance / largest distance in the cluster. "distance" is what the authors' script
+        computes: distance / largest distance, so that far rows are preferred.
     fairness_weight : float, optional
-        FairKM's lambda; None is ``(n / k)^2`` times the features' total variance.
+        FairKM's lambda; None means ``(n / k)^2`` times the total variance of the features.
     passes : int
         Passes of FairKM over the pool.
 
@@ -71,8 +70,6 @@ class FalCur(InMemoryStrategy):
         self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
     ) -> Proposal:
         """See :class:`InMemoryStrategy`."""
-        if len(labelled) < self.pretrain:
-            return uniform_proposal(pool)
         model = fit_plain(numeric(labelled.X, self.name), labelled.y)
         uncertain = entropy(expit(scores(pool, model.beta)))
         features = np.column_stack([numeric(pool.take(pool.rows), self.name), uncertain])
@@ -98,7 +95,7 @@ class FalCur(InMemoryStrategy):
 
 
 def _in_turn(value: Float, labels: Int, rng: np.random.Generator) -> Int:
-    """Positions by turns: the best row of every cluster, then every second best; better values first."""
+    """Return positions: the best row of every cluster, then the second best rows; higher values first."""
     order = np.lexsort((rng.random(len(value)), -value, labels))
     starts = np.searchsorted(labels[order], labels[order])
     turn = np.arange(len(order)) - starts

@@ -1,4 +1,4 @@
-"""Passive sampling: every row is as likely as any other."""
+"""Passive sampling: every row has the same probability."""
 
 from __future__ import annotations
 
@@ -9,22 +9,10 @@ import numpy as np
 
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
-from fairask.sampling import UNIFORM, Proposal
-from fairask.strategies._base import Reads, Strategy
+from fairask.sampling import Proposal
+from fairask.strategies._base import Reads, Strategy, uniform_proposal
 
-__all__ = ["Passive", "uniform_proposal"]
-
-
-def uniform_proposal(pool: Pool) -> Proposal:
-    """Every available row with the same probability.
-
-    Examples
-    --------
-    >>> from fairask.pools import MemoryPool
-    >>> uniform_proposal(MemoryPool(np.zeros((4, 1)), np.zeros(4, int), 1)).components
-    {'uniform': array([0.25])}
-    """
-    return Proposal(pool.everything(), {UNIFORM: np.array([1.0 / len(pool)])}, {UNIFORM: 1.0})
+__all__ = ["Passive"]
 
 
 @dataclass(frozen=True)

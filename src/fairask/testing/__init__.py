@@ -1,4 +1,4 @@
-"""Conformance suites: test a strategy of your own as the shipped ones are tested."""
+"""Conformance tests for your own strategies; the built-in ones pass the same tests."""
 
 from fairask.testing._strategies import STRATEGY_CHECKS, check_strategy
 

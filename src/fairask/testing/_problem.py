@@ -1,4 +1,4 @@
-"""A small pool, partly labelled, on which strategies are tried."""
+"""A small, partly labelled pool for testing strategies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["StrategyProblem", "make_problem", "row_probabilities"]
 
 @dataclass(frozen=True)
 class StrategyProblem:
-    """Everything ``propose`` is given."""
+    """The arguments of ``propose``."""
 
     learner: FairActiveLearner
     labelled: Labelled
@@ -25,7 +25,7 @@ class StrategyProblem:
     truth: Int
 
     def propose(self, strategy: Strategy, seed: int = 0) -> Proposal:
-        """One proposal of ``strategy`` with a generator of its own."""
+        """Return one proposal of ``strategy``, with a new random generator."""
         rng = np.random.default_rng(seed)
         return strategy.propose(self.labelled, self.pool, self.learner.fair_fit(), rng)
 
@@ -39,14 +39,14 @@ def make_problem(
     names: tuple[str, ...] = ("a", "b", "c"),
     one_class: bool = False,
 ) -> StrategyProblem:
-    """Draw a pool of which ``n_labels`` rows are labelled and ``n_left`` available.
+    """Draw a pool with ``n_labels`` labelled and ``n_left`` available rows.
 
     Parameters
     ----------
     strategy : Strategy
     n_labels, n_left, n_groups : int
     names : tuple of str
-        Names of the groups; another order of them gives the groups other codes.
+        Names of the groups; another order gives the groups other codes.
     one_class : bool
         Whether all labels so far are 0.
 
@@ -84,7 +84,7 @@ def make_problem(
 
 
 def row_probabilities(proposal: Proposal) -> Float:
-    """Probability of each available row in a first draw.
+    """Return the probability of each available row in the first draw.
 
     Examples
     --------

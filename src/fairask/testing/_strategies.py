@@ -1,7 +1,7 @@
-"""What every strategy must satisfy.
+"""Checks that every strategy must pass.
 
-Each check takes a strategy and raises AssertionError with the reason if it fails. They use no test
-framework; with pytest, parametrize over :data:`STRATEGY_CHECKS`.
+Each check takes a strategy and raises AssertionError with a reason if it fails. The checks need no test
+framework. With pytest, parametrize over :data:`STRATEGY_CHECKS`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DRAWS = 3000
 
 
 def _require(condition: object, reason: str) -> None:
-    # Not an assert statement: python -O must not turn the suite off.
+    # Not an assert statement, because python -O removes those.
     if not condition:
         raise AssertionError(reason)
 
@@ -55,26 +55,28 @@ def _valid(proposal: Proposal, rows: Int) -> None:
     for name, density in proposal.components.items():
         share = proposal.shares[name]
         _require(share >= 0, f"the share of component {name!r} is {share}")
-        _require(np.isfinite(density).all(), f"component {name!r} has a probability that is no number")
+        _require(
+            np.isfinite(density).all(), f"component {name!r} has a probability that is not a finite number"
+        )
         _require((density >= 0).all(), f"component {name!r} has a negative probability")
         total = float(density @ proposal.cells.counts)
         _require(abs(total - 1.0) < 1e-6, f"component {name!r} sums to {total} over the rows")
 
 
 def has_a_name(strategy: Strategy) -> None:
-    """A strategy has a name that is text."""
-    _require(isinstance(strategy.name, str), "strategy.name must be a text")
+    """The name is a non-empty string."""
+    _require(isinstance(strategy.name, str), "strategy.name must be a string")
     _require(strategy.name, "strategy.name must not be empty")
 
 
 def proposes_a_distribution(strategy: Strategy) -> None:
-    """Probabilities over the available rows, or a ranking of them."""
+    """A proposal has probabilities over the available rows, or a ranking of them."""
     problem = make_problem(strategy)
     _valid(problem.propose(strategy), problem.pool.rows)
 
 
 def same_seed_same_proposal(strategy: Strategy) -> None:
-    """A proposal follows from its arguments: nothing is remembered from call to call."""
+    """The same arguments give the same proposal, whatever was proposed before."""
     problem, other = make_problem(strategy), make_problem(strategy, n_labels=45, n_left=20)
     first = problem.propose(strategy, seed=3)
     other.propose(strategy, seed=4)
@@ -82,7 +84,7 @@ def same_seed_same_proposal(strategy: Strategy) -> None:
 
 
 def leaves_its_arguments_alone(strategy: Strategy) -> None:
-    """Neither the labelled rows, the pool nor the strategy change."""
+    """``propose`` changes neither the labelled rows, nor the pool, nor the strategy."""
     problem = make_problem(strategy)
     labelled, pool = problem.labelled, problem.pool
     names = ("X", "y", "groups", "risk_weights", "fairness_weights", "indices")
@@ -108,23 +110,26 @@ def is_immutable(strategy: Strategy) -> None:
 
 
 def group_names_do_not_matter(strategy: Strategy) -> None:
-    """Renaming the groups, and so their codes, changes nothing."""
+    """Other names, and so other codes, of the groups give the same proposal."""
     one = make_problem(strategy, names=("a", "b", "c"))
     two = make_problem(strategy, names=("z", "b", "c"))
-    _require(not np.array_equal(one.pool.groups, two.pool.groups), "the problem is not what it should be")
+    _require(
+        not np.array_equal(one.pool.groups, two.pool.groups),
+        "internal error: both problems have the same group codes",
+    )
     _require(
         _same(one.propose(strategy), two.propose(strategy), 1e-6), "renamed groups gave another proposal"
     )
 
 
 def three_groups(strategy: Strategy) -> None:
-    """More than two groups work."""
+    """Three groups are accepted."""
     problem = make_problem(strategy, n_groups=3)
     _valid(problem.propose(strategy), problem.pool.rows)
 
 
 def tiny_pools(strategy: Strategy) -> None:
-    """One, two or three rows left, of which any may be asked for."""
+    """A pool with one, two or three available rows is drawn to its end."""
     for n_left in (1, 2, 3):
         problem = make_problem(strategy, n_left=n_left)
         proposal = problem.propose(strategy)
@@ -136,14 +141,14 @@ def tiny_pools(strategy: Strategy) -> None:
 
 
 def few_labels_of_one_class(strategy: Strategy) -> None:
-    """A single label, and labels that are all alike."""
+    """One label, and 40 labels of the same class, are accepted."""
     for n_labels, one_class in ((1, False), (40, True)):
         problem = make_problem(strategy, n_labels=n_labels, one_class=one_class)
         _valid(problem.propose(strategy), problem.pool.rows)
 
 
 def propensities_are_exact(strategy: Strategy) -> None:
-    """Pairs of rows are drawn as often as their propensities say; ranked rows have none."""
+    """Pairs of rows are drawn with the frequency of their propensities; ranked rows have no propensity."""
     problem = make_problem(strategy, n_left=5)
     proposal = problem.propose(strategy)
     rng = np.random.default_rng(1)
@@ -161,12 +166,12 @@ def propensities_are_exact(strategy: Strategy) -> None:
         error = 5.0 * np.sqrt(q * (1.0 - q) / _DRAWS) + 1.0 / _DRAWS
         _require(
             abs(seen[pair] / _DRAWS - q) < error,
-            f"rows {pair} were drawn in {seen[pair] / _DRAWS:.4f} of draws, their propensity says {q:.4f}",
+            f"rows {pair} were drawn in {seen[pair] / _DRAWS:.4f} of draws, and their propensity is {q:.4f}",
         )
 
 
 def works_in_a_learner(strategy: Strategy) -> None:
-    """Ask and tell to the end of the pool; no row is asked twice, and the same seed repeats it."""
+    """A learner asks for every row of the pool once; the same seed gives the same rows."""
     runs = []
     for _ in range(2):
         start = make_problem(strategy, n_labels=30, n_left=15)
@@ -188,7 +193,7 @@ def works_in_a_learner(strategy: Strategy) -> None:
 
 
 def settings_are_checked(strategy: Strategy) -> None:
-    """A setting that makes no sense is refused by name."""
+    """A wrong setting raises an error that names the setting."""
     settings: Any = strategy
     for field in dataclasses.fields(settings) if dataclasses.is_dataclass(settings) else ():
         value = vars(strategy)[field.name]
@@ -197,7 +202,8 @@ def settings_are_checked(strategy: Strategy) -> None:
             made = dataclasses.replace(settings, **{field.name: wrong})
         except (TypeError, ValueError) as error:
             _require(
-                field.name in str(error), f"{field.name}={wrong!r} was refused without naming it: {error}"
+                field.name in str(error),
+                f"the error for {field.name}={wrong!r} does not name the setting: {error}",
             )
         else:
             raise AssertionError(f"{field.name}={wrong!r} was accepted: {made}")
@@ -226,15 +232,15 @@ STRATEGY_CHECKS: dict[str, Callable[[Strategy], None]] = {
 def check_strategy(strategy: Strategy) -> None:
     """Run every conformance check on a strategy; raise AssertionError naming the first that fails.
 
-    The problems have 40 labels and up to 60 rows in 3 features: give a strategy settings with which it
-    is past its pretraining there.
+    The test pools have 40 labels, up to 60 available rows and 3 features. Choose settings with which the
+    strategy needs fewer than 40 labels for its pretraining.
 
     Examples
     --------
     >>> from fairask.strategies import Passive
     >>> check_strategy(Passive())
 
-    A strategy that always wants row 0:
+    A strategy that always ranks row 0 alone:
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -249,7 +255,7 @@ def check_strategy(strategy: Strategy) -> None:
     """
     for name, check in STRATEGY_CHECKS.items():
         with warnings.catch_warnings():
-            # What the strategy warns of on so small a pool is no failure.
+            # Warnings on such a small pool are not failures.
             warnings.simplefilter("ignore", FairaskWarning)
             try:
                 check(strategy)

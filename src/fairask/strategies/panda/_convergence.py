@@ -1,8 +1,8 @@
-"""When a meta-trained policy counts as converged: it must have learned something, within the constraint.
+"""When a meta-trained policy counts as converged: it is better than no training and keeps the constraint.
 
-Compared on new reshuffles of the pretraining labels: the policy's picks, uniform picks and the picks of the
-policy before training, with the same splits and the same noise. A policy that is merely not harmful has
-learned nothing, and one that was never trained could be just that.
+The policy's picks are compared with uniform picks and with picks of the policy before training, on new
+reshuffles of the pretraining labels, with the same splits and the same noise. It is not enough that the
+policy does no harm: an untrained policy may do no harm either.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _CLEAR = 3.0
 def pooled_gap(rates: Float) -> float:
     """Largest difference between groups of their mean rates over episodes.
 
-    The gap of a single episode is mostly noise, since a validation part holds a handful of positives a
-    group, and a mean of absolute gaps keeps that noise; rates are averaged first.
+    A validation part has few positives per group, so the gap of one episode is mostly noise, and a mean of
+    absolute gaps keeps that noise. So rates are averaged first.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def pooled_gap(rates: Float) -> float:
 
 
 def failure_of(loss: Float, rates: Float, rho: float) -> str | None:
-    """Why a policy counts as not converged, or None.
+    """Return why a policy counts as not converged, or None.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def failure_of(loss: Float, rates: Float, rho: float) -> str | None:
     for column, whom in ((1, "uniform picks"), (2, "the untrained policy's picks")):
         gain = loss[:, column] - loss[:, 0]
         error = gain.std(ddof=1) / np.sqrt(len(gain))
-        # The floor: differences of rounding are no learning.
+        # A difference below 1e-6 may be rounding.
         if not gain.mean() > max(_CLEAR * error, 1e-6):
             return (
                 f"its validation loss is {gain.mean():.4f} ± {error:.4f} below that of {whom}, "

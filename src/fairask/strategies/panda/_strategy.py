@@ -1,4 +1,4 @@
-"""The strategy: settings, and the learned policy as a distribution over the pool."""
+"""PANDA's settings, and the learned policy as a distribution over the pool."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from fairask.pools import Cells, MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import numeric
-from fairask.strategies.passive import uniform_proposal
 
 __all__ = ["Panda", "PandaNotConverged"]
 
-#: Trained policies, by their data and settings. A policy follows from those, so the memo only saves time.
+#: Trained policies by data and settings, which determine the policy: the cache only saves time.
 _POLICIES: OrderedDict[bytes, Any] = OrderedDict()
 _KEPT = 8
 
@@ -35,9 +34,9 @@ class PandaNotConverged(RuntimeError):
 class Panda(InMemoryStrategy):
     """Sample rows from a transformer policy trained on the pretraining labels. Needs ``fairask[panda]``.
 
-    The policy sees the pool's rows as a set and gives each a score; rows are taken by Gumbel-top-B, which is
-    sampling without replacement from the softmax of the scores. So PANDA's rows have exact propensities,
-    and several small batches are distributed as one large one.
+    The policy gives each row of the pool a score that does not depend on the order of rows. Rows are drawn
+    by Gumbel-top-B: without replacement, from the softmax of the scores. So drawn rows have exact
+    propensities, and several small batches have the same distribution as one large batch.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ class Panda(InMemoryStrategy):
     iterations : int
         Meta-training episodes.
     learning_rate : float
-        Of Adam, for the policy and for the proximal step.
+        Learning rate of Adam, for the policy and for the proximal step.
     layers, width, heads, feedforward : int
         Shape of the transformer encoder.
     temperature, temperature_floor : float
@@ -60,12 +59,12 @@ class Panda(InMemoryStrategy):
     inner_steps, inner_rate : int, float
         Gradient steps of the inner logistic regression and their size.
     attended : int
-        Most rows the policy attends to at once; larger pools are scored in random parts.
+        Largest number of rows that the policy sees together; larger pools are scored in random parts.
     seed : int
-        Seeds the meta-training. It is a setting, so that every batch of a run uses the same policy.
+        Seed of the meta-training. It is a setting so that every batch of a run uses the same policy.
     unconverged : {"raise", "use"}
-        What to do where the training does not converge: raise ``PandaNotConverged``, or use the policy
-        such as it is, with a ``NotConvergedWarning``. Nothing else is ever put in its place.
+        What to do if the training does not converge: raise ``PandaNotConverged``, or use the policy anyway
+        with a ``NotConvergedWarning``. The strategy never falls back to another method.
 
     Examples
     --------
@@ -122,8 +121,6 @@ class Panda(InMemoryStrategy):
         ImportError
             If PyTorch is missing.
         """
-        if len(labelled) < self.pretrain:
-            return uniform_proposal(pool)
         policy = self._policy(labelled, pool.n_groups)
         logits = self._logits(policy, numeric(pool.take(pool.rows), self.name), rng)
         chance = np.exp(logits - logits.max())

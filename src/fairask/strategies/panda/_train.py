@@ -1,9 +1,9 @@
 """Meta-training with PyTorch: forward-backward splitting through an unrolled inner learner.
 
-An episode splits the pretraining rows into a pool and a validation part. The policy picks rows of the pool,
-a logistic regression is trained on them by a few gradient steps, and its validation loss is differentiated
-back to the policy (forward step). Then the policy moves to nearby parameters whose picks keep the disparity
-on the validation part within rho (backward, proximal step).
+An episode splits the pretraining rows into a pool and a validation part. The policy picks rows of the pool.
+A logistic regression is trained on them by a few gradient steps. The gradient of its validation loss updates
+the policy (forward step). Then the policy moves to nearby parameters whose picks keep the disparity on the
+validation part within rho (backward, proximal step).
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ _PROXIMAL_STEPS = 10
 
 
 def check_torch() -> None:
-    """Raise if PyTorch is not installed, without the seconds that importing it takes."""
+    """Raise MissingExtra if PyTorch is not installed; PyTorch is not imported, which takes seconds."""
     if importlib.util.find_spec("torch") is None:
         raise MissingExtra("strategy 'panda' needs PyTorch", "panda")
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A trained policy and how its training went.
+    """A trained policy and the results of its training.
 
     Attributes
     ----------
     score : callable
         Scores of a set of rows.
     loss, uniform_loss, untrained_loss : float
-        Mean validation loss after the policy's picks, uniform ones, and those of the policy before its
-        training, on the same new episodes.
+        Mean validation loss on new episodes after the policy's picks, after uniform picks, and after the
+        picks of the policy before training.
     disparity, uniform_disparity : float
-        Soft disparity there, of rates averaged over episodes.
+        Soft disparity on the same episodes, of rates averaged over episodes.
     met : float
         Share of the last fifth of the episodes in which the proximal step reached rho.
     failure : str or None
@@ -71,7 +71,7 @@ class Policy:
 
 
 class _Episodes:
-    """Splits of the pretraining rows and what a classifier trained on picks is worth."""
+    """Splits of the pretraining rows, and the loss and rates of a classifier trained on picked rows."""
 
     def __init__(self, torch: Any, panda: Panda, X: Float, y: Float, groups: Int, n_groups: int) -> None:
         self.torch, self.panda, self.n_groups = torch, panda, n_groups
@@ -91,15 +91,15 @@ class _Episodes:
         return order[: self.n_pool], order[half:], -(-uniform.log()).log()
 
     def pick(self, scores: Any, noise: Any, temperature: Any) -> Any:
-        """Gumbel-top-B, hard forwards and relaxed backwards: a weight of 0 or 1 for each row."""
+        """Return a weight of 0 or 1 per row by Gumbel-top-B; gradients are those of a soft choice."""
         noisy = scores + noise
         ranked = noisy.sort(descending=True).values
         cut = (0.5 * (ranked[self.n_picks - 1] + ranked[self.n_picks])).detach()
         with self.torch.no_grad():
             steep = self.torch.sigmoid((noisy - cut) / temperature)
             steep = steep * (1.0 - steep) + 1e-12
-        # The cut moves with the scores so that the relaxed picks keep their number: raising all scores
-        # alike must change nothing, or training would do just that.
+        # The cut moves with the scores, so that the number of soft picks is constant. Adding a constant to
+        # all scores must have no gradient, or training would only do that.
         moving = (steep * (noisy - noisy.detach())).sum() / steep.sum()
         soft = self.torch.sigmoid((noisy - cut - moving) / temperature)
         return (noisy > cut).float() + soft - soft.detach()
@@ -125,7 +125,7 @@ class _Episodes:
         return loss, torch.stack(rates)
 
     def gap(self, rates: Any) -> Any:
-        """Largest difference of known rates; 0 where there is nothing to compare."""
+        """Return the largest difference of known rates; 0 if fewer than two are known."""
         gaps = [self.torch.zeros(())]
         for of_condition in rates:
             known = of_condition[~of_condition.isnan()]
@@ -135,7 +135,7 @@ class _Episodes:
 
 
 def train(panda: Panda, X: Float, y: Float, groups: Int, n_groups: int) -> Policy:
-    """Meta-train a policy on labelled rows; the result follows from the arguments alone."""
+    """Meta-train a policy on labelled rows; the same arguments give the same result."""
     torch = importlib.import_module("torch")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # sums in another order would give another policy
@@ -152,7 +152,7 @@ def _network(torch: Any, panda: Panda, n_features: int) -> Any:
     layer = nn.TransformerEncoderLayer(
         panda.width, panda.heads, panda.feedforward, dropout=0.0, batch_first=True
     )
-    # No positions: the pool is a set.
+    # No positional encoding: the order of rows must not matter.
     return nn.Sequential(
         nn.Linear(n_features, panda.width),
         nn.TransformerEncoder(layer, panda.layers, enable_nested_tensor=False),
@@ -213,7 +213,7 @@ def _train(torch: Any, panda: Panda, episodes: _Episodes) -> Policy:
 
 
 def _proximal(torch: Any, panda: Panda, parameters: list[Any], disparity: Callable[[], Any]) -> bool:
-    """Move to nearby parameters whose disparity is at most rho; return whether that was reached."""
+    """Move to nearby parameters with a disparity of at most rho; return whether it succeeded."""
     anchor = [p.detach().clone() for p in parameters]
     adam = torch.optim.Adam(parameters, lr=panda.learning_rate)
     price = 1.0
@@ -231,7 +231,10 @@ def _proximal(torch: Any, panda: Panda, parameters: list[Any], disparity: Callab
 
 
 def _trial(torch: Any, episodes: _Episodes, networks: Sequence[Any], generator: Any) -> tuple[Float, Float]:
-    """Loss (episodes, networks) and rates (episodes, networks, conditions, groups); None picks uniformly."""
+    """Return loss (episodes, networks) and rates (episodes, networks, conditions, groups).
+
+    A network that is None picks uniformly.
+    """
     losses, rates = [], []
     with torch.no_grad():
         for _ in range(EPISODES):
