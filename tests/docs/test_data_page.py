@@ -73,6 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "people.csv").write_text(text, "utf-8")
     (place / "people.csv.gz").write_bytes(gzip.compress(text.encode()))
     (place / "latin.csv").write_text("age,town\n30,Köln\n40,Bern\n", "latin-1")
+    (place / "signs.csv").write_text("share,pay,on\n12 %,$5,31.12.2024\n7 %,$6,1.2.2024\n", "utf-8")
     (place / "german.csv").write_text("pay;town\n1.234;Köln\n2.500;Bern\n", "utf-8")
     pq.write_table(table, place / "people.parquet")
     (place / "people.jsonl").write_text("\n".join(map(json.dumps, plain.to_pylist())), "utf-8")

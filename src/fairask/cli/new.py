@@ -160,10 +160,12 @@ def _read_words(file: Path) -> dict[str, dict[str, object]]:
 def _describe(study: Study, target: str, reference: PoolReference | None) -> str:
     from fairask.certify.questions import QUESTIONS
     from fairask.data import Encoder
+    from fairask.data.groups import group_notes
     from fairask.data.positive import CHECK, known_positive
 
     config = study.config
-    sizes = ", ".join(f"{g['group']} {g['pool']:,}" for g in study.status()["groups"])
+    groups = {str(g["group"]): int(g["pool"]) for g in study.status()["groups"]}
+    sizes = ", ".join(f"{group} {n:,}" for group, n in groups.items())
     negative, positive = config.classes
     words = QUESTIONS[config.learner.metric].words.rstrip(",")
     lines = [
@@ -178,10 +180,11 @@ def _describe(study: Study, target: str, reference: PoolReference | None) -> str
         lines.append(
             f"{CHECK}the last of --classes is the positive one; if that is {negative!r}: --classes {turned}"
         )
+    lines += [f"note: {note}" for note in group_notes(config.grouped_by, groups)]
     encoder = study.rows.encoder
     if isinstance(encoder, Encoder):
         shown = {column.name for column in config.columns if column.role == "shown"}
-        why = [f"{name!r} ({reason})" for name, reason in encoder.unusable.items() if name in shown]
+        why = [f"{name!r} ({reason})" for name, reason in encoder.left_out.items() if name in shown]
         lines += [f"Shown but not learned from: {', '.join(why[:10])}"] if why else []
         lines += [
             f"note: {note}" for note in encoder.notes() if "text" in note and "were left out" not in note

@@ -12,6 +12,7 @@ from fairask.data.extras import Arrow, Column, Out
 from fairask.data.limits import MOST_LEVELS
 from fairask.data.text import WORDS_OF_NAMES, WORDS_OF_TEXT, TextSample, count_words
 from fairask.data.values import coded, text_of
+from fairask.data.written import written_number
 
 __all__ = ["Category", "CategoryTally"]
 
@@ -116,6 +117,8 @@ class CategoryTally:
         n = len(self.levels)
         if self._is_crowded:
             how_many = f"more than {MOST_LEVELS}" if self.sample is not None else f"{n:,}"
+            if (number := written_number(self.texts())) is not None:
+                return f"numbers written as texts, such as {number!r}"
             why = f"{how_many} different values in {self.known:,} rows"
             return f"{why}; --text {shlex.quote(name)} learns from their words" if self._has_words else why
         if n + (self.missing > 0) < 2:

@@ -1,7 +1,9 @@
-"""Dates as people write them: 31.12.2024, and 31/12/2024 where the column shows which number is the day."""
+"""Dates as people write them: 31.12.2024, 31 Dec 2024, and 31/12/2024 where the column shows the order."""
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,14 +18,19 @@ _WRITTEN = (
     r"(?:[ T]+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?)?\s*$"
 )
 
+_YEAR_FIRST = re.compile(r"(?P<year>[12][0-9]{3})[./-](?P<b>[0-9]{1,2})[./-](?P<a>[0-9]{1,2})")
+_DAY_WORD = re.compile(r"(?P<a>[0-9]{1,2})[. -]+(?P<word>[A-Za-z]{3,9})\.?[, -]+(?P<year>[12][0-9]{3})")
+_WORD_DAY = re.compile(r"(?P<word>[A-Za-z]{3,9})\.? (?P<a>[0-9]{1,2}),? (?P<year>[12][0-9]{3})")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
 Whole = npt.NDArray[np.int64]
 
 
 def with_dates(table: Arrow, notes: list[str]) -> Arrow:
     """Return the table with columns of written dates as dates; ``notes`` say which were recognised.
 
-    A column is converted if all of its values are dates. With dots the day comes first. With other signs some
-    value must have a number above 12, which cannot be a month.
+    A column is converted if all of its values are dates, in one way or several. With dots the day comes first.
+    With other signs some value must have a number above 12, which cannot be a month.
 
     Examples
     --------
@@ -70,8 +77,10 @@ def parse_dates(column: Arrow) -> tuple[str, Arrow | None]:
         return "", None
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if column.null_count == len(column) or not pc.all(pc.match_substring_regex(column, _WRITTEN)).as_py():
+    if column.null_count == len(column):
         return "", None
+    if not pc.all(pc.match_substring_regex(column, _WRITTEN)).as_py():
+        return _in_several_ways(column)
     parts = pc.extract_regex(column, _WRITTEN)
     known = np.asarray(pc.is_valid(column).to_numpy(zero_copy_only=False))
     field = {name: _numbers(parts.field(name), known) for name in ("a", "b", "year")}
@@ -81,6 +90,52 @@ def parse_dates(column: Arrow) -> tuple[str, Arrow | None]:
         if days is not None and (order == "day" if dotted else (field[day] > 12).any()):
             return order, _as_array(days, known, parts)
     return ("" if dotted or (np.maximum(field["a"], field["b"]) > 12).any() else "unknown"), None
+
+
+def _in_several_ways(column: Arrow) -> tuple[str, Arrow | None]:
+    """Read dates with words for months, or written in several ways, as :func:`parse_dates` does."""
+    pa, pc = optional("pyarrow", "parquet"), optional("pyarrow.compute", "parquet")
+    values = [str(value).strip() for value in pc.unique(column).to_pylist() if value is not None]
+    forms = (re.compile(_WRITTEN), _YEAR_FIRST, _DAY_WORD, _WORD_DAY)
+    found: dict[str, re.Match[str]] = {}
+    for value in values:
+        match = next((m for form in forms if (m := form.fullmatch(value)) and not _has_time(m)), None)
+        if match is None:
+            return "", None
+        found[value] = match
+    signed = [m for m in found.values() if "sign" in m.groupdict() and m["sign"] != "."]
+    firsts = [int(m["a"]) > 12 for m in signed]
+    seconds = [int(m["b"]) > 12 for m in signed]
+    if any(firsts) and any(seconds):
+        return "", None
+    if signed and not any(firsts) and not any(seconds):
+        return "unknown", None
+    days = {value: _day(match, month_first=any(seconds)) for value, match in found.items()}
+    if None in days.values():
+        return "", None
+    texts = column.to_pylist()
+    dates = pa.array([None if v is None else days[str(v).strip()] for v in texts], pa.date32())
+    plain = all(m.re is _YEAR_FIRST for m in found.values())  # nobody can doubt these
+    return "" if plain else "month" if any(seconds) else "day", dates
+
+
+def _has_time(match: re.Match[str]) -> bool:
+    return bool(match.groupdict().get("hour"))
+
+
+def _day(match: re.Match[str], *, month_first: bool) -> datetime.date | None:
+    parts = match.groupdict()
+    day, word = int(match["a"]), parts.get("word")
+    if word is not None:
+        month = _MONTHS.index(word[:3].lower()) + 1 if word[:3].lower() in _MONTHS else 0
+    else:
+        month = int(match["b"])
+        if parts.get("sign", ".") != "." and month_first:
+            day, month = month, day
+    try:
+        return datetime.date(int(match["year"]), month, day)
+    except ValueError:
+        return None
 
 
 def _numbers(column: Arrow, known: npt.NDArray[np.bool_]) -> Whole:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Callable
 
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 from fairask.data.formats import TableFormat
+from fairask.data.headers import DELIMITERS, find_header
 from fairask.data.limits import LONGEST_FIELD
-from fairask.data.written import with_numbers, with_point
+from fairask.data.understood import understood
+from fairask.data.written import with_point
 
 __all__ = ["header_of", "read_cells", "read_delimited"]
 
 #: Cells that mean "unknown".
 _MISSING = ("", "?", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "-NaN", "<NA>")
-_DELIMITERS = (",", ";", "\t", "|")
 #: Characters per cell of a sheet; pools of Parquet can have longer ones than text files may.
 _LONGEST_CELL = 1 << 27
 
@@ -29,7 +32,7 @@ def header_of(text: str, delimiter: str | None = None) -> tuple[list[str], str]:
     (['row', 'label'], ';')
     """
     line = text.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
-    delimiter = delimiter or max(_DELIMITERS, key=line.count)
+    delimiter = delimiter or max(DELIMITERS, key=line.count)
     return next(csv.reader([line], delimiter=delimiter), []), delimiter
 
 
@@ -59,9 +62,10 @@ def read_cells(text: str) -> list[dict[str, str | None]]:
 def read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) -> Arrow:
     """Read text whose fields are separated by one sign; name columns without a name."""
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
-    header, delimiter = header_of(text, form.delimiter)
+    text, delimiter = find_header(text, form.delimiter, notes)
+    text = _without_blank_end(text, delimiter, notes)
+    header, _ = header_of(text, delimiter)
     bad: list[Arrow] = []
 
     def note(row: Arrow) -> str:
@@ -70,21 +74,13 @@ def read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) ->
 
     content = text.encode()
     # With a sign between thousands, 1.234 is a whole number: numbers are read as text first.
-    plain = {n: pa.string() for n in header} if form.thousands == "." else None
+    plain = dict.fromkeys(header, pa.string()) if form.thousands == "." else {}
     try:
-        table = arrow_csv.read_csv(
-            pa.BufferReader(content),
-            # One block, or a long field could straddle two; one thread, or rows have no numbers.
-            read_options=arrow_csv.ReadOptions(
-                use_threads=False, block_size=min(max(len(content) + 1, 1 << 20), 1 << 30)
-            ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                null_values=list(_MISSING), strings_can_be_null=True, column_types=plain
-            ),
-        )
+        table = _parsed(content, delimiter, plain, note)
+        codes = _codes(table, text, delimiter)
+        if codes:
+            texts = _parsed(content, delimiter, plain | dict.fromkeys(codes, pa.string()), note)
+            table = _with_codes(table, texts, codes)
     except pa.ArrowException as error:
         if bad:
             row = bad[0]
@@ -101,7 +97,66 @@ def read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) ->
     names = [" ".join(str(n).split()) or f"(unnamed {i + 1})" for i, n in enumerate(table.column_names)]
     table = table.rename_columns(names)
     _check_fields(name, table)
-    return with_numbers(table, form, delimiter, notes) if len(set(names)) == len(names) else table
+    return understood(table, form, notes, delimiter=delimiter)
+
+
+def _parsed(
+    content: bytes, delimiter: str, types: dict[str, Arrow], bad_row: Callable[[Arrow], str]
+) -> Arrow:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    return csv.read_csv(
+        pa.BufferReader(content),
+        # One block, or a long field could straddle two; one thread, or rows have no numbers.
+        read_options=csv.ReadOptions(
+            use_threads=False, block_size=min(max(len(content) + 1, 1 << 20), 1 << 30)
+        ),
+        parse_options=csv.ParseOptions(
+            delimiter=delimiter, newlines_in_values=True, invalid_row_handler=bad_row
+        ),
+        convert_options=csv.ConvertOptions(
+            null_values=list(_MISSING), strings_can_be_null=True, column_types=types
+        ),
+    )
+
+
+def _codes(table: Arrow, text: str, delimiter: str) -> list[str]:
+    """Return columns of whole numbers if one of them may hold codes with leading zeros, such as 02134."""
+    import pyarrow as pa
+
+    sign = re.escape(delimiter)
+    if not re.search(rf'(?:^|{sign}|")0[0-9]+(?:$|{sign}|"|\r)', text, re.MULTILINE):
+        return []
+    names = table.column_names
+    return [
+        name
+        for name, column in zip(names, table.columns, strict=True)
+        if pa.types.is_integer(column.type) and names.count(name) == 1
+    ]
+
+
+def _with_codes(table: Arrow, texts: Arrow, columns: list[str]) -> Arrow:
+    """Return the table with codes as texts; ``texts`` has these columns as they are written."""
+    from pyarrow import compute as pc
+
+    for name in columns:
+        written = texts.column(name)
+        if pc.any(pc.match_substring_regex(written, r"^\s*0[0-9]+\s*$")).as_py():
+            table = table.set_column(table.column_names.index(name), name, written)
+    return table
+
+
+def _without_blank_end(text: str, delimiter: str, notes: list[str]) -> str:
+    """Return the text without rows of empty fields at its end, as spreadsheets write them."""
+    whole = text.rstrip(delimiter + ' "\r\n')
+    # Empty fields of the last row that has a value belong to it.
+    end = text.find("\n", len(whole))
+    rows = 0 if end < 0 else sum(delimiter in line for line in text[end + 1 :].split("\n"))
+    if not rows:
+        return text
+    notes.append(f"{rows:,} empty row{'s' * (rows > 1)} at the end {'were' if rows > 1 else 'was'} left out")
+    return text[: end + 1]
 
 
 def _check_fields(file: str, table: Arrow) -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "group_notes",
     "group_text",
     "groups_by_column",
+    "spelling_notes",
 ]
 
 #: The group of rows whose group is not known, and of combinations that are too small for a group.
@@ -105,9 +106,12 @@ class GroupColumns:
         """Return the group code of each row of a record batch, in the smallest unsigned type."""
         values, codes = _joint(batch, self.columns, self.values)
         number = {value: code for code, value in enumerate(self.values)}
+        any_case = {_any_case(value): value for value in self.values}
         table = np.zeros(len(values), dtype=np.min_scalar_type(max(len(self.values) - 1, 1)))
         for at, value in enumerate(values):
             group = value if value in number else UNKNOWN if _is_missing(value) else OTHER
+            if group == OTHER:
+                group = any_case.get(_any_case(value), OTHER)
             if group in number:
                 table[at] = number[group]
             elif (codes == at).any():
@@ -170,17 +174,24 @@ def group_names(table: Arrow, protected: str | Sequence[str]) -> npt.NDArray[np.
 def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashable], Hashable]:
     """Return the group that each value belongs to, given the rows of each value.
 
-    Rows without a value belong to the group UNKNOWN. Combinations of several columns with fewer than 30 rows
-    (fewer than 5 % of a table under 600 rows) belong to the group OTHER.
+    Rows without a value belong to the group UNKNOWN. Values that differ in case only are one group, named as
+    most of its rows are. Combinations of several columns with fewer than 30 rows (fewer than 5 % of a table
+    under 600 rows) belong to the group OTHER.
 
     Examples
     --------
     >>> fold = folding("race, sex", {("a", "f"): 90, ("b", "f"): 2, ("b", "m"): 4, ("a", None): 9})
     >>> [fold(("a", "f")), fold(("b", "f")), fold(("a", None))]
     [('a', 'f'), '(other)', '(unknown)']
+    >>> folding("sex", {"F": 9, "f": 2, "m": 8})("f")
+    'F'
     """
+    alike = _alike(counts)
+    given, counts = counts, Counter[Hashable]()
+    for value, n in given.items():
+        counts[alike.get(value, value)] += n
     rows = sum(counts.values())
-    least = max(1, min(SMALL_GROUP, math.ceil(SMALL_GROUP_SHARE * rows)))
+    least = _least(rows)
     missing = sum(n for value, n in counts.items() if _is_missing(value))
     if missing == rows:
         raise TableError(
@@ -189,7 +200,8 @@ def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashabl
         )
     if 0 < missing < least:
         raise TableError(
-            f"protected column {protected!r} has missing values in {missing:,} rows, too few for a group",
+            f"protected column {protected!r} has missing values in {missing:,} row{'s' * (missing > 1)}, "
+            "too few for a group",
             f"Leave these rows out of the file; from {least} rows on they are a group of their own",
         )
     small = {v for v, n in counts.items() if isinstance(v, tuple) and not _is_missing(v) and n < least}
@@ -202,11 +214,49 @@ def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashabl
             f"protected columns {protected!r} have small groups: {shown}, {others:,} rows together",
             f"{least} rows are needed for a group: leave them out, or name fewer columns or wider bands",
         )
-    return lambda value: UNKNOWN if _is_missing(value) else OTHER if value in small else value
+
+    def fold(value: Hashable) -> Hashable:
+        value = alike.get(value, value)
+        return UNKNOWN if _is_missing(value) else OTHER if value in small else value
+
+    return fold
+
+
+def _alike(counts: Mapping[Hashable, int]) -> dict[Hashable, Hashable]:
+    """Return the common spelling of each value that is written in several cases."""
+    spellings: dict[Hashable, list[Hashable]] = {}
+    for value in counts:
+        spellings.setdefault(_any_case(value), []).append(value)
+    out = {}
+    for values in spellings.values():
+        if len(values) > 1:
+            common = max(values, key=lambda value: (counts[value], str(value)))
+            out.update({value: common for value in values if value != common})
+    return out
+
+
+def _any_case(value: Hashable) -> Hashable:
+    if isinstance(value, tuple):
+        return tuple(_any_case(part) for part in value)
+    return value.casefold() if isinstance(value, str) else value
+
+
+def spelling_notes(protected: str, counts: Mapping[Hashable, int]) -> list[str]:
+    """Say which groups are written in several cases, given the rows of each value.
+
+    Examples
+    --------
+    >>> spelling_notes("sex", {"F": 9, "f": 2, "m": 8})
+    ["values of 'sex' that differ in case only are one group: 'f' is 'F'"]
+    """
+    alike = [f"{group_text(value)!r} is {group_text(common)!r}" for value, common in _alike(counts).items()]
+    more = f" and {len(alike) - 4} more" if len(alike) > 4 else ""
+    shown = ", ".join(sorted(alike)[:4])
+    return [f"values of {protected!r} that differ in case only are one group: {shown}{more}"] if alike else []
 
 
 def group_notes(protected: str, groups: Mapping[Hashable, int]) -> list[str]:
-    """Say what was done to rows whose group is unknown or small.
+    """Say what was done to rows whose group is unknown or small, and which groups have few rows.
 
     Examples
     --------
@@ -221,7 +271,20 @@ def group_notes(protected: str, groups: Mapping[Hashable, int]) -> list[str]:
         )
     if other := groups.get(OTHER, 0):
         notes.append(f"small groups of {protected!r} are merged into {OTHER!r}: {other:,} rows")
+    least = _least(rows)
+    tiny = [f"{group_text(value)!r} ({n:,})" for value, n in groups.items() if n < least]
+    if tiny:
+        notes.append(
+            f"groups of {protected!r} with few rows can hardly be compared: {', '.join(tiny[:4])}"
+            + (f" and {len(tiny) - 4} more" if len(tiny) > 4 else "")
+            + f"; merge groups under {least} rows"
+        )
     return notes
+
+
+def _least(rows: int) -> int:
+    """Return the fewest rows of a group, in a table of so many rows."""
+    return max(1, min(SMALL_GROUP, math.ceil(SMALL_GROUP_SHARE * rows)))
 
 
 def check_group_count(groups: Sequence[object]) -> None:
@@ -293,8 +356,12 @@ def groups_by_column(table: Arrow, protected: str | Sequence[str]) -> dict[str, 
     """
     specs, out = as_specs(protected), {}
     for spec in specs if len(specs) > 1 else ():
-        values, codes = _joint(table.combine_chunks(), [spec])
-        names = np.array([UNKNOWN if _is_missing(value) else group_text(value) for value in values])
+        whole = table.combine_chunks()
+        values, codes = _joint(whole, [spec])
+        alike = _alike(GroupColumns.counted(whole, [spec]))
+        names = np.array(
+            [UNKNOWN if _is_missing(value) else group_text(alike.get(value, value)) for value in values]
+        )
         groups = np.asarray(names[codes])
         if len(np.unique(groups)) > 1:
             out[spec] = groups

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fairask.data.encode import Encoder
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
-from fairask.data.groups import GroupColumns, folding, group_notes, groups_by_column
+from fairask.data.groups import GroupColumns, folding, group_notes, groups_by_column, spelling_notes
 from fairask.data.limits import FEWEST_LABELS
 from fairask.data.positive import find_positive
 from fairask.data.protected import as_specs, protected_columns
@@ -240,6 +240,7 @@ def check_labels(
     negative = others.pop() if len(others) == 1 else f"not {' or '.join(chosen)}"
     if missing := sum(n for (_, answer), n in labels.items() if answer is None):
         notes.append(f"{missing:,} rows have no value in {label!r} and were left out")
+    notes += spelling_notes(named, rows)
     notes += group_notes(named, dict(zip(columns.values, columns.rows, strict=True)))
     tally: Counter[tuple[Hashable, bool]] = Counter()
     for (group, answer), n in labels.items():

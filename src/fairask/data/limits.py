@@ -8,6 +8,7 @@ __all__ = [
     "MOST_GROUPS",
     "MOST_LEVELS",
     "MOST_ROWS",
+    "MOST_STRAY",
     "MOST_TEXTS",
     "MOST_UNPACKED",
     "SMALL_GROUP",
@@ -21,6 +22,8 @@ SMALL_GROUP = 30
 SMALL_GROUP_SHARE = 0.05
 #: Most levels of a text column. More would give more features than a few hundred labels can tell apart.
 MOST_LEVELS = 100
+#: Largest share of words in a column of numbers that are taken for gaps in it.
+MOST_STRAY = 0.05
 #: Most different texts that a column of free text is fitted on, and most characters read of each.
 MOST_TEXTS = 10_000
 LONGEST_TEXT = 10_000

@@ -74,23 +74,32 @@ def find_positive(
     ["label 'approved' counts as positive, 'rejected' as negative; --positive rejected turns it round"]
     """
     values = sorted({answer for answer in answers if answer is not None})
-    if len(values) < 2:
+    cases: dict[str, list[str]] = {}
+    for value in values:
+        cases.setdefault(value.casefold(), []).append(value)
+    if len(cases) < 2:
         what = f"one value only: {values[0]!r}" if values else "no values"
         raise TableError(f"label column {label!r} has {what}", "Both classes are needed to learn from")
+    several = [same for same in cases.values() if len(same) > 1]
+    if several:
+        shown = ", ".join(" and ".join(map(repr, same)) for same in several[:4])
+        notes.append(f"values of {label!r} that differ in case only are one: {shown}")
     wanted = [] if given is None else [given] if isinstance(given, str) else list(given)
     if wanted:
-        chosen = tuple(sorted({_same_value(label, values, one) for one in wanted}))
+        meant = {_same_value(label, values, one).casefold() for one in wanted}
+        chosen = tuple(value for value in values if value.casefold() in meant)
         others = [value for value in values if value not in chosen]
         if not others:
             raise TableError(
                 f"--positive names all values of {label!r}", "Leave out those that count as negative"
             )
-        if len(values) > 2:
+        if len(cases) > 2:
             named = " or ".join(map(repr, chosen))
             notes.append(f"label values other than {named} count as negative: {listed(others)}")
         return chosen
-    known = known_positive(values)
-    if len(values) > 2 or not (known or guess):
+    spelled = [same[-1] for same in cases.values()]
+    known = known_positive(spelled)
+    if len(cases) > 2 or not (known or guess):
         if all(is_number(value) for value in values) and len(values) > 20:
             raise TableError(
                 f"label column {label!r} is a number with {len(values):,} values",
@@ -100,8 +109,8 @@ def find_positive(
             f"label column {label!r} has {len(values):,} values: {listed(values)}",
             f"Say which count as 1, e.g. --positive {_quoted(values[-1])} (repeat it for several)",
         )
-    positive = known or values[1]
-    negative = next(value for value in values if value != positive)
+    positive = known or spelled[1]
+    negative = next(value for value in spelled if value != positive)
     if known:
         notes.append(
             f"label {positive!r} counts as positive, {negative!r} as negative; "
@@ -112,7 +121,7 @@ def find_positive(
             f"{CHECK}label {positive!r} is taken as positive and {negative!r} as negative, by the alphabet "
             f"alone; if {negative!r} is the good outcome, give --positive {_quoted(negative)}"
         )
-    return (positive,)
+    return tuple(cases[positive.casefold()])
 
 
 def _quoted(value: str) -> str:

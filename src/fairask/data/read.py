@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fairask.data.dates import with_dates
 from fairask.data.delimited import read_delimited
 from fairask.data.encodings import decode
 from fairask.data.errors import TableError
@@ -31,6 +30,7 @@ from fairask.data.stores import (
     read_sqlite,
     read_workbook,
 )
+from fairask.data.understood import understood
 
 __all__ = ["PARQUET_SUFFIXES", "SUFFIXES", "check_names", "file_digest", "read_noted", "read_table"]
 
@@ -162,12 +162,12 @@ def _read_file(file: Path, form: TableFormat, notes: list[str]) -> Arrow:
     if not head:
         raise TableError(f"{file.name} is empty", "Give a file with a header line and rows")
     if suffix in _DATABASES:
-        return with_dates(_read_database(file, head, form), notes)
+        return understood(_read_database(file, head, form), form, notes, typed=True)
     if suffix == ".xlsx":
         if not head.startswith(b"PK"):
             kind = _kind(head) or "no workbook"
             raise TableError(f"{file.name} is {kind}, though its name says .xlsx", "Save it as .xlsx")
-        return with_dates(read_workbook(file, form.sheet), notes)
+        return understood(read_workbook(file, form.sheet, notes), form, notes, typed=True)
     if suffix == ".gz":
         return _read_content(file.stem, _unpacked(file), form, notes)
     if suffix == ".zip":
@@ -188,8 +188,8 @@ def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]
     _check_kind(name, _kind(content[:64]), content[:64])
     text = decode(name, content, form.encoding, notes)
     if suffix in _JSON_SUFFIXES:
-        return with_dates(read_records(name, text, lines=suffix != ".json"), notes)
-    return with_dates(read_delimited(name, text, form, notes), notes)
+        return understood(read_records(name, text, lines=suffix != ".json"), form, notes, typed=True)
+    return read_delimited(name, text, form, notes)
 
 
 def _kind(head: bytes) -> str | None:

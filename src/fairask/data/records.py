@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
+from fairask.data.cells import cell_column
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 
@@ -11,12 +13,14 @@ __all__ = ["read_records"]
 
 
 def read_records(name: str, text: str, *, lines: bool) -> Arrow:
-    """Read a JSON list of tasks or objects, or one object per line.
+    """Read a JSON list of tasks or objects, or one object per line; fields of inner objects are columns.
 
     Examples
     --------
     >>> read_records("t.jsonl", '{"a": 1}\\n{"a": 2, "b": [1.0]}\\n', lines=True).to_pydict()
     {'a': [1, 2], 'b': [None, [1.0]]}
+    >>> read_records("t.jsonl", '{"who": {"age": 30, "sex": "f"}}', lines=True).to_pydict()
+    {'who.age': [30], 'who.sex': ['f']}
     """
     import pyarrow as pa
 
@@ -33,13 +37,21 @@ def read_records(name: str, text: str, *, lines: bool) -> Arrow:
             raise TableError(f"{name} is damaged or no JSON: {error}", remedy) from error
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise TableError(f"{name} is no list of tasks", remedy)
-    rows = [task["data"] if isinstance(task.get("data"), dict) else task for task in tasks]
-    names = list(dict.fromkeys(column for row in rows for column in row))
-    plain = [{column: _plain(row.get(column)) for column in names} for row in rows]
-    try:
-        return pa.Table.from_pylist(plain)
-    except pa.ArrowException as error:
-        raise TableError(f"{name}: a field has values of different types: {error}", remedy) from error
+    rows = [_flat(task["data"] if isinstance(task.get("data"), dict) else task) for task in tasks]
+    names = dict.fromkeys(field for row in rows for field in row)
+    return pa.table(
+        {column: cell_column(name, column, [row.get(column) for row in rows]) for column in names}
+    )
+
+
+def _flat(fields: Mapping[str, object], within: str = "") -> dict[str, object]:
+    out: dict[str, object] = {}
+    for name, value in fields.items():
+        if isinstance(value, dict) and value:
+            out |= _flat(value, f"{within}{name}.")
+        else:
+            out[f"{within}{name}"] = _plain(value)
+    return out
 
 
 def _plain(value: object) -> object:

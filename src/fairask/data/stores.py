@@ -7,8 +7,10 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairask.data.cells import cell_column
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow, optional
+from fairask.data.headers import below_title
 from fairask.errors import suggest
 
 __all__ = [
@@ -42,8 +44,8 @@ def choose(file: str, kind: str, names: Sequence[str], wanted: str | None) -> st
     return names[0]
 
 
-def read_workbook(file: Path, sheet: str | None) -> Arrow:
-    """Read a sheet of an Excel workbook; the first row holds the names of the columns."""
+def read_workbook(file: Path, sheet: str | None, notes: list[str]) -> Arrow:
+    """Read a sheet of an Excel workbook; the first row, or one below a title, has the names of columns."""
     openpyxl = _needed("openpyxl", "excel", file)
     try:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
@@ -57,6 +59,9 @@ def read_workbook(file: Path, sheet: str | None) -> Arrow:
         book.close()
     if not rows:
         raise TableError(f"{file.name}: sheet {name!r} is empty", "Give a sheet with a header and rows")
+    if title := below_title(rows):
+        notes.append(f"names of columns were found below {title} other row{'s' * (title > 1)}")
+        rows = rows[title:]
     last = (
         max(i for i, value in enumerate(rows[0]) if value is not None) + 1 if any(rows[0]) else len(rows[0])
     )
@@ -145,20 +150,8 @@ def _table(file: str, names: Sequence[str], rows: Sequence[Sequence[object]]) ->
     """Return rows as a table; a column of mixed values becomes text."""
     import pyarrow as pa
 
-    columns = []
-    for at, name in enumerate(names):
-        values = [row[at] if at < len(row) else None for row in rows]
-        values = [None if isinstance(v, str) and not v.strip() else v for v in values]
-        try:
-            columns.append(pa.array(values))
-        except pa.ArrowException:
-            if any(isinstance(v, bytes) for v in values):
-                raise TableError(
-                    f"{file}: column {name!r} holds bytes", "Leave it out, or store text"
-                ) from None
-            kept = [v for v in values if v is not None]
-            if all(type(v) in (int, float) for v in kept):
-                columns.append(pa.array(values, pa.float64()))
-            else:
-                columns.append(pa.array([None if v is None else str(v) for v in values]))
+    columns = [
+        cell_column(file, name, [row[at] if at < len(row) else None for row in rows])
+        for at, name in enumerate(names)
+    ]
     return pa.Table.from_arrays(columns, names=list(names))
