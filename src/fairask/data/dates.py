@@ -29,7 +29,7 @@ Whole = npt.NDArray[np.int64]
 def with_dates(table: Arrow, notes: list[str]) -> Arrow:
     """Return the table with columns of written dates as dates; ``notes`` say which were recognised.
 
-    A column is converted if all of its values are dates, in one way or several. With dots the day comes first.
+    A column is converted if all of its values are dates, in one way or several. With dots the day is first.
     With other signs some value must have a number above 12, which cannot be a month.
 
     Examples
