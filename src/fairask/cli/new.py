@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -164,7 +165,7 @@ def _describe(study: Study, target: str, reference: PoolReference | None) -> str
     from fairask.data.positive import CHECK, known_positive
 
     config = study.config
-    groups = {str(g["group"]): int(g["pool"]) for g in study.status()["groups"]}
+    groups: dict[Hashable, int] = {g["group"]: int(g["pool"]) for g in study.status()["groups"]}
     sizes = ", ".join(f"{group} {n:,}" for group, n in groups.items())
     negative, positive = config.classes
     words = QUESTIONS[config.learner.metric].words.rstrip(",")
