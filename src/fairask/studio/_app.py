@@ -7,15 +7,18 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute
 
 from fairask.connect.predicting import Predictor
 from fairask.studio import (
@@ -138,6 +141,33 @@ def _robot(request: Request) -> Robot:
     return robot
 
 
+@cache
+def _routes() -> list[BaseRoute]:
+    """Build the routes once, for all apps of this process: it takes half a second.
+
+    FastAPI would build them at the first request, and silence warnings meanwhile, for all threads at once.
+    A fit in another thread does the same: here they are built before any trainer begins.
+    """
+    owners = (
+        _people.router,
+        _programs.router,
+        _owning.router,
+        _overview.router,
+        _rows.router,
+        _known.router,
+        _inviting.router,
+        _reopening.router,
+        _certificates.router,
+    )
+    whole = APIRouter()
+    for part in (session, _labelling.router, _flags.router, _media.router, *owners, _connect.router, demo):
+        whole.include_router(part, prefix="/api", responses=_REFUSALS)
+    for part in (_static.router, _health.router, _pages.router):
+        whole.include_router(part)
+    get_openapi(title="", version="", routes=whole.routes)
+    return whole.routes
+
+
 def create_app(
     study: Study,
     *,
@@ -194,10 +224,6 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         workers = [worker for worker in (trainer, robot, webhooks) if worker is not None]
-        if workers:
-            # FastAPI builds routes when they are first used, and silences warnings meanwhile, for all
-            # threads at once. A fit in another thread does the same: build the routes before it begins.
-            app.openapi()
         for worker in workers:
             worker.start()
         yield
@@ -219,24 +245,7 @@ def create_app(
     app.state.images = Images.of(list(images), study.target)
     local_name = getpass.getuser() if local and home is None else None
     app.state.access = Access(study.store, local_name, https=https, home=home)
-    api = APIRouter(prefix="/api", responses=_REFUSALS)
-    owners = (
-        _people.router,
-        _programs.router,
-        _owning.router,
-        _overview.router,
-        _rows.router,
-        _known.router,
-        _inviting.router,
-        _reopening.router,
-        _certificates.router,
-    )
-    for part in (session, _labelling.router, _flags.router, _media.router, *owners, _connect.router, demo):
-        api.include_router(part)
-    app.include_router(api)
-    app.include_router(_static.router)
-    app.include_router(_health.router)
-    app.include_router(_pages.router)
+    app.router.routes.extend(_routes())
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)

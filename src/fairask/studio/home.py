@@ -9,6 +9,7 @@ import tempfile
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairask.errors import UserError
@@ -285,6 +287,17 @@ def page(request: Request) -> Response:
     return render(request, f"{view}.html", context)
 
 
+@cache
+def _routes() -> list[BaseRoute]:
+    """Build the routes once, for all apps of this process."""
+    whole = APIRouter()
+    whole.include_router(api)
+    whole.include_router(session_router, prefix="/api")
+    whole.include_router(_static.router)
+    whole.include_router(pages)
+    return whole.routes
+
+
 def create_home(
     place: str | Path,
     *,
@@ -344,10 +357,7 @@ def create_home(
         weakref.finalize(app, shutil.rmtree, scratch, ignore_errors=True)
     app.state.access, app.state.studies = access, studies
     app.state.uploads, app.state.forecasts = Uploads(), forecasts
-    signing = APIRouter(prefix="/api")
-    signing.include_router(session_router)
-    for router in (api, signing, _static.router, pages):
-        app.include_router(router)
+    app.router.routes.extend(_routes())
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
     app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
