@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 
@@ -103,19 +104,17 @@ class Database:
 
     def migrate(self, to: str = "head") -> None:
         """Bring the schema up to date; refuse one that a newer fairask made."""
-        config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        known = _revisions()
         with self.write() as connection:
             present = self.revision(connection)
-            script = ScriptDirectory.from_config(config)
-            known = [revision.revision for revision in script.walk_revisions()]
             if present is not None and present not in known:
                 raise StudyError(
-                    f"this study has schema {present}; this fairask knows up to {script.get_current_head()}. "
+                    f"this study has schema {present}; this fairask knows up to {known[0]}. "
                     "It was made by a newer version: upgrade with pip install -U fairask"
                 )
-            if present == script.get_current_head():
+            if present == known[0]:
                 return
+            config = _migrations()
             config.attributes["connection"] = connection
             command.upgrade(config, to)
 
@@ -130,6 +129,19 @@ class Database:
         """Close all connections."""
         for engine in (self._read, self._write, self._relax):
             engine.dispose()
+
+
+def _migrations() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    return config
+
+
+@cache
+def _revisions() -> tuple[str, ...]:
+    """Return the schemas that this version knows, newest first; read once per process."""
+    script = ScriptDirectory.from_config(_migrations())
+    return tuple(revision.revision for revision in script.walk_revisions())
 
 
 @contextmanager
