@@ -35,7 +35,19 @@ from fairask.study.whole import verify
 PIECE = 50
 SERVING = 0.8
 COLUMNS = ("kills", "server", "trainer", "desk", "acknowledged", "lost", "doubled", "whole", "seconds")
-_SERVE = "import sys; from fairask.studio import serve; serve(sys.argv[1], port=int(sys.argv[2]))"
+# One process imports everything and forks servers, so that a kill costs a start and not an import.
+_FORKS = """
+import os, sys
+from fairask.studio import serve
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        os.close(0)
+        serve(sys.argv[1], port=int(sys.argv[2]))
+        os._exit(0)
+    print(child, flush=True)
+    os.waitpid(child, 0)
+"""
 
 
 class Labeller(Annotator):
@@ -71,25 +83,36 @@ class Service:
     """The studio's processes."""
 
     def __init__(self, target: str, port: int) -> None:
-        self.target, self.port = target, port
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-W", "ignore", "-c", _FORKS, target, str(port)]
+        self.forks = subprocess.Popen(
+            command,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            bufsize=1,
+        )
         self.start()
 
     def start(self) -> None:
-        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-W", "ignore", "-c", _SERVE, self.target, str(self.port)]
-        self.process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+        assert self.forks.stdin is not None
+        assert self.forks.stdout is not None
+        self.forks.stdin.write("start\n")
+        self.process = int(self.forks.stdout.readline())
 
     def parts(self) -> dict[str, list[psutil.Process]]:
         """The processes by their name: server, trainer, desk."""
         found: dict[str, list[psutil.Process]] = {"server": [], "trainer": [], "desk": []}
         with contextlib.suppress(psutil.Error):
-            for child in psutil.Process(self.process.pid).children(recursive=True):
+            for child in psutil.Process(self.process).children(recursive=True):
                 words = " ".join(child.cmdline())
                 if "_trainer_process" in words:
                     found["trainer"].append(child)
                 elif "spawn_main" in words:
                     found["desk"].append(child)
-            found["server"] = [psutil.Process(self.process.pid)]
+            found["server"] = [psutil.Process(self.process)]
         return found
 
     def kill(self, part: str) -> bool:
@@ -99,13 +122,14 @@ class Service:
             with contextlib.suppress(psutil.Error):
                 process.send_signal(signal.SIGKILL)
         if part == "server" and parts["server"]:
-            self.process.wait()
             self.start()
         return bool(parts[part])
 
     def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(60)
+        assert self.forks.stdin is not None
+        self.forks.stdin.close()
+        os.kill(self.process, signal.SIGTERM)
+        self.forks.wait(60)
 
 
 def prepared(target: str, people: int) -> tuple[str, list[str]]:
@@ -131,7 +155,7 @@ async def trouble(
     """Kill so many times: four kills of five hit a studio that has taken an answer since the last kill."""
     done = {"server": 0, "trainer": 0, "desk": 0}
     while sum(done.values()) < kills:
-        known, part = len(acknowledged), rng.choices(list(done), (2, 2, 1))[0]
+        known, part = len(acknowledged), rng.choices(list(done), (6, 3, 1))[0]
         serving = rng.random() < SERVING
         while serving and (len(acknowledged) == known or not service.parts()[part]):
             await asyncio.sleep(0.1)
