@@ -147,6 +147,8 @@ def main(target: str) -> None:
     def wait() -> None:
         sys.stdin.read()
         ended.set()
+        if not opened.is_set():
+            os._exit(0)  # the server ended before there was anything to finish
 
     def beat() -> None:
         with contextlib.suppress(BrokenPipeError):  # the server was killed: ``wait`` ends this process
