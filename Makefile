@@ -5,13 +5,15 @@ BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo
 STAMP := $(VENV)/.installed
 SITE := $(VENV)/.docs
-# Workers of the test run; 0 runs all tests in one process.
-JOBS ?= auto
+# Workers of a test run: JOBS=0 runs all tests in one process. Slow tests often wait for other processes, so
+# `make test` has one worker more than there are cores.
+JOBS ?=
+MORE = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # Tests start hundreds of processes: without stored bytecode, each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+PYTEST := $(BIN)/python -m pytest --dist worksteal
 
-.PHONY: labelstudio help setup paper demo test check lint types unit docs lite system clean
+.PHONY: labelstudio help setup paper demo test check lint types unit all docs lite system clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -36,7 +38,8 @@ demo: $(DEMO)  ## FARE against passive sampling on Adult; writes report.html
 paper: $(STAMP)  ## write docs/results.md and its figures from results/
 	$(BIN)/python -m paper docs
 
-check: $(STAMP) lint types unit  ## the fast part: lint, types, unit tests
+check: $(STAMP)  ## the fast part: lint, types, unit tests
+	$(MAKE) -j2 lint types unit
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -47,10 +50,14 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(PYTEST) -m 'not slow'
+	$(PYTEST) -n $(or $(JOBS),auto) -m 'not slow'
 
-test: $(STAMP) system labelstudio lint types  ## everything: lint, types, all tests
-	$(PYTEST)
+all: $(STAMP)
+	$(PYTEST) -n $(or $(JOBS),$(MORE))
+
+test:  ## everything: lint, types, all tests
+	$(MAKE) -j2 setup system labelstudio
+	$(MAKE) -j2 lint types all
 
 # The site needs the docs extra alone. Warnings are errors; --keep-going shows all of them.
 $(SITE): $(DEMO)
@@ -81,7 +88,7 @@ system:
 # Label Studio has an environment of its own, since its pins are not ours, and a database that is made once. Where it
 # cannot be installed, its tests skip with a reason (and fail where CI is set).
 LABELSTUDIO := .venv-labelstudio
-labelstudio: $(STAMP)
+labelstudio:
 	@[ -f $(LABELSTUDIO)/prepared/ready ] || { echo "installing Label Studio in $(LABELSTUDIO)" && \
 	  $(PYTHON) -m venv $(LABELSTUDIO) && \
 	  $(LABELSTUDIO)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check label-studio==1.23.2 && \

@@ -11,6 +11,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests: none is then left over for one worker while the others have ended."""
+    items.sort(key=lambda item: 0 if item.get_closest_marker("long") else 1 if _slow(item) else 2)
+
+
+def _slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
+
+
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
     """Forests of 6 trees where a model does not say how many: for tests whose subject is not the model.

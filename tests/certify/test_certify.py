@@ -77,6 +77,7 @@ def test_eo_is_the_larger_of_its_two_parts():
     assert certify(y, pred, g, "eo").upper == pytest.approx(max(parts), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_exact_method_keeps_its_promise_at_the_tolerance():
     rng = np.random.default_rng(11)
     wrong, runs = 0, 250

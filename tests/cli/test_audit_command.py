@@ -316,6 +316,7 @@ def test_zero_may_be_the_positive_class(fairask: Run, write: Callable[..., Path]
     assert json.loads(Path("pool.audit/audit.json").read_text())["audit"]["labels"] == [1]
 
 
+@pytest.mark.slow
 def test_several_classes_may_be_positive(fairask: Run, write: Callable[..., Path]) -> None:
     """Rows, verdict and labels are those of an audit whose predictions say yes or no."""
     rows = applications(600, gap=0.3)
@@ -412,6 +413,7 @@ def test_parquet_that_is_none_is_refused(fairask: Run, pool: Path, tmp_path: Pat
     refused(fairask("audit", whole, *COLUMNS), "truncated")
 
 
+@pytest.mark.slow
 def test_rows_without_a_group_are_a_group_of_their_own(fairask: Run, write: Callable[..., Path]) -> None:
     truth = applications()
     for row in truth[::7]:

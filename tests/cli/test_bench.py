@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Run = Callable[..., Result]
 SMALL = ("--trials", 2, "--budget", 60, "--batch", 30, "--jobs", 1, "--strategy", "passive")
 COLUMNS = ("--label", "paid", "--protected", "sex")
@@ -40,6 +41,7 @@ def test_finished_runs_are_kept_and_give_the_same_results(fairask: Run) -> None:
     assert len((Path("bench") / "timings.csv").read_text().splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_results_of_other_settings_and_other_rows_are_not_mixed_up(fairask: Run, table: Path) -> None:
     words = ("bench", table, *COLUMNS, *SMALL, "--json")
     first = json.loads(fairask(*words).stdout)

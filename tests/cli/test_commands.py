@@ -85,6 +85,7 @@ def test_the_demo_audits_its_first_model(fairask: Run, demo: tuple[str, str]) ->
     assert same == none.stdout.splitlines()  # the audit changes nothing else
 
 
+@pytest.mark.slow
 def test_simulate_keeps_a_share_of_the_budget_for_an_audit(
     fairask: Run, table: Path, simulated: dict[str, Any]
 ) -> None:
@@ -115,6 +116,7 @@ def test_json_is_all_there_is_and_a_figure_can_be_written(demo_json: tuple[dict[
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_results(fairask: Run, demo_json: tuple[dict[str, Any], Path]) -> None:
     other = json.loads(fairask(*SMALL, "--jobs", 1, "--json", "--seed", 2).stdout)
     assert other["methods"][0]["accuracy"] != demo_json[0]["methods"][0]["accuracy"]
@@ -129,6 +131,7 @@ def test_simulate_says_what_passive_sampling_would_need(fairask: Run, table: Pat
     assert "--label paid --protected sex --positive yes" in page
 
 
+@pytest.mark.slow
 def test_simulate_says_what_each_protected_column_is_by_itself(
     fairask: Run, table: Path, rows: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -169,6 +172,7 @@ def test_simulate_compares_the_strategies_it_is_given(fairask: Run, table: Path)
     assert found["baseline_budget"] == 180  # three budgets, but no more than the pool
 
 
+@pytest.mark.slow
 def test_the_command_in_the_report_makes_the_same_again(
     fairask: Run, rows: list[dict[str, Any]], write: Callable[..., Path]
 ) -> None:
@@ -196,6 +200,7 @@ def test_simulate_and_new_share_their_defaults() -> None:
     assert LearnerConfig().batch_size == _options.BATCH
 
 
+@pytest.mark.slow
 def test_simulate_decides_without_the_protected_column_unless_told(fairask: Run, table: Path) -> None:
     words = ("simulate", table, *COLUMNS, "--strategy", "passive", "--json")
     found = {
@@ -207,6 +212,7 @@ def test_simulate_decides_without_the_protected_column_unless_told(fairask: Run,
     assert "3 features" in found["--use-protected",]["settings"]["table"]
 
 
+@pytest.mark.slow
 def test_hostile_names_are_only_text(
     fairask: Run, rows: list[dict[str, Any]], write: Callable[..., Path]
 ) -> None:
@@ -264,6 +270,7 @@ def test_an_unexpected_failure_is_code_1_without_a_traceback(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_importing_the_command_line_does_not_import_matplotlib() -> None:
     code = (
         "import sys, fairask.cli._app, fairask.plotting, fairask.report; print('matplotlib' in sys.modules)"
@@ -272,6 +279,7 @@ def test_importing_the_command_line_does_not_import_matplotlib() -> None:
     assert done.stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_the_program_returns_its_exit_code() -> None:
     words = [sys.executable, "-m", "fairask.cli", "demo", "--dataset", "adlt"]
     wrong = subprocess.run(words, capture_output=True, text=True)

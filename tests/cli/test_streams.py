@@ -83,6 +83,7 @@ def _undigested(found: dict[str, Any]) -> dict[str, Any]:
 BEGIN = ("--predictions", "word", "--positive", "yes", "--protected", "sex", "--budget", "600")
 
 
+@pytest.mark.slow
 def test_an_audit_streams_from_a_bucket_and_from_disk_alike(
     fairask: Run, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,7 @@ def test_an_audit_streams_from_a_bucket_and_from_disk_alike(
     assert _undigested(again) == _undigested(remote)
 
 
+@pytest.mark.slow
 def test_a_device_changes_nothing_but_where_rows_are_counted(
     fairask: Run, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +232,7 @@ def test_a_simulation_streams_a_bucket_and_learns(fairask: Run, bucket: str, tmp
         assert found[bucket][name] == found["scored.parquet"][name]
 
 
+@pytest.mark.slow
 def test_a_simulation_reads_a_small_bucket_once_and_streams_a_large_one(
     fairask: Run, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -222,6 +222,7 @@ def test_webhooks_and_the_routes_of_an_ml_backend(
             assert odd.json()["new"] == 0
 
 
+@pytest.mark.long
 def test_an_empty_project_to_a_certificate_in_five_commands(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -281,6 +282,7 @@ def test_an_empty_project_to_a_certificate_in_five_commands(
         assert same_draws(study, table, tmp_path / "twin") >= 40
 
 
+@pytest.mark.long
 def test_nothing_is_lost_or_doubled_when_all_three_are_killed(
     make: Callable[..., Study], server: Server, tmp_path: Path
 ) -> None:

@@ -142,6 +142,7 @@ def test_rows_of_unknown_group_train_and_are_reported(tmp_path: Path) -> None:
         assert any("30.0 % of rows" in note for note in audited.notes)
 
 
+@pytest.mark.slow
 def test_certificates_hold_with_30_percent_of_groups_missing_at_random_and_say_what_they_assume() -> None:
 
     rng, wrong, audits = np.random.default_rng(1), 0, 200

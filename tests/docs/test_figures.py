@@ -52,6 +52,7 @@ def printed(page):
     return [(m["command"], m["shown"]) for m in PRINTED.finditer((DOCS / page).read_text("utf-8"))]
 
 
+@pytest.mark.long
 def test_the_page_on_certificates_shows_what_its_commands_print(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     writes_files = next(code for code in blocks(DOCS / "certificates.md") if "history.csv" in code)

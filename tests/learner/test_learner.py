@@ -70,6 +70,7 @@ def test_three_groups_and_other_classes_work():
     assert list(learner.model_.classes_) == ["no", "yes"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_run_on_any_number_of_workers():
     def run(seed):
         learner, y = made(random_state=seed)

@@ -10,6 +10,7 @@ from paper.store import load_curves
 from tests.paper.test_results import paper_like
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_in_every_format(smoke_run, tmp_path):
     paths = draw_all(load_curves(smoke_run, "smoke"), get_setup("smoke"), tmp_path, ["png", "pdf"])
     assert {p.name for p in paths} == {
@@ -18,6 +19,7 @@ def test_figures_are_drawn_in_every_format(smoke_run, tmp_path):
     assert all(p.read_bytes()[:4] in (b"\x89PNG", b"%PDF") for p in paths)
 
 
+@pytest.mark.slow
 def test_the_page_lists_every_miss(tmp_path):
     text = write_page(paper_like(shift=-5.0), tmp_path).read_text()
     assert "on 0 of 6" in text

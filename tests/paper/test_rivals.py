@@ -27,6 +27,7 @@ def ends(name, accuracy, violation, converged=None, problem="drug"):
     return curves if converged is None else replace(curves, converged=np.array(converged))
 
 
+@pytest.mark.slow
 def test_a_trial_without_convergence_is_marked_from_the_run_to_the_table(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     tiny = {"unconverged": "use", "iterations": 2, "width": 8, "heads": 2, "feedforward": 8}

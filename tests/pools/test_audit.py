@@ -32,7 +32,9 @@ def play(audit: Any, y: Any) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("model", [RULE, MIXTURE], ids=["fixed", "randomised"])
-@pytest.mark.parametrize("metric", ["tprp", "eo", "dp"])
+@pytest.mark.parametrize(
+    "metric", ["eo", *(pytest.param(metric, marks=pytest.mark.slow) for metric in ("tprp", "dp"))]
+)
 def test_every_pool_is_audited_alike(model: Any, metric: str, pools: dict[str, Any], rows: Any) -> None:
     settings: dict[str, Any] = {
         "metric": metric, "budget": 300, "looks": 3, "trained_on": np.arange(50), "random_state": 4,
@@ -48,6 +50,7 @@ def test_every_pool_is_audited_alike(model: Any, metric: str, pools: dict[str, A
         assert audit.to_dict() == first.to_dict(), name
 
 
+@pytest.mark.slow
 def test_the_learner_s_model_is_audited_alike_on_every_pool(pools: dict[str, Any], rows: Any) -> None:
     found = {}
     for name, pool in pools.items():

@@ -38,7 +38,7 @@ def campaign(
         ("group_balanced", "paper"),
         ("uncertainty", "calibrated"),
         ("fare", "calibrated"),
-        ("fare", "paper"),
+        pytest.param("fare", "paper", marks=pytest.mark.slow),
     ],
 )
 def test_every_pool_draws_the_same_rows(

@@ -31,6 +31,7 @@ def campaign(pool: Any, y: Any, rounds: int = 2, **settings: Any) -> FairActiveL
     return learner
 
 
+@pytest.mark.slow
 def test_every_pool_gives_any_estimator_the_same_sub_pool(
     small_sub_pools: None, pools: dict[str, Any], rows: Any
 ) -> None:

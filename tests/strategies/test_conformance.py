@@ -43,9 +43,15 @@ def test_every_strategy_is_tried():
     assert {case.split(",")[0] for case in CASES} == set(STRATEGIES)
 
 
-@pytest.mark.parametrize("check", STRATEGY_CHECKS)
+def _marks(case, check):
+    marks = [needs_torch] if case == "panda" else []
+    fits = check in ("works_in_a_learner", "propensities_are_exact") and case not in ("passive", "fare")
+    return [*marks, pytest.mark.slow] if case == "panda" or fits else marks
+
+
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=needs_torch if case == "panda" else ()) for case in CASES]
+    ("case", "check"),
+    [pytest.param(case, check, marks=_marks(case, check)) for case in CASES for check in STRATEGY_CHECKS],
 )
 def test_strategy_passes(case, check):
     strategy = make_strategy(case.split(",")[0], **CASES[case])

@@ -32,6 +32,7 @@ def test_a_page_names_every_setting_with_its_default(name):
         assert table[field.name].strip("`").replace('"', "'") == repr(field.default).replace('"', "'")
 
 
+@pytest.mark.slow
 def test_the_example_of_the_index_runs():
     (code,) = re.findall(r"```python\n(.*?)```", (PAGES / "README.md").read_text(), re.S)
     exec(compile(code, "README.md", "exec"), {"__name__": "example"})

@@ -25,6 +25,7 @@ def _half_useful():
     return X, y, np.arange(80) % 4 // 2
 
 
+@pytest.mark.slow
 def test_torch_is_not_imported_until_a_policy_is_trained():
     code = "import sys, fairask.strategies as s; s.make_strategy('panda'); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -100,6 +101,7 @@ class TestWithTorch:
         assert policy.loss < min(policy.uniform_loss, policy.untrained_loss)
         assert scores[useful].mean() > scores[~useful].mean()
 
+    @pytest.mark.slow
     def test_the_policy_does_not_depend_on_what_was_trained_before(self):
         from fairask.strategies.panda import _strategy
 
@@ -127,6 +129,7 @@ class TestWithTorch:
         assert policy.loss == pytest.approx(policy.untrained_loss)
         assert "not clear" in policy.failure
 
+    @pytest.mark.slow
     def test_a_learned_policy_outside_the_constraint_has_not_converged(self):
         from fairask.strategies.panda._train import train
 

@@ -315,6 +315,7 @@ def test_a_hostile_pool_is_shown_as_text(make: Make, new_page: Callable[..., Pag
         assert dialogs == []
 
 
+@pytest.mark.long
 def test_screenshots_for_the_documentation(
     tmp_path: Path, new_page: Callable[..., Page], request: pytest.FixtureRequest
 ) -> None:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 Make = Callable[..., Study]
 
 
+@pytest.mark.long
 def test_every_view_and_dialog_is_for_everybody(make: Make, new_page: Callable[..., Page]) -> None:
     study = make(overlap=2)
     study.change(guidelines="Repaid within **a year** is good.", question="Will they repay?")

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from fairask.studio import create_app
 from fairask.study import Study
-from tests.studio.browsing import browser, look, new_page, shown_row
+from tests.studio.browsing import browser, faultless, new_page, shown_row
 from tests.studio.serving import serving
 
 __all__ = ["browser", "new_page"]
@@ -20,16 +19,7 @@ pytestmark = pytest.mark.slow
 Make = Callable[..., Study]
 
 
-def faultless(page: Page, name: str) -> None:
-    """Look at the page in light and dark; axe finds no serious fault in either."""
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        found = Axe().run(page).response["violations"]
-        assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == [], f"{name}: {found}"
-        look(page, f"{name}-{scheme}")
-    page.emulate_media(color_scheme="light")
-
-
+@pytest.mark.long
 def test_a_row_is_flagged_answered_by_a_reviewer_and_skipped_for_a_reason(
     make: Make, new_page: Callable[..., Page]
 ) -> None:
@@ -107,6 +97,7 @@ def test_a_row_is_flagged_answered_by_a_reviewer_and_skipped_for_a_reason(
         faultless(rev, "reviewer-people")
 
 
+@pytest.mark.long
 def test_examples_practice_and_gold_rows_from_marking_to_the_warning(
     make: Make, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:

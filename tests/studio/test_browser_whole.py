@@ -30,6 +30,7 @@ def _label(study: Study, rows: list[int], who: str) -> None:
     study.tell(rows, [["no", "yes"][int(_said(str(study.row(row)["comment"]))) - 1] for row in rows], who)
 
 
+@pytest.mark.long
 def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[..., Page]) -> None:
     studies = tmp_path / "studies"
     studies.mkdir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from fairask.studio import create_app
@@ -14,6 +15,7 @@ from fairask.study.known import GOLD, PRACTICE, KnownRow, mark_known
 from tests.studio.conftest import bearer
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 LABELS = truth(people_table())
 
@@ -43,6 +45,7 @@ def _made(study: Study) -> list[Document]:
     return [{name: value for name, value in e.data.items() if name != "seen"} for e in events]
 
 
+@pytest.mark.slow
 def test_the_same_draws_and_models_with_and_without_known_rows(make: Make) -> None:
     plain = make()
     checked = make(target=f"{plain.target}-gold", gold_every=4)

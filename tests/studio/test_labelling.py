@@ -15,6 +15,8 @@ from fairask.study.files import write_rows
 from tests.studio.conftest import bearer, signed
 from tests.studio.serving import serving
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def cards(client: TestClient, count: int = 2) -> list[dict[str, object]]:
     answer = client.post("/api/next", json={"count": count})

@@ -10,6 +10,7 @@ from benchmarks.studio_load import Trial, highest, run
 from tests.studio.conftest import new_database
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("database", "processes"), [("sqlite", 1), ("postgres", 2)])
 def test_many_annotators_at_once(

@@ -73,6 +73,7 @@ def _cannot_change_events(url: str) -> None:
                 connection.execute(statement.encode())
 
 
+@pytest.mark.long
 def test_every_command_of_the_page_works(tmp_path: Path) -> None:
     nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if nginx is None:

@@ -15,6 +15,8 @@ from fairask.study import Study
 from tests.studio.conftest import signed
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 LABELS = truth(people_table())
 
 

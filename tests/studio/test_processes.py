@@ -79,6 +79,7 @@ def send(port: int, method: str, path: str, body: Any = None, token: str = "") -
     return answer.status, data
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_guesses_and_the_trainers_end_are_known_to_both(make: Make, target: str, tmp_path: Path) -> None:
     study = make(target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi import checks
@@ -20,6 +21,8 @@ _CHECKS = [
 ]
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_no_request_breaks_the_api(tmp_path: Path) -> None:
     study = Study.create(
         tmp_path / "s", people_table(), protected="sex", classes=("bad", "good"), budget=60, random_state=0
@@ -36,7 +39,7 @@ def test_no_request_breaks_the_api(tmp_path: Path) -> None:
     for found in schema.get_all_operations():
         operation = found.ok()
 
-        @settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy())
         def attempt(case: schemathesis.Case) -> None:
             seen.add(case.call_and_validate(checks=_CHECKS, headers=headers).status_code)

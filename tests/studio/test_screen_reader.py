@@ -189,6 +189,7 @@ def test_a_key_held_down_answers_once_and_keys_can_be_turned_off(
         assert study.status()["labels"] == 2
 
 
+@pytest.mark.long
 def test_every_view_has_one_first_heading_landmarks_and_a_way_past_the_menu(
     make: Make, new_page: Callable[..., Page]
 ) -> None:

@@ -35,6 +35,7 @@ def until(done: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_the_trainers_process_draws_fits_and_ends(
     make: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,6 +56,7 @@ def test_the_trainers_process_draws_fits_and_ends(
     assert trainer._process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_trainers_process_that_dies_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     trainer = TrainerProcess(str(tmp_path / "nothing"))
     trainer.start()
@@ -99,6 +101,7 @@ def test_the_demos_annotator_labels_and_rests(tmp_path: Path) -> None:
         assert learner.labels_.tolist() == [truth[row] for row in learner.labelled_indices_]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_killed_or_stopped_trainer_is_started_again(make: Callable[..., Study]) -> None:
     study = make(budget=20)

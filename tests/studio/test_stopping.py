@@ -20,6 +20,7 @@ from fairask.study import Study
 from tests.studio.test_operations import free_port, until_reached
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_studio_ends_although_visitors_hold_half_requests(make: Callable[..., Study]) -> None:
     study = make()

@@ -54,6 +54,7 @@ def write_until_killed(target: str, who: str, seed: int, pipe: int) -> None:
 
 
 def main(target: str, kills: int, seed: int) -> None:
+    Study.open(target).close()  # what is imported late is imported once
     rng = random.Random(seed)
     for kill in range(kills):
         children, pipes = [], []

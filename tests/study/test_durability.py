@@ -113,10 +113,11 @@ def test_twelve_kills_lose_nothing(make: Make, target: str) -> None:
     assert check(target, acts) > 6
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_hundred_kills_on_each_database_lose_nothing(make: Make, target: str) -> None:
     # Passive sampling draws without a fit: kills hit the writing, not the fitting.
-    settings = {"budget": 20_000, "batch_size": 1000, "strategy": "passive"}
-    make(target, table=people_table(20_000), **settings).close()
+    settings = {"budget": 4000, "batch_size": 500, "strategy": "passive"}
+    make(target, table=people_table(4000), **settings).close()
     acts = killed(target, 100, seed=2)
     assert check(target, acts) > 50
