@@ -27,16 +27,16 @@ LABELS_TARGET = (
 )
 _DRAWN = (
     "The classifier is randomised: its decision on each labelled row was drawn once with a fixed seed, and "
-    "the drawn decisions were counted. That is valid, and less sharp than its probabilities would allow."
+    "the drawn decisions were counted. This is valid; bounds from its probabilities would be narrower."
 )
 _POOL = "the pool that the rows were drawn from, without replacement"
 _BET_ON_POOL = (
     "The propensities are the true probabilities of the draws, and no row of the pool ever had less than the "
-    "floor. One may stop, or go on, at any moment."
+    "floor. Labelling may stop, or go on, at any time."
 )
 _BET_ON_ROWS = (
-    "Within each group, the labelled rows were drawn uniformly at random from a population. One may stop, or "
-    "go on, at any moment."
+    "Within each group, the labelled rows were drawn uniformly at random from a population. Labelling may "
+    "stop, or go on, at any time."
 )
 
 
@@ -48,9 +48,8 @@ def _refuse_training_rows(indices: ArrayLike | None, trained_on: ArrayLike | Non
     shared = np.intersect1d(np.asarray(indices), np.asarray(trained_on))
     if len(shared):
         raise ValueError(
-            f"{len(shared)} of the labelled rows trained this model (for instance row {shared[0]}). A model "
-            "fits its own training labels, so its violation on them says nothing about other people: draw "
-            "fresh labels after the last fit and certify on those"
+            f"{len(shared)} of the labelled rows trained this model (for instance row {shared[0]}), so its "
+            "violation on them is not that on other rows: draw fresh labels after the last fit"
         )
 
 

@@ -18,6 +18,9 @@ __all__ = ["COMMANDS", "app"]
 #: All commands, in the order of ``fairask --help``.
 COMMANDS = [name for commands in GROUPS.values() for name in commands]
 
+#: Modules that add their commands themselves; any other has a function of its own name and an EXAMPLE.
+_WITH_REGISTER = ("audit", "connect", "datasets")
+
 
 class _Guarded(TyperGroup):
     """A group whose errors are two lines, and a traceback only with ``--debug``, wherever that stands."""
@@ -70,4 +73,8 @@ def root(
 
 
 for _name in COMMANDS:
-    import_module(f"fairask.cli.{_name}").register(app)
+    _module = import_module(f"fairask.cli.{_name}")
+    if _name in _WITH_REGISTER:
+        _module.register(app)
+    else:
+        app.command(_name, epilog=f"Example: {_module.EXAMPLE}")(vars(_module)[_name])

@@ -11,8 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 
 __all__ = ["GROUPS", "HelpfulApp", "write_commands"]
 
-#: The commands of ``fairask --help`` in its order. Each is a module of this package with a ``register(app)``,
-#: which imports what is heavy or optional inside its functions.
+#: The commands of ``fairask --help`` in its order. Each is a module of this package, which imports what is
+#: heavy or optional inside its functions.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Before any label is paid for": {
         "demo": "Fair models against plain ones on the Adult table (a minute).",

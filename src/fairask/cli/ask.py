@@ -13,12 +13,9 @@ from fairask.cli._study import StudyPlace, Who, me, say
 if TYPE_CHECKING:
     from fairask.study import Study
 
-__all__ = ["ask", "register"]
+__all__ = ["EXAMPLE", "ask"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("ask", epilog="Example: fairask ask loans -o batch.csv")(ask)
+EXAMPLE = "fairask ask loans -o batch.csv"
 
 
 def ask(

@@ -16,14 +16,9 @@ if TYPE_CHECKING:
     from fairask.experiment import Comparison, LabelledTable
     from fairask.experiment.jobs import TableJob
 
-__all__ = ["bench", "register"]
+__all__ = ["EXAMPLE", "bench"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "bench", epilog="Example: fairask bench adult german --strategy fare --strategy passive --trials 20"
-    )(bench)
+EXAMPLE = "fairask bench adult german --strategy fare --strategy passive --trials 20"
 
 
 def bench(

@@ -13,12 +13,9 @@ from fairask.errors import UserError
 if TYPE_CHECKING:
     from fairask.study import Study
 
-__all__ = ["certify", "register"]
+__all__ = ["EXAMPLE", "certify"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("certify", epilog="Example: fairask certify loans --labels 200")(certify)
+EXAMPLE = "fairask certify loans --labels 200"
 
 
 def certify(

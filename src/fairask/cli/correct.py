@@ -9,12 +9,9 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, refit_after, say
 
-__all__ = ["correct", "register"]
+__all__ = ["EXAMPLE", "correct"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("correct", epilog="Example: fairask correct loans 17 good")(correct)
+EXAMPLE = "fairask correct loans 17 good"
 
 
 def correct(

@@ -9,17 +9,14 @@ import typer
 
 from fairask.cli import _options as opt
 
-__all__ = ["demo", "register"]
+__all__ = ["EXAMPLE", "demo"]
+
+EXAMPLE = "fairask demo --trials 3"
 
 #: Without a constraint, groups of Adult get the positive answer at rates more than the tolerance apart.
 DATASET, METRIC, TRIALS, BUDGET, BATCH = "adult", "dp", 8, 600, 100
 #: Labels of the audit; no more than a pool has left.
 AUDIT = 1000
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo", epilog="Example: fairask demo --trials 3")(demo)
 
 
 def demo(

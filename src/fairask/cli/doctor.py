@@ -16,7 +16,9 @@ from packaging.requirements import Requirement
 from fairask.cli._options import Json
 from fairask.cli._study import open_study, say, without_password
 
-__all__ = ["PURPOSES", "Finding", "doctor", "examine", "missing", "register"]
+__all__ = ["EXAMPLE", "PURPOSES", "Finding", "doctor", "examine", "missing"]
+
+EXAMPLE = "fairask doctor"
 
 #: What each extra is for; those that are in the package's metadata and not here are shown without words.
 PURPOSES = {
@@ -54,11 +56,6 @@ class Finding:
     state: Literal["ok", "warn", "missing"]
     found: str
     remedy: str = ""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("doctor", epilog="Example: fairask doctor")(doctor)
 
 
 def doctor(

@@ -10,12 +10,9 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import say
 
-__all__ = ["explain", "register"]
+__all__ = ["EXAMPLE", "explain"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explain", epilog="Example: fairask explain tolerance")(explain)
+EXAMPLE = "fairask explain tolerance"
 
 
 def explain(

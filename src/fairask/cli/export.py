@@ -10,12 +10,9 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, open_study, say
 
-__all__ = ["export", "register"]
+__all__ = ["EXAMPLE", "export"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("export", epilog="Example: fairask export loans -o out")(export)
+EXAMPLE = "fairask export loans -o out"
 
 
 def export(

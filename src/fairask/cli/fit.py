@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import typer
-
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 
-__all__ = ["fit", "register"]
+__all__ = ["EXAMPLE", "fit"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("fit", epilog="Example: fairask fit loans")(fit)
+EXAMPLE = "fairask fit loans"
 
 
 def fit(study: StudyPlace, who: Who = None, as_json: Json = False) -> None:

@@ -10,14 +10,9 @@ from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 from fairask.errors import UserError
 
-__all__ = ["flags", "register"]
+__all__ = ["EXAMPLE", "flags"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "flags", epilog="Example: fairask flags loans --answer 41 --text 'Treat it as good' --resolve"
-    )(flags)
+EXAMPLE = "fairask flags loans --answer 41 --text 'Treat it as good' --resolve"
 
 
 def flags(

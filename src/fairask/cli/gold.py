@@ -11,12 +11,9 @@ from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 from fairask.errors import UserError
 
-__all__ = ["gold", "register"]
+__all__ = ["EXAMPLE", "gold"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("gold", epilog="Example: fairask gold loans gold.csv")(gold)
+EXAMPLE = "fairask gold loans gold.csv"
 
 
 def gold(

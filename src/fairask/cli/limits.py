@@ -9,12 +9,9 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 
-__all__ = ["limits", "register"]
+__all__ = ["EXAMPLE", "limits"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("limits", epilog="Example: fairask limits loans --skips 20 --per-minute 30")(limits)
+EXAMPLE = "fairask limits loans --skips 20 --per-minute 30"
 
 
 def limits(

@@ -16,7 +16,9 @@ from fairask.cli._study import me, say, without_password
 if TYPE_CHECKING:
     from fairask.study import Config, PoolReference, Study
 
-__all__ = ["new", "register"]
+__all__ = ["EXAMPLE", "new"]
+
+EXAMPLE = "fairask new loans.csv --classes bad,good --protected sex --to loans"
 
 Pool = Annotated[
     str,
@@ -25,14 +27,6 @@ Pool = Annotated[
         "or a URL of Parquet (s3://...)."
     ),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "new",
-        epilog="Example: fairask new loans.csv --classes bad,good --protected sex --to loans",
-    )(new)
 
 
 def new(

@@ -15,12 +15,9 @@ from fairask.cli._study import StudyPlace
 if TYPE_CHECKING:
     from fairask.study.store import Store
 
-__all__ = ["people", "register"]
+__all__ = ["EXAMPLE", "people"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("people", epilog="Example: fairask people loans --add ada")(people)
+EXAMPLE = "fairask people loans --add ada"
 
 
 def people(

@@ -10,14 +10,9 @@ from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 from fairask.errors import UserError
 
-__all__ = ["reasons", "register"]
+__all__ = ["EXAMPLE", "reasons"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reasons", epilog="Example: fairask reasons loans --set unclear --set 'wrong language'")(
-        reasons
-    )
+EXAMPLE = "fairask reasons loans --set unclear --set 'wrong language'"
 
 
 def reasons(

@@ -11,12 +11,9 @@ from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 from fairask.errors import UserError
 
-__all__ = ["register", "reopen"]
+__all__ = ["EXAMPLE", "reopen"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reopen", epilog="Example: fairask reopen loans --by bob --since 2026-11-15 --look")(reopen)
+EXAMPLE = "fairask reopen loans --by bob --since 2026-11-15 --look"
 
 
 def reopen(

@@ -9,12 +9,9 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, open_study, say
 
-__all__ = ["register", "repair"]
+__all__ = ["EXAMPLE", "repair"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("repair", epilog="Example: fairask repair loans")(repair)
+EXAMPLE = "fairask repair loans"
 
 
 def repair(

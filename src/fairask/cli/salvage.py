@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import typer
-
 from fairask.cli._options import Json
 from fairask.cli._study import NewPlace, StudyPlace, say
 
-__all__ = ["register", "salvage"]
+__all__ = ["EXAMPLE", "salvage"]
+
+EXAMPLE = "fairask salvage loans --to rescued"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("salvage", epilog="Example: fairask salvage loans --to rescued")(salvage)
-
-
-def salvage(
-    study: StudyPlace,
-    to: NewPlace,
-    as_json: Json = False,
-) -> None:
+def salvage(study: StudyPlace, to: NewPlace, as_json: Json = False) -> None:
     """Make a new study of what can be read of a damaged one."""
     from fairask.study.whole import salvage as write
 

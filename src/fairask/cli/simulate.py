@@ -16,14 +16,9 @@ if TYPE_CHECKING:
     from fairask.cli._requests import SimulateRequest
     from fairask.stopping import StoppingRule
 
-__all__ = ["register", "simulate"]
+__all__ = ["EXAMPLE", "simulate"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "simulate", epilog="Example: fairask simulate loans.csv --label repaid --protected sex --budget 300"
-    )(simulate)
+EXAMPLE = "fairask simulate loans.csv --label repaid --protected sex --budget 300"
 
 
 def simulate(

@@ -9,12 +9,9 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 
-__all__ = ["register", "skip"]
+__all__ = ["EXAMPLE", "skip"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("skip", epilog="Example: fairask skip loans 17 18 --reason 'wrong language'")(skip)
+EXAMPLE = "fairask skip loans 17 18 --reason 'wrong language'"
 
 
 def skip(

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, open_study, say
 
 if TYPE_CHECKING:
     from fairask.study.events import Document
 
-__all__ = ["register", "status"]
+__all__ = ["EXAMPLE", "status"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("status", epilog="Example: fairask status loans")(status)
+EXAMPLE = "fairask status loans"
 
 
 def status(study: StudyPlace, as_json: Json = False) -> None:

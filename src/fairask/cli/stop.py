@@ -9,12 +9,9 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 
-__all__ = ["register", "stop"]
+__all__ = ["EXAMPLE", "stop"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("stop", epilog="Example: fairask stop loans plateau")(stop)
+EXAMPLE = "fairask stop loans plateau"
 
 
 def stop(

@@ -9,12 +9,9 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["register", "studio"]
+__all__ = ["EXAMPLE", "studio"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("studio", epilog="Example: fairask studio loans")(studio)
+EXAMPLE = "fairask studio loans"
 
 
 def studio(

@@ -10,12 +10,9 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, refit_after, say
 
-__all__ = ["register", "tell"]
+__all__ = ["EXAMPLE", "tell"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("tell", epilog="Example: fairask tell loans batch.csv")(tell)
+EXAMPLE = "fairask tell loans batch.csv"
 
 
 def tell(

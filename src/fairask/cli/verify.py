@@ -15,12 +15,9 @@ if TYPE_CHECKING:
     from fairask.study.verifying import CertificateCheck
     from fairask.study.whole import StudyCheck
 
-__all__ = ["register", "verify"]
+__all__ = ["EXAMPLE", "verify"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify", epilog="Example: fairask verify loans")(verify)
+EXAMPLE = "fairask verify loans"
 
 
 def verify(

@@ -493,7 +493,6 @@ def _refuse_population(target: str | None) -> None:
     """Refuse to certify the population from the pool whose rows trained the model."""
     if target == "population":
         raise ValueError(
-            "target='population' cannot be certified over the pool whose rows trained the model: it fits "
-            "these rows better than others; take target='pool', or audit the model on fresh rows with "
-            "fairask.certify.Audit"
+            "target='population' cannot be certified with rows of the pool that trained the model: take "
+            "target='pool', or audit the model on fresh rows with fairask.certify.Audit"
         )

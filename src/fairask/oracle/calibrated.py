@@ -336,8 +336,8 @@ class CalibratedFairOracle(FairOracle):
         if not self.feasible_:
             warnings.warn(
                 f"infeasible with these {n} labels: no useful rule has a {self.metric} violation within "
-                f"{self.tolerance:g} with probability {self.level:g}; the returned one is within "
-                f"{self._upper:.2f}. About {self.labels_needed_} labels would do",
+                f"{self.tolerance:g} with probability {self.level:g}; that of the returned rule is within "
+                f"{self._upper:.2f}. About {self.labels_needed_} labels are needed",
                 InfeasibleWarning,
                 stacklevel=4,
             )

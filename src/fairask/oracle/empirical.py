@@ -211,16 +211,16 @@ class EmpiricalFairOracle(FairOracle):
             )
         if self.interpolates_ and self._least_error >= 1e-12:
             warnings.warn(
-                f"these {n} rows can be separated without error, but only just: the ridge that stands for "
-                f"no penalty ({SEPARABLE_RIDGE:g}) keeps the unconstrained fit at an error of "
-                f"{self._least_error:.3f}; use more labels, fewer features or a penalised estimator",
+                f"these {n} rows can be separated, but only just: the smallest ridge ({SEPARABLE_RIDGE:g}) "
+                f"leaves the unconstrained fit an error of {self._least_error:.3f}; use more labels, fewer "
+                "features or a penalised estimator",
                 InterpolationWarning,
                 stacklevel=3,
             )
         elif self.interpolates_:
             warnings.warn(
                 f"the model separates its {n} rows without error, so the constraint "
-                "binds nothing; use more labels, fewer features or a penalised estimator",
+                "has no effect; use more labels, fewer features or a penalised estimator",
                 InterpolationWarning,
                 stacklevel=3,
             )
