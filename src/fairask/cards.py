@@ -98,15 +98,15 @@ def line_chart(x: Sequence[float], y: Sequence[float], limit: float, name: str) 
     )
 
 
-def bar_chart(counts: Mapping[str, float], name: str, most: int = 8) -> str:
-    """Draw one bar for each name, the longest first names shown; ``name`` says what is counted.
+def bar_chart(counts: Mapping[str, float], name: str) -> str:
+    """Draw one bar for each of the first eight names; ``name`` says what is counted.
 
     Examples
     --------
     >>> bar_chart({"f": 30, "m": 10}, "rows").count("<rect")
     2
     """
-    shown = list(counts.items())[:most]
+    shown = list(counts.items())[:8]
     top = max([value for _, value in shown] + [1e-9])
     bars = "".join(
         f'<text x="96" y="{16 * i + 12}" text-anchor="end">{escape(label[:16])}</text>'

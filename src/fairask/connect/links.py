@@ -42,7 +42,7 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def ensure_link(study: Study, link: Link, who: str, token: str | None = None, *, renew: bool = False) -> str:
+def ensure_link(study: Study, link: Link, who: str, *, renew: bool = False) -> str:
     """Write the link into the log unless it is there; return a new token, or an empty text.
 
     Parameters
@@ -52,8 +52,6 @@ def ensure_link(study: Study, link: Link, who: str, token: str | None = None, *,
         What it is to be.
     who : str
         Who links the tool.
-    token : str, optional
-        The token that the tool has. It stays if it is the link's.
     renew : bool
         Whether to make another token; the old one ends.
 
@@ -75,7 +73,7 @@ def ensure_link(study: Study, link: Link, who: str, token: str | None = None, *,
     if now is not None and now.tool == "labelstudio" and now.url != link.url:
         # Another server counts its annotations anew: their numbers would be mistaken for known ones.
         raise StudyError(f"the link {link.name!r} is to {now.url}; choose another name with --name")
-    known = now is not None and not renew and (token is None or is_token(now, token))
+    known = now is not None and not renew
     if now is not None and known and Link.of(now) == link:
         return ""
     new = "" if known else secrets.token_urlsafe(24)

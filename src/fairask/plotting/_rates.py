@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from fairask.checks import check_choice
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float
-from fairask.plotting._style import group_color, panels, style, thin
+from fairask.plotting._style import group_color, panels, style
 
 if TYPE_CHECKING:
     from fairask.plotting._style import Panels
@@ -120,7 +120,8 @@ class GroupRatesDisplay:
             axis.tick_params(axis="y", length=0)
             axis.invert_yaxis()
             axis.set_xlabel(self.title)
-            thin(axis, y=False)
+            axis.xaxis.grid(True)
+            axis.yaxis.grid(False)
             self.figure_.legend(
                 handles[: len(self.groups)],
                 self.groups,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairask.learner import FairActiveLearner
-from fairask.plotting._style import COMPONENT_COLORS, INK, panels, style, thin
+from fairask.plotting._style import COMPONENT_COLORS, INK, panels, style
 from fairask.pools import MemoryPool
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ class LabelSpendDisplay:
             axis.set_xlim(0, min(1.0, 1.08 * max([axis.dataLim.x1, *self.pool.values()])))
             axis.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f} %")
             axis.set_xlabel("share of the labels")
-            thin(axis, y=False)
+            axis.xaxis.grid(True)
+            axis.yaxis.grid(False)
             handles = [seen[c] for c in sorted(seen, key=lambda c: _order((c, 0.0)))]
             labels = [_COMPONENT_NAMES.get(c, c) for c in sorted(seen, key=lambda c: _order((c, 0.0)))]
             self.figure_.legend(

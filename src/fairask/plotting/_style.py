@@ -32,7 +32,6 @@ __all__ = [
     "principal_plane",
     "spread",
     "style",
-    "thin",
 ]
 
 #: Text, axes and the passive baseline. Not quite black, so that a page can swap it for its own text colour.
@@ -213,9 +212,3 @@ def spread(positions: Sequence[float], gap: float) -> list[float]:
     for i, position in zip(order, placed, strict=True):
         out[int(i)] = position
     return out
-
-
-def thin(ax: Axes, *, x: bool = True, y: bool = True) -> None:
-    """Keep grid lines only along the axes asked for."""
-    ax.xaxis.grid(x)
-    ax.yaxis.grid(y)

@@ -13,8 +13,8 @@ __all__ = ["Robot"]
 class Robot:
     """Answers one row after another with the known labels."""
 
-    def __init__(self, study: Study, truth: Sequence[str], seconds: float = 0.4, name: str = "robot") -> None:
-        self.study, self.truth, self.seconds, self.name = study, truth, seconds, name
+    def __init__(self, study: Study, truth: Sequence[str], seconds: float = 0.4) -> None:
+        self.study, self.truth, self.seconds, self.name = study, truth, seconds, "robot"
         self.paused = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None

@@ -16,19 +16,19 @@ _CAUTION = 0.5
 _NODES = 257
 
 
-def spent(fraction: float, delta: float, power: float = 3.0) -> float:
-    """Error spent once a ``fraction`` of the budget is used: ``delta * fraction ** power``.
+def spent(fraction: float, delta: float) -> float:
+    """Error spent once a ``fraction`` of the budget is used: ``delta * fraction ** 3``.
 
     Examples
     --------
     >>> spent(0.5, 0.05)
     0.00625
     """
-    return float(delta * min(fraction, 1.0) ** power)
+    return float(delta * min(fraction, 1.0) ** 3.0)
 
 
 @functools.lru_cache(maxsize=256)
-def boundaries(fractions: tuple[float, ...], delta: float, power: float = 3.0) -> tuple[float, ...]:
+def boundaries(fractions: tuple[float, ...], delta: float) -> tuple[float, ...]:
     """Standard errors that a bound must keep at each look, so that all looks together err at most ``delta``.
 
     Parameters
@@ -37,8 +37,6 @@ def boundaries(fractions: tuple[float, ...], delta: float, power: float = 3.0) -
         Share of the budget used at each look, increasing to 1.
     delta : float
         Error over all looks.
-    power : float
-        Shape of the spending function; larger saves more of the error for the last look.
 
     Examples
     --------
@@ -51,7 +49,7 @@ def boundaries(fractions: tuple[float, ...], delta: float, power: float = 3.0) -
     density = nodes = weights = np.empty(0)
     before = 0.0
     for k, fraction in enumerate(fractions):
-        allowance = spent(fraction, delta, power) - before
+        allowance = spent(fraction, delta) - before
         before += allowance
         if k == 0:
             z = -float(ndtri(allowance))

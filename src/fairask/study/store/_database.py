@@ -102,7 +102,7 @@ class Database:
                 connection.execute(_TURN, {"sync": "on" if durable else "off", "key": key})
             yield connection
 
-    def migrate(self, to: str = "head") -> None:
+    def migrate(self) -> None:
         """Bring the schema up to date; refuse one that a newer fairask made."""
         known = _revisions()
         with self.write() as connection:
@@ -116,7 +116,7 @@ class Database:
                 return
             config = _migrations()
             config.attributes["connection"] = connection
-            command.upgrade(config, to)
+            command.upgrade(config, "head")
 
     def revision(self, connection: Connection) -> str | None:
         """Return the revision of the schema, None for an empty database."""

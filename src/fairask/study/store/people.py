@@ -228,10 +228,6 @@ class People:
             self._begin(connection, cookie, name)
         return str(name), cookie
 
-    def remembered(self, cookie: str) -> Session | None:
-        """Return the session of a cookie if it is known without a query."""
-        return self._cached(Session, "session", _hash(cookie), lambda: None)
-
     def session(self, cookie: str) -> Session | None:
         """Return the session of a cookie, None when it has ended; its end moves with its use."""
         return self._cached(Session, "session", _hash(cookie), lambda: self._session(cookie))
