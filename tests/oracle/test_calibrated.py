@@ -5,7 +5,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate, violation
 from fairask.oracle import CalibratedFairOracle, Labelled
-from fairask.oracle.plugin import PlugInLearner, rates_by_label
+from fairask.oracle.labelled import rates_by_label
+from fairask.oracle.plugin import PlugInLearner
 from fairask.oracle.probability import calibrate, folds_by_label
 
 

@@ -25,7 +25,7 @@ from fairask.metrics import Float, Int, Metric, group_rates, violation
 from fairask.plotting import SamplingDisplay
 from fairask.pools import Pool, SubPool
 from fairask.sampling import Proposal
-from fairask.strategies import FairFit, Labelled, Reads, Strategy
+from fairask.strategies import FairFit, Labelled, Strategy
 
 __all__ = ["Measure", "References", "Run", "Snapshot", "Trial"]
 
@@ -144,10 +144,8 @@ class _Recorder(Strategy):
     last: tuple[int, Pool, Proposal] | None = None
     name: ClassVar[str] = "recorder"
 
-    @property
-    def reads(self) -> Reads:
-        """See :class:`Strategy`."""
-        return self.inner.reads
+    def __post_init__(self) -> None:
+        self.reads = self.inner.reads
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         proposal = self.inner.propose(labelled, pool, fit, rng)

@@ -22,10 +22,10 @@ from fairask.oracle._program import FairnessMoments
 from fairask.oracle._search import search
 from fairask.oracle.base import FairOracle, PerturbedModel, Seed
 from fairask.oracle.curves import fit_curves
-from fairask.oracle.labelled import Labelled, PoolSample, check_weight
+from fairask.oracle.labelled import Labelled, PoolSample, check_weight, rates_by_label
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import fast_ridge
-from fairask.oracle.plugin import PlugInLearner, rates_by_label
+from fairask.oracle.plugin import PlugInLearner
 from fairask.oracle.probability import RIDGES, Calibration, calibrate, folds_by_label, perturb
 from fairask.oracle.promise import (
     SafeChoice,

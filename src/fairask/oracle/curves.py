@@ -23,8 +23,8 @@ __all__ = ["CalibrationCurves", "CurveTable", "fit_curves"]
 SCORE_LIMIT = 6.0
 #: Prior standard deviations of the common intercept and slope, and of a group's own intercept.
 COMMON_INTERCEPT, COMMON_SLOPE, GROUP_INTERCEPT = 3.0, 1.0, 1.5
-#: Widths tried for a group's own slope, and for the bends of the common curve. Each is thought this many
-#: times less likely beforehand than the one before it. A group's own bends are a part as wide as its slope.
+#: Widths tried for a group's own slope, and for the bends of the common curve. A prior makes each this many
+#: times less likely than the one before it. The width of a group's own bends is this share of its slope's.
 #: Log scores of true gaps on development populations and splits rise up to a factor of 3. With that, 3.5 % of
 #: the development populations were above the tolerance; with 1.5 it is 1.6 %, for 0.15 points of accuracy.
 GROUP_SLOPES = (0.1, 0.3, 0.8, 2.0)

@@ -1,4 +1,4 @@
-"""Rows with labels, and a sample of rows without."""
+"""Rows with labels, rates that follow from them, and a sample of rows without."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.matrix import take_rows
-from fairask.metrics import Bool, Float, Int, Matrix
+from fairask.metrics import METRICS, Bool, Float, Int, Matrix, Metric
 
-__all__ = ["Labelled", "PoolSample", "check_weight"]
+__all__ = ["Labelled", "PoolSample", "check_weight", "rates_by_label"]
 
 
 @dataclass(frozen=True)
@@ -111,3 +111,38 @@ def check_weight(weight: ArrayLike | None, n: int, name: str) -> Float:
     if not np.isfinite(array).all() or (array < 0).any() or not array.any():
         raise ValueError(f"{name} must be finite, not negative and not all zero")
     return array
+
+
+def rates_by_label(labelled: Labelled, decisions: Float, metric: Metric) -> tuple[Float, Float]:
+    """Estimate a rule's rates from the labels alone: rates and variances, both (conditions, groups).
+
+    Rows have their importance weights. The variance is that of a ratio of weighted sums, with one more
+    observation, so that rates of 0 and 1 do not look certain. Fewer than three rows say nothing: the rate
+    is NaN and its variance infinite.
+
+    Parameters
+    ----------
+    decisions : ndarray
+        Probability that the rule predicts 1 on each labelled row, by a model that did not see the row.
+
+    Examples
+    --------
+    >>> y, groups = np.array([1.0, 0.0] * 20), np.repeat([0, 1], 20)
+    >>> rows = Labelled.of(np.zeros((40, 1)), y, groups, ["a", "b"])
+    >>> rates_by_label(rows, y, "eo")[0].tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
+    y, conditions = labelled.y, METRICS[metric]
+    rates = np.full((len(conditions), labelled.n_groups), np.nan)
+    variances = np.full(rates.shape, np.inf)
+    for z, condition in enumerate(conditions):
+        inside = labelled.fairness_weights * {1: y, 0: 1.0 - y, None: np.ones_like(y)}[condition]
+        for g in range(labelled.n_groups):
+            weight = inside * (labelled.groups == g)
+            if (weight > 0).sum() < 3:
+                continue
+            total = weight.sum()
+            rates[z, g] = rate = weight @ decisions / total
+            floor = 0.5 / (total**2 / (weight @ weight) + 2.0) ** 2
+            variances[z, g] = ((weight * (decisions - rate)) ** 2).sum() / total**2 + floor
+    return rates, variances

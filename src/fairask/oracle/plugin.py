@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.metrics import METRICS, Float, Int, Metric
-from fairask.oracle.labelled import Labelled
 from fairask.rules import PlugInRule
 
-__all__ = ["GapCorrection", "PlugInLearner", "rates_by_label"]
+__all__ = ["GapCorrection", "PlugInLearner"]
 
 
 class PlugInLearner:
@@ -71,38 +70,3 @@ class GapCorrection:
     bias: Float
     deviation: Float
     shrinkage: Float
-
-
-def rates_by_label(labelled: Labelled, decisions: Float, metric: Metric) -> tuple[Float, Float]:
-    """Estimate a rule's rates from the labels alone: rates and variances, both (conditions, groups).
-
-    Rows have their importance weights. The variance is that of a ratio of weighted sums, with one more
-    observation, so that rates of 0 and 1 do not look certain. Fewer than three rows say nothing: the rate
-    is NaN and its variance infinite.
-
-    Parameters
-    ----------
-    decisions : ndarray
-        Probability that the rule predicts 1 on each labelled row, by a model that did not see the row.
-
-    Examples
-    --------
-    >>> y, groups = np.array([1.0, 0.0] * 20), np.repeat([0, 1], 20)
-    >>> rows = Labelled.of(np.zeros((40, 1)), y, groups, ["a", "b"])
-    >>> rates_by_label(rows, y, "eo")[0].tolist()
-    [[1.0, 1.0], [0.0, 0.0]]
-    """
-    y, conditions = labelled.y, METRICS[metric]
-    rates = np.full((len(conditions), labelled.n_groups), np.nan)
-    variances = np.full(rates.shape, np.inf)
-    for z, condition in enumerate(conditions):
-        inside = labelled.fairness_weights * {1: y, 0: 1.0 - y, None: np.ones_like(y)}[condition]
-        for g in range(labelled.n_groups):
-            weight = inside * (labelled.groups == g)
-            if (weight > 0).sum() < 3:
-                continue
-            total = weight.sum()
-            rates[z, g] = rate = weight @ decisions / total
-            floor = 0.5 / (total**2 / (weight @ weight) + 2.0) ** 2
-            variances[z, g] = ((weight * (decisions - rate)) ** 2).sum() / total**2 + floor
-    return rates, variances

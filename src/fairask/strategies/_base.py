@@ -35,11 +35,8 @@ class Strategy(ABC):
     """
 
     name: ClassVar[str]
-
-    @property
-    def reads(self) -> Reads:
-        """What the strategy reads of a pool: only groups, predictions per row, or all features."""
-        return "predictions"
+    #: What the strategy reads of a pool: only groups, predictions per row, or all features.
+    reads: Reads = "predictions"
 
     @abstractmethod
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
@@ -65,11 +62,7 @@ class InMemoryStrategy(Strategy):
     """
 
     pretrain: int = 0
-
-    @property
-    def reads(self) -> Reads:
-        """See :class:`Strategy`."""
-        return "features"
+    reads = "features"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

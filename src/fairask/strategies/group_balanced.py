@@ -11,7 +11,7 @@ from fairask.design import group_design
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import Reads, Strategy
+from fairask.strategies._base import Strategy
 
 __all__ = ["GroupBalanced"]
 
@@ -27,11 +27,7 @@ class GroupBalanced(Strategy):
     """
 
     name: ClassVar[str] = "group_balanced"
-
-    @property
-    def reads(self) -> Reads:
-        """See :class:`Strategy`."""
-        return "groups"
+    reads = "groups"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

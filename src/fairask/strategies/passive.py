@@ -10,7 +10,7 @@ import numpy as np
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import Reads, Strategy, uniform_proposal
+from fairask.strategies._base import Strategy, uniform_proposal
 
 __all__ = ["Passive"]
 
@@ -26,11 +26,7 @@ class Passive(Strategy):
     """
 
     name: ClassVar[str] = "passive"
-
-    @property
-    def reads(self) -> Reads:
-        """See :class:`Strategy`."""
-        return "groups"
+    reads = "groups"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

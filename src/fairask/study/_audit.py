@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fairask.study._rows import StudyRows
     from fairask.study.state import State
 
-__all__ = ["AUDIT", "OpenAudit", "begin_audit", "propose_audit"]
+__all__ = ["AUDIT", "OpenAudit", "begin_audit", "certificate_of", "propose_audit"]
 
 #: Component of rows drawn to judge a model; they train nothing while the audit lasts.
 AUDIT = "audit"
@@ -132,3 +132,31 @@ def propose_audit(state: State, rows: StudyRows) -> tuple[Query, RowsDrawn] | No
         cells=cells,
         look=asked.look,
     )
+
+
+def certificate_of(state: State, digested: list[int] | None) -> Document:
+    """Return the certificate of the audit under way, with the model that it is about, or raise StudyError.
+
+    ``digested`` are the rows on which the model's digest was made; None for the whole pool.
+    """
+    audit = state.audit
+    if audit is None:
+        raise StudyError("no audit is under way; start one first")
+    if audit.audit is None:
+        raise StudyError(
+            "this audit was begun by version 0.1.0 and cannot be continued",
+            "End it, which keeps its labels for training, and start another",
+        )
+    if not audit.done:
+        told = f"{audit.audit.n_labels} of at most {audit.size} are there"
+        raise StudyError(f"the audit waits for labels; {told}")
+    entry = next(entry for entry in state.history if entry["seen"] == audit.seen)
+    return {
+        **audit.audit.certificate().to_dict(),
+        "model": {
+            **{name: entry[name] for name in ("round", "labels", "digest", "seen")},
+            "protected": state.config.protected,
+            "pool_sha256": state.config.pool_sha256,
+            "digest_of_rows": digested,
+        },
+    }

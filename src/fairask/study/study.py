@@ -19,7 +19,7 @@ from fairask.pools.runners import ProgressCallback
 from fairask.study import _answering
 from fairask.study import events as happened
 from fairask.study._answering import Receipt
-from fairask.study._audit import begin_audit, propose_audit
+from fairask.study._audit import begin_audit, certificate_of, propose_audit
 from fairask.study._drawing import propose, propose_uniform
 from fairask.study._errors import SENSELESS, StudyError, senseless
 from fairask.study._fitting import fit_entry
@@ -502,27 +502,7 @@ class Study:
             state = self.state()
             digested = None if state.audit is None else self._digested_rows(state.audit.seen)
         with self.turn() as (turn, state):
-            audit = state.audit
-            if audit is None:
-                raise StudyError("no audit is under way; start one first")
-            if audit.audit is None:
-                raise StudyError(
-                    "this audit was begun by version 0.1.0 and cannot be continued",
-                    "End it, which keeps its labels for training, and start another",
-                )
-            if not audit.done:
-                told = f"{audit.audit.n_labels} of at most {audit.size} are there"
-                raise StudyError(f"the audit waits for labels; {told}")
-            entry = next(entry for entry in state.history if entry["seen"] == audit.seen)
-            document = {
-                **audit.audit.certificate().to_dict(),
-                "model": {
-                    **{name: entry[name] for name in ("round", "labels", "digest", "seen")},
-                    "protected": state.config.protected,
-                    "pool_sha256": state.config.pool_sha256,
-                    "digest_of_rows": digested,
-                },
-            }
+            document = certificate_of(state, digested)
             turn.append(check_person(who), happened.CertificateIssued(document), happened.AuditChanged(0))
         return document
 
