@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from fairask.errors import suggest
 
-__all__ = ["check_choice", "check_count", "check_number", "check_share", "renamed"]
+__all__ = ["check_choice", "check_count", "check_lengths", "check_number", "check_share", "renamed"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,6 +62,22 @@ def check_count(value: object, name: str, *, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
     return int(value)
+
+
+def check_lengths(**lengths: int) -> int:
+    """Return the common length of several arguments, given by their names.
+
+    Examples
+    --------
+    >>> check_lengths(y=2, pred=2)
+    2
+    >>> check_lengths(y=2, pred=3)
+    Traceback (most recent call last):
+    ValueError: lengths disagree: y has 2, pred has 3
+    """
+    if len(set(lengths.values())) != 1:
+        raise ValueError("lengths disagree: " + ", ".join(f"{name} has {n}" for name, n in lengths.items()))
+    return next(iter(lengths.values()))
 
 
 def check_number(value: object, name: str, low: float, high: float) -> float:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.checks import check_choice, check_number
+from fairask.checks import check_choice, check_lengths, check_number
 
 __all__ = [
     "CONDITION_NAMES",
@@ -219,10 +219,7 @@ def group_rates(
     truth, soft = binary_labels(y, pos_label), soft_predictions(pred, pos_label)
     names, codes = encode_groups(groups)
     weight = np.ones_like(truth) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    lengths = {"y": len(truth), "pred": len(soft), "groups": len(codes), "sample_weight": len(weight)}
-    if len(set(lengths.values())) != 1:
-        raise ValueError("lengths disagree: " + ", ".join(f"{k} has {n}" for k, n in lengths.items()))
-    if not len(truth):
+    if not check_lengths(y=len(truth), pred=len(soft), groups=len(codes), sample_weight=len(weight)):
         raise ValueError("y is empty")
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError("sample_weight must be finite and not negative")

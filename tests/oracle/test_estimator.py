@@ -224,7 +224,7 @@ def test_no_feasible_model_is_said():
         (lambda k: k.update(metric="eodds"), "metric='eodds' is unknown; did you mean"),
         (
             lambda k: k.update(sensitive_features=[0, 1]),
-            "lengths disagree: X has 40 rows, sensitive_features 2",
+            "lengths disagree: X has 40, sensitive_features has 2",
         ),
         (lambda k: k.update(sensitive_features=["a"] * 40), "one group only"),
         (lambda k: k.update(sample_weight=[1.0]), r"sample_weight has shape \(1,\)"),

@@ -9,6 +9,7 @@ from typing import Any, Self, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairask.checks import check_lengths
 from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
 
 __all__ = ["Sample", "SampleDraws", "build_sample"]
@@ -88,10 +89,7 @@ def build_sample(
     propensity_floor = draws.get("propensity_floor")
     drawn = None if propensities is None else np.asarray(propensities, dtype=np.float64)
     given = {"y": truth, "pred": score, "groups": codes, "sample_weight": weight, "propensities": drawn}
-    lengths = {name: len(v) for name, v in given.items() if v is not None}
-    if len(set(lengths.values())) != 1:
-        raise ValueError("lengths disagree: " + ", ".join(f"{k} has {n}" for k, n in lengths.items()))
-    if not len(score):
+    if not check_lengths(**{name: len(v) for name, v in given.items() if v is not None}):
         raise ValueError("pred is empty: a certificate needs at least one row")
     if len(names) < 2:
         raise ValueError(f"groups must hold at least two groups, got only {names[0]!r}")

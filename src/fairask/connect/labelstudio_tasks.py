@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 from fairask.connect.outgoing import OutgoingRow
 from fairask.study import ColumnInfo, Config
 from fairask.study.events import Cell, Document
+from fairask.study.files import chosen
 from fairask.study.receiving import OutsideAnswer
 
 __all__ = ["annotated_answers", "check_config", "label_config", "person_names", "task_of", "webhook_answers"]
@@ -89,9 +90,7 @@ def task_of(row: OutgoingRow, columns: Sequence[ColumnInfo]) -> Document:
 
 
 def _words(column: ColumnInfo, value: Cell) -> str:
-    text = "" if value is None else str(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        text = str(int(value))
+    text = column.code_of(value)
     return f"{column.values.get(text, text)} {column.unit}".strip()
 
 
@@ -126,11 +125,8 @@ def annotated_answers(
 
 def _said(annotation: Document) -> tuple[str | None, str]:
     """Return label and note; no label for a task that was skipped, an empty one where nothing was chosen."""
-    results = annotation.get("result") or []
-    choices = [c for r in results if r.get("type") == "choices" for c in r["value"]["choices"]]
-    notes = [text for r in results if r.get("type") == "textarea" for text in r["value"]["text"]]
-    label = None if annotation.get("was_cancelled") else ", ".join(map(str, choices))
-    return label, " ".join(map(str, notes))
+    choices, note = chosen(annotation.get("result") or [])
+    return None if annotation.get("was_cancelled") else ", ".join(choices), note
 
 
 def _microseconds(moment: str) -> int:

@@ -288,7 +288,7 @@ def _least(rows: int) -> int:
 
 
 def check_group_count(groups: Sequence[object]) -> None:
-    """Raise UserError where there are more groups than can be compared.
+    """Raise UserError where there are more groups than can be compared, ValueError where there is one only.
 
     Examples
     --------
@@ -301,6 +301,8 @@ def check_group_count(groups: Sequence[object]) -> None:
             f"sensitive_features has {len(groups):,} groups",
             f"compare at most {MOST_GROUPS}: cut numbers into bands, or merge small groups",
         )
+    if len(groups) < 2:
+        raise ValueError(f"sensitive_features has one group only ({groups[0]!r}); two or more are needed")
 
 
 def column_violations(

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from fairask.checks import check_lengths
 from fairask.data.columns import FrameColumns, column_names, refuse_texts, series_name
-from fairask.data.groups import check_group_count
 from fairask.errors import UserError
 from fairask.matrix import row_count
 from fairask.metrics import Matrix, encode_groups
@@ -50,9 +50,7 @@ def as_pool(
         rows = check_array(rows, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     assert groups is not None
     values, codes = encode_groups(groups, "sensitive_features")
-    check_group_count(values)
-    if len(codes) != row_count(rows):
-        raise ValueError(f"lengths disagree: X has {row_count(rows)} rows, sensitive_features {len(codes)}")
+    check_lengths(X=row_count(rows), sensitive_features=len(codes))
     return MemoryPool(rows, codes, len(values), group_values=values), columns
 
 

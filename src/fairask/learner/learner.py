@@ -18,7 +18,8 @@ from sklearn.exceptions import NotFittedError
 from fairask.certify import Audit, AuditPlan, BudgetTable, Certificate
 from fairask.certify.audit import Strata
 from fairask.certify.audit.planner import BUDGETS, plan_strata
-from fairask.checks import check_count
+from fairask.checks import check_count, check_lengths
+from fairask.data.groups import check_group_count
 from fairask.errors import FairaskWarning, SubPoolWarning
 from fairask.learner.card import learner_card, query_card
 from fairask.learner.config import Estimator, LearnerConfig, LearnerSettings
@@ -131,10 +132,7 @@ class FairActiveLearner(LearnerRecord):
         self.pool_given = isinstance(X, Pool)
         self.X = self.pool.X if isinstance(self.pool, MemoryPool) else self.pool
         self.groups_ = self.pool.group_values
-        if len(self.groups_) < 2:
-            raise ValueError(
-                f"sensitive_features has one group only ({self.groups_[0]!r}); two or more are needed"
-            )
+        check_group_count(self.groups_)
         self._background: PoolSample | None = None
         self._begin(LearnerState(DrawLog(len(self.pool))))
 
@@ -239,8 +237,7 @@ class FairActiveLearner(LearnerRecord):
     def _checked(self, indices: ArrayLike, labels: Any) -> tuple[list[int], list[int]]:
         rows = _row_numbers(indices)
         values = np.atleast_1d(np.asarray(labels)).tolist()
-        if len(values) != len(rows):
-            raise ValueError(f"lengths disagree: {len(rows)} indices, {len(values)} labels")
+        check_lengths(indices=len(rows), labels=len(values))
         index = {self.classes[0]: 0, self.classes[1]: 1}
         for row, value in zip(rows, values, strict=True):
             if value not in index:

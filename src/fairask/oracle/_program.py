@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -239,21 +240,25 @@ def best_mixture(errors: Float, gaps: Float, limits: float | Float) -> Mixture:
     return _by_highs(errors, gaps, limit)
 
 
+def _solved(n: int, costs: Float, **program: Any) -> tuple[Any, Float]:
+    """Solve a program whose first ``n`` unknowns are weights that add up to 1; return those as well."""
+    solution = linprog(costs, b_eq=[1.0], method="highs", **program)
+    if solution.x is None:
+        raise RuntimeError(f"the mixture program failed: {solution.message}")
+    weights = np.where(solution.x[:n] > _TINY, solution.x[:n], 0.0)
+    return solution, weights / weights.sum()
+
+
 def _by_highs(errors: Float, gaps: Float, limits: float | Float) -> Mixture:
     limit: Float = np.broadcast_to(np.asarray(limits, dtype=np.float64), gaps.shape[1:])
     n, n_pairs = gaps.shape
-    solution = linprog(
+    solution, weights = _solved(
+        n,
         np.r_[errors, PENALTY],
         A_ub=np.hstack([gaps.T, -np.ones((n_pairs, 1))]),
         b_ub=limit,
         A_eq=np.r_[np.ones(n), 0.0][None, :],
-        b_eq=[1.0],
-        method="highs",
     )
-    if solution.x is None:
-        raise RuntimeError(f"the mixture program failed: {solution.message}")
-    weights = np.where(solution.x[:n] > _TINY, solution.x[:n], 0.0)
-    weights /= weights.sum()
     multipliers = np.maximum(-solution.ineqlin.marginals, 0.0)
     return _mixture(weights, errors, gaps, multipliers, float(solution.fun), limit)
 
@@ -284,20 +289,15 @@ def best_of_many_groups(
     lower = np.hstack([-rates[:, known].T, none, high[known], np.zeros((len(known), 1))])
     between = np.hstack([np.zeros((conditions, n)), one, -one, -np.ones((conditions, 1))])
     free = [(None, None)] * (2 * conditions)
-    solution = linprog(
+    solution, weights = _solved(
+        n,
         np.r_[errors, np.zeros(2 * conditions), PENALTY],
         A_ub=np.vstack([upper, lower, between]),
         b_ub=np.r_[np.zeros(2 * len(known)), np.full(conditions, limit)],
         A_eq=np.r_[np.ones(n), np.zeros(2 * conditions + 1)][None, :],
-        b_eq=[1.0],
         bounds=[(0, None)] * n + free + [(0, None)],
         options={"presolve": False},
-        method="highs",
     )
-    if solution.x is None:
-        raise RuntimeError(f"the mixture program failed: {solution.message}")
-    weights = np.where(solution.x[:n] > _TINY, solution.x[:n], 0.0)
-    weights /= weights.sum()
     prices = np.zeros((2, n_rates))
     prices[:, known] = np.maximum(-solution.ineqlin.marginals[: 2 * len(known)], 0.0).reshape(2, -1)
     multipliers = _pair_prices(prices, moments)

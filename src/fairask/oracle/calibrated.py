@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
+from fairask.checks import check_lengths
 from fairask.data.groups import check_group_count
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.matrix import take_rows
@@ -194,7 +195,8 @@ class CalibratedFairOracle(FairOracle):
         if pool_groups is None:
             raise TypeError("pool has no groups: give (X, sensitive_features) of its rows")
         groups, pool_codes = encode_groups(pool_groups, "pool")
-        check_group_count(groups)
+        if not free:
+            check_group_count(groups)
         index = {g: i for i, g in enumerate(groups)}
         named, own = encode_groups(sensitive_features, "sensitive_features")
         unknown = [g for g in named if g not in index]
@@ -202,10 +204,7 @@ class CalibratedFairOracle(FairOracle):
             raise ValueError(
                 f"sensitive_features has {unknown[0]!r}, which is not among the pool's groups {groups}"
             )
-        if len(groups) < 2 and not free:
-            raise ValueError(f"sensitive_features has one group only ({groups[0]!r}); two or more are needed")
-        if len(own) != n:
-            raise ValueError(f"lengths disagree: X has {n} rows, sensitive_features {len(own)}")
+        check_lengths(X=n, sensitive_features=len(own))
         codes = np.array([index[g] for g in named])[own]
         rows = Labelled.of(X, labels, codes, groups, weight, fairness)
         self.fit_labelled(rows, PoolSample(pool_X, pool_codes))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairask.checks import check_lengths
 from fairask.data.groups import check_group_count
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
 from fairask.matrix import row_count
@@ -132,13 +133,8 @@ class EmpiricalFairOracle(FairOracle):
             codes = np.zeros(n, dtype=np.int64)
         else:
             groups, codes = encode_groups(sensitive_features, "sensitive_features")
+            check_lengths(X=n, sensitive_features=len(codes))
             check_group_count(groups)
-            if len(codes) != n:
-                raise ValueError(f"lengths disagree: X has {n} rows, sensitive_features {len(codes)}")
-            if len(groups) < 2:
-                raise ValueError(
-                    f"sensitive_features has one group only ({groups[0]!r}); two or more are needed"
-                )
         self.fit_labelled(Labelled.of(X, labels, codes, groups, weight, fairness))
         self.classes_ = classes
         return self

@@ -58,9 +58,7 @@ def study_of(request: Request) -> Study:
 
 
 def _shown(column: ColumnInfo, value: object) -> CardField:
-    text = "" if value is None else str(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        text = str(int(value))
+    text = column.code_of(value)
     words = column.values.get(text, text)
     title = column.title or column.name.replace("_", " ")
     display = column.display or ("number" if column.kind == "number" else "text")

@@ -58,6 +58,18 @@ class ColumnInfo:
     values: dict[str, str] = field(default_factory=dict)
     display: str = ""  #: one of ``DISPLAYS``; studies of older versions have none, and show numbers and texts
 
+    def code_of(self, value: object) -> str:
+        """Return a cell as text: a key of ``values`` where its code has words.
+
+        Examples
+        --------
+        >>> [ColumnInfo("age", "number").code_of(value) for value in (30.0, 2.5, None)]
+        ['30', '2.5', '']
+        """
+        if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        return "" if value is None else str(value)
+
 
 @dataclass(frozen=True)
 class Config:

@@ -20,7 +20,7 @@ from fairask.data.files import csv_text, plain_cell, write_whole
 from fairask.errors import suggest
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
-from fairask.study.events import Cell
+from fairask.study.events import Cell, Document
 
 if TYPE_CHECKING:
     from fairask.study.study import Study
@@ -30,6 +30,7 @@ __all__ = [
     "Told",
     "check_sheet_place",
     "check_told",
+    "chosen",
     "read_labels",
     "read_records",
     "row_number",
@@ -200,6 +201,19 @@ def _add(told: Told, row: object, label: str, note: str, where: str) -> None:
     told.notes.append(plain_cell(note)[:2000])
 
 
+def chosen(results: Sequence[Document]) -> tuple[list[str], str]:
+    """Return the choices and the note in the results of Label Studio's annotations.
+
+    Examples
+    --------
+    >>> chosen([{"type": "choices", "value": {"choices": ["good"]}}])
+    (['good'], '')
+    """
+    choices = [str(c) for r in results if r.get("type") == "choices" for c in r["value"]["choices"]]
+    notes = [str(t) for r in results if r.get("type") == "textarea" for t in r["value"]["text"]]
+    return choices, " ".join(notes)
+
+
 def _from_label_studio(tasks: object) -> Told:
     if not isinstance(tasks, list):
         raise StudyError("Label Studio's export must be a JSON list of tasks")
@@ -211,17 +225,16 @@ def _from_label_studio(tasks: object) -> Told:
             results = [
                 r for a in task.get("annotations", []) if not a.get("was_cancelled") for r in a["result"]
             ]
-            choices = [c for r in results if r.get("type") == "choices" for c in r["value"]["choices"]]
-            notes = [t for r in results if r.get("type") == "textarea" for t in r["value"]["text"]]
+            choices, note = chosen(results)
         except (KeyError, TypeError, AttributeError) as error:
             raise StudyError(f"{where} is no task of this study: {error!r} is missing or odd") from error
-        if len(set(map(str, choices))) > 1:
+        if len(set(choices)) > 1:
             raise StudyError(
-                f"{where} has answers that disagree ({', '.join(sorted(set(map(str, choices))))}); "
+                f"{where} has answers that disagree ({', '.join(sorted(set(choices)))}); "
                 "keep one person's answers in the file, or one answer per task"
             )
         if choices:
-            _add(told, row, str(choices[0]), " ".join(map(str, notes)), where)
+            _add(told, row, choices[0], note, where)
             cells = {n: v for n, v in task["data"].items() if n not in ("fairask_row", "fairask_check")}
             code = _code(task["data"].get("fairask_check"))
             told.returned.append(ReturnedRow(told.rows[-1], str(told.rows[-1]), code, cells))

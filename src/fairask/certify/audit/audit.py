@@ -20,7 +20,7 @@ from fairask.certify.audit.saved import AuditState, check_format, replay, state_
 from fairask.certify.audit.strata import Strata, split_groups
 from fairask.certify.certificate import Certificate
 from fairask.certify.signature import digest_of_settings
-from fairask.checks import check_choice
+from fairask.checks import check_choice, check_lengths
 from fairask.metrics import binary_labels
 from fairask.pools import Pool
 from fairask.pools.rows import row_set
@@ -254,8 +254,7 @@ class Audit:
         if self.done:
             raise ValueError("the audit is over: no label is awaited")
         rows, codes = np.atleast_1d(np.asarray(indices)).tolist(), self._codes(np.atleast_1d(labels))
-        if len(rows) != len(codes):
-            raise ValueError(f"lengths disagree: indices has {len(rows)}, labels has {len(codes)}")
+        check_lengths(indices=len(rows), labels=len(codes))
         self._answer(rows, codes)
 
     def skip(self, indices: ArrayLike) -> None:

@@ -13,7 +13,7 @@ from fairask.certify.audit.plan import AuditPlan, PlanSettings
 from fairask.certify.audit.schedule import Schedule
 from fairask.certify.audit.strata import Strata, split_groups
 from fairask.certify.questions import QUESTIONS
-from fairask.checks import check_count
+from fairask.checks import check_count, check_lengths
 from fairask.metrics import Float, Int, binary_labels
 
 __all__ = [
@@ -117,9 +117,7 @@ def simulate_audit(
     truth = binary_labels(y, pos_label)
     n_audits = check_count(n_audits, "n_audits")
     bins = 1 if score is None else plan.score_bins(len(split_groups(groups)[0]))
-    lengths = len(truth), len(np.asarray(pred)), len(np.asarray(groups))
-    if len(set(lengths)) > 1:
-        raise ValueError("lengths disagree: y has {}, pred has {}, groups has {}".format(*lengths))
+    check_lengths(y=len(truth), pred=len(np.asarray(pred)), groups=len(np.asarray(groups)))
     strata = Strata.of_rows(pred, groups, None, pos_label, plan.random_state, None, score, bins)
     rng = np.random.default_rng(plan.random_state)
     size = strata.sizes.astype(np.float64)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from fairask.certify.audit.binning import bin_rows
 from fairask.certify.audit.inputs import Noise, noise_table
 from fairask.certify.audit.layout import Layout
+from fairask.checks import check_lengths
 from fairask.metrics import Bool, Float, Int, encode_groups, soft_predictions
 from fairask.pools import MemoryPool, Model, Pool, is_randomised
 
@@ -124,9 +125,7 @@ class Strata:
         each = [said[:, m] for m in range(said.shape[1])] if said.ndim == 2 else [pred]
         columns = [soft_predictions(column, pos_label) for column in each]
         names, codes = split_groups(groups)
-        n = len(codes)
-        if len(columns[0]) != n:
-            raise ValueError(f"lengths disagree: pred has {len(columns[0])}, groups has {n}")
+        n = check_lengths(pred=len(columns[0]), groups=len(codes))
         rng = np.random.default_rng(seed)
         soft = [bool(((column > 0) & (column < 1)).any()) for column in columns]
         decisions = np.array(
@@ -160,8 +159,8 @@ class Strata:
         free = ~told & ~left_out
         values = None if score is None else np.asarray(score, dtype=np.float64)
         for name, given in (("score", values), ("cost", None if cost is None else np.asarray(cost))):
-            if given is not None and len(given) != n:
-                raise ValueError(f"lengths disagree: {name} has {len(given)}, groups has {n}")
+            if given is not None:
+                check_lengths(**{name: len(given), "groups": n})
         cut = bin_rows(parent, values, free, bins)
         top = (len(names) + 1) * (1 << models)
         number = np.where(told, top * bins + parent, parent * bins + cut)
