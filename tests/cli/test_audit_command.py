@@ -182,7 +182,7 @@ def test_an_interrupt_is_130_and_the_next_call_goes_on(
     [
         ("row,label\n{unasked},yes\n", "was never asked for"),
         ("row,label\n99999,yes\n", "row 99999 was never asked for"),
-        ("row,label\n{asked},maybe\n", "1 label is no class"),
+        ("row,label\n{asked},maybe\n", "1 label is not a class"),
         ("row,label\n{asked},1\n", "Labels are 'no', 'yes'"),
         ("row,label\n{asked},yes\n{asked},no\n", "two different labels"),
         ("row,label\n{asked},\n", "has no labels yet"),
@@ -240,7 +240,7 @@ def test_rows_without_a_state_are_not_written_over(fairask: Run, pool: Path) -> 
     ("options", "words"),
     [
         (COLUMNS, ("are classes: 'no', 'yes'", "--positive yes")),
-        ((*COLUMNS, "--positive", "yess"), ("--positive 'yess' is no value",)),
+        ((*COLUMNS, "--positive", "yess"), ("--positive 'yess' is not a value",)),
         (("--predictions", "sayd", "--protected", "sex"), ("--predictions: no column 'sayd'", "'said'")),
         (("--predictions", "said", "--protected", "said"), ("a column twice",)),
         (("--predictions", "said", "--protected", "name"), ("values:", "at most 50 groups")),

@@ -128,7 +128,7 @@ def test_a_plan_writes_a_table_and_a_plot_only(fairask: Run, pool: Path) -> None
         (("--at-least", "0.8"), ("--at-least is for a ratio",)),
         (("--noise", "lots"), ("--noise lots cannot be read",)),
         (("--noise", "x=0.1"), ("noise names 'x'",)),
-        (("--cost", "old"), ("its values are no numbers",)),
+        (("--cost", "old"), ("its values are not numbers",)),
         (("--known", "id"), ("--known id", "unknown label")),
         (("--score", "scores"), ("no column 'scores'",)),
         (("--also", "tpr"), ("metric='tpr' is unknown",)),

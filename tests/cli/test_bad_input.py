@@ -93,7 +93,7 @@ def test_an_unknown_encoding_is_refused(fairask: Run, table: Path) -> None:
         ((*COLUMNS, "--drop", "sex"), ("Take it out of --drop",)),
         (("--label", "sex", "--protected", "sex"), ("are both 'sex'",)),
         (("--label", "paid", "--protected", "income"), ("values:", "at most 50 groups")),
-        ((*COLUMNS, "--positive", "yess"), ("no value of 'paid'", "Did you mean 'yes'?")),
+        ((*COLUMNS, "--positive", "yess"), ("not a value of 'paid'", "Did you mean 'yes'?")),
         ((*COLUMNS, "--tolerance", "1.5"), ("--tolerance 1.5 is outside [0, 1]",)),
         ((*COLUMNS, "--tolerance", "nan"), ("outside [0, 1]",)),
         ((*COLUMNS, "--metric", "tpr"), ("unknown metric 'tpr'", "'tprp'?")),

@@ -57,7 +57,7 @@ def test_results_of_other_settings_and_other_rows_are_not_mixed_up(fairask: Run,
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("germn",), "no dataset, and a file needs its columns"),
+        (("germn",), "not a dataset, and a file needs its columns"),
         (("german", "--strategy", "far"), "did you mean 'fare'?"),
         (("german", "--tolerance", 2), "--tolerance 2 is outside [0, 1]"),
         (("german", "--backend", "dsk"), "did you mean 'dask'?"),

@@ -178,7 +178,7 @@ def test_a_streamed_audit_refuses_a_table_that_changed(fairask: Run, bucket: str
     [
         (("--predictions", "wrd"), "Did you mean 'word'"),
         (("--predictions", "word"), "Say which count as 1"),
-        (("--predictions", "word", "--positive", "maybe"), "is no value of 'word'"),
+        (("--predictions", "word", "--positive", "maybe"), "is not a value of 'word'"),
         (("--predictions", "none"), "3,000 rows have no prediction"),
         (("--predictions", "age"), "go from 18 to 79"),
         (("--predictions", "said", "--protected", "age"), "62 values"),
@@ -265,7 +265,7 @@ def test_a_streamed_report_names_the_margin_that_was_used(fairask: Run, bucket: 
         (("--label", "sex"), "are both 'sex'"),
         (("--label", "none", "--drop", "x"), "--drop: no column 'x'"),
         (("--label", "none"), "label column 'none' has no values"),
-        (("--label", "paid", "--positive", "perhaps"), "is no value of 'paid'"),
+        (("--label", "paid", "--positive", "perhaps"), "is not a value of 'paid'"),
         (("--label", "age"), "62 values"),
     ],
 )

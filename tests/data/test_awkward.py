@@ -62,7 +62,7 @@ def test_a_few_words_among_many_numbers_count_as_missing_and_are_named(tmp_path:
     cells = [str(value) for value in range(60)]
     found, notes = column(tmp_path, [*cells[:30], "42 years", *cells[30:]])
     assert found == [*range(30), None, *range(30, 60)]
-    assert notes == ["1 value of 'x' is no number and counts as missing: '42 years' in data row 31"]
+    assert notes == ["1 value of 'x' is not a number and counts as missing: '42 years' in data row 31"]
     grades, notes = column(tmp_path, ["1", "2", "3"] * 20 + ["A"])
     assert grades[-1] == "A"
     assert not notes

@@ -97,7 +97,7 @@ def test_two_protected_columns_on_the_command_line_are_both_used(
     ("specs", "words"),
     [
         (["rase"], "--protected: no column 'rase'"),
-        (["age:x"], "'x' are no numbers"),
+        (["age:x"], "'x' are not numbers"),
         (["age:50,30"], "the numbers must grow"),
         (["race:3"], "cannot be cut into bands"),
         (["race", "race"], "names the column 'race' twice"),

@@ -137,7 +137,7 @@ def test_thousands_and_decimals_that_are_said(tmp_path: Path) -> None:
         ("t.csv.gz", b"\x1f\x8bbroken", "is a damaged gzip archive"),
         ("t.zip", b"PK\x03\x04broken", "cannot be unpacked"),
         ("t.db", b"hello, this is text", "is no database, though its name says so"),
-        ("t.jsonl", b'{"a": 1, "b": 2}\n{"a": \n', "line 2 is no JSON"),
+        ("t.jsonl", b'{"a": 1, "b": 2}\n{"a": \n', "line 2 is not JSON"),
         ("t.csv", b"a,b\n1,\0\n", "line 2 has a zero byte"),
     ],
 )
@@ -231,9 +231,9 @@ def test_a_study_learns_from_vectors_and_does_not_show_them(stream: bool, tmp_pa
 
 def test_all_wrong_labels_are_named_and_case_is_forgiven() -> None:
     assert match_labels([" GOOD", "bad"], ["bad", "good"], [0, 1])[0] == ["good", "bad"]
-    with pytest.raises(TableError, match="3 labels are no class: row 0 'x', row 2 'y', row 3 'z'"):
+    with pytest.raises(TableError, match="3 labels are not classes: row 0 'x', row 2 'y', row 3 'z'"):
         match_labels(["x", "bad", "y", "z"], ["bad", "good"], [0, 1, 2, 3])
-    with pytest.raises(TableError, match="1 label is no class"):
+    with pytest.raises(TableError, match="1 label is not a class"):
         match_labels(["YES"], ["yes", "Yes"], [0])
 
 
@@ -254,4 +254,4 @@ def test_a_sheet_with_labels_in_another_case_is_told_with_a_note(
         assert done.value.code == code
     said = capsys.readouterr()
     assert "4 labels were read without regard to case and blanks: 'Good' as 'good'" in said.out
-    assert "2 labels are no class: row 0 'x', row 1 'y'" in said.err
+    assert "2 labels are not classes: row 0 'x', row 1 'y'" in said.err

@@ -199,7 +199,7 @@ def test_a_refused_call_changes_nothing(act, message):
         ({"strategy": "fair"}, "strategy='fair' is unknown; did you mean 'fare'"),
         (
             {"strategy_params": {"sgima": 0.2}},
-            "'sgima' is no setting of strategy 'fare'; did you mean 'sigma'",
+            "'sgima' is not a setting of strategy 'fare'; did you mean 'sigma'",
         ),
         ({"strategy_params": {"k": 1}}, "k=1 must be a whole number from 2 to 64"),
         ({"strategy_params": {"sigma": 2}}, r"sigma=2 must be in \[0, 1\]"),

@@ -48,5 +48,5 @@ def test_settings_in_one_object_and_by_keyword_are_the_same():
 
 
 def test_an_unknown_setting_is_named():
-    with pytest.raises(TypeError, match="'tolerence' is no setting of a learner; did you mean 'tolerance'"):
+    with pytest.raises(TypeError, match="'tolerence' is not a setting of a learner; did you mean"):
         FairActiveLearner(np.eye(4), [0, 1, 0, 1], tolerence=0.1)

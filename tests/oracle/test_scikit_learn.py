@@ -69,7 +69,7 @@ def test_the_protected_column_by_name_or_position_is_the_one_given_apart(oracle)
     codes = np.column_stack([rest.to_numpy(), (sex == "m").astype(float)])
     by_position = clone(oracle).set_params(sensitive_features=3).fit(codes, y)
     np.testing.assert_allclose(by_position.predict_proba(codes), expected)
-    with pytest.raises(ValueError, match=r"sensitive_features='sax' is no column of X; did you mean 'sex'"):
+    with pytest.raises(ValueError, match="sensitive_features='sax' is not a column of X; did you mean"):
         clone(oracle).set_params(sensitive_features="sax").fit(X, y)
 
 

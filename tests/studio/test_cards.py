@@ -131,7 +131,7 @@ def test_images_come_from_allowed_places_only(make: Make, host: str, tmp_path: P
         assert client.get("/api/cells/99/photo").status_code == 404
     with pytest.raises(StudyError, match="is no folder"):
         create_app(study, train=False, images=[str(tmp_path / "nowhere")])
-    with pytest.raises(StudyError, match="is no host"):
+    with pytest.raises(StudyError, match="is not a host"):
         create_app(study, train=False, images=["https://example.org/photos"])
 
 

@@ -70,5 +70,5 @@ def test_a_receiver_that_is_away_holds_nothing_up(make: Callable[..., Study]) ->
     study = make(budget=20)
     hooks = Webhooks(study, ["http://127.0.0.1:9/hook"], pause=0.001)
     hooks.step()  # given up, and logged
-    with pytest.raises(StudyError, match="is no address"):
+    with pytest.raises(StudyError, match="is not an address"):
         Webhooks(study, ["example.org"])

@@ -141,9 +141,9 @@ def test_label_studio_tasks_go_out_and_annotations_come_back(make: Make, tmp_pat
     ("name", "content", "message"),
     [
         ("a.csv", "row,lable\n1,good\n", "no column 'label'; did you mean 'lable'"),
-        ("a.csv", "row,label\nx,good\n", "line 2: 'x' is no row number"),
+        ("a.csv", "row,label\nx,good\n", "line 2: 'x' is not a row number"),
         ("a.json", "{", "damaged"),
-        ("a.json", '[{"data": {}}]', "task 1 is no task of this study"),
+        ("a.json", '[{"data": {}}]', "task 1 is not a task of this study"),
         ("a.json", SPLIT, r"task 1 has answers that disagree \(bad, good\)"),
         ("a.parquet", "PAR1", "damaged"),
     ],
@@ -162,7 +162,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: s
         ("p.xls", "", "ends in .csv"),
         ("p.parquet", "x", "not a Parquet file"),
         ("p.json", "{", "damaged"),
-        ("p.json", "{}", "no list of tasks"),
+        ("p.json", "{}", "not a list of tasks"),
     ],
 )
 def test_pools_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -135,7 +135,7 @@ def test_known_answers_come_from_a_file_that_is_compared_with_the_pool(make: Mak
     assert read_known(study, file) == [KnownRow(7, 1, "practice", "Enough"), KnownRow(8, 0, GOLD, "")]
     for text, words in (
         ("row,gold\n7,perhaps\n", "perhaps"),
-        ("row,gold\nseven,good\n", "no row number"),
+        ("row,gold\nseven,good\n", "not a row number"),
         ("row,gold\n700,good\n", "no row 700"),
         ("row,gold\n7,\n", "no known answer"),
         ("row,label\n7,good\n", "no column 'gold'"),

@@ -125,7 +125,7 @@ def test_rows_that_an_owner_decided_stay(make: Make) -> None:
 def test_whose_answers_must_be_said(make: Make) -> None:
     with pytest.raises(StudyError, match="whose answers"):
         AnswerFilter(since="2026-11-15")
-    with pytest.raises(StudyError, match="is no time"):
+    with pytest.raises(StudyError, match="is not a time"):
         AnswerFilter("bob", since="yesterday")
     study = make()
     last = study.state().last

@@ -148,7 +148,7 @@ def _read_words(file: Path) -> dict[str, dict[str, object]]:
     try:
         words: dict[str, dict[str, object]] = json.loads(file.read_text("utf-8"))
     except ValueError as error:
-        raise StudyError(f"{file.name} is no JSON ({error}); see docs/study.md") from error
+        raise StudyError(f"{file.name} is not JSON ({error}); see docs/study.md") from error
     return words
 
 

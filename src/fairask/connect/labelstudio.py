@@ -57,7 +57,7 @@ def open_client(url: str, token: str) -> Iterator[Client]:
         from label_studio_sdk import LabelStudio
 
     if not url.startswith(("https://", "http://")):
-        raise UserError(f"{url!r} is no address", "Give one that begins with https:// or http://")
+        raise UserError(f"{url!r} is not an address", "Give one that begins with https:// or http://")
     with httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as http:
         yield LabelStudio(base_url=url.rstrip("/"), api_key=token, timeout=_TIMEOUT, httpx_client=http)
 

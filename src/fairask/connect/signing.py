@@ -102,7 +102,7 @@ def verify_signature(secret: str, headers: Mapping[str, str], body: bytes, now: 
         raise SignatureError(f"a signed message has the headers {', '.join(_HEADERS)}")
     message, moment, marks = (given[name] for name in _HEADERS)
     if not moment.isascii() or not moment.isdigit() or len(moment) > 12:
-        raise SignatureError("webhook-timestamp is no time in seconds")
+        raise SignatureError("webhook-timestamp is not a time in seconds")
     right = sign(secret, message, body, at=int(moment))["webhook-signature"]
     # Several signatures stand there while a secret is replaced.
     if not any(hmac.compare_digest(mark.encode(), right.encode()) for mark in marks.split(" ")):

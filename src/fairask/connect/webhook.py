@@ -52,7 +52,7 @@ class WebhookTool:
 
     def __init__(self, study: Study, link: Link, secret: str, timeout: float = 20.0) -> None:
         if not link.url.startswith(("https://", "http://")):
-            raise UserError(f"{link.url!r} is no address", "Give one that begins with https://")
+            raise UserError(f"{link.url!r} is not an address", "Give one that begins with https://")
         self.study, self.link, self.secret, self.timeout = study, link, secret, timeout
         sign(secret, "msg", b"")  # a secret that cannot sign is said at once
         self._opener = urllib.request.build_opener(_NoRedirect)

@@ -18,7 +18,7 @@ def match_labels(
 ) -> tuple[list[str], list[str]]:
     """Return the class of each label, and notes on labels whose case or blanks were put right.
 
-    Raises TableError with all labels that are no class, and their rows.
+    Raises TableError with all labels that are not classes, and their rows.
 
     Examples
     --------
@@ -27,8 +27,8 @@ def match_labels(
     >>> match_labels(["god", "bda"], ["bad", "good"], [4, 7])
     Traceback (most recent call last):
         ...
-    fairask.data.errors.TableError: 2 labels are no class: row 4 'god', row 7 'bda'; Labels are 'bad', 'good';
-    leave the cell empty if it is not known yet
+    fairask.data.errors.TableError: 2 labels are not classes: row 4 'god', row 7 'bda'; Labels are 'bad',
+    'good'; leave the cell empty if it is not known yet
     """
     exact = set(classes)
     folded: dict[str, list[str]] = {}
@@ -55,14 +55,14 @@ def match_labels(
 
 
 def refuse_labels(wrong: Sequence[tuple[int, str]], classes: Sequence[str]) -> None:
-    """Raise TableError with all labels that are no class, if there are any."""
+    """Raise TableError with all labels that are not classes, if there are any."""
     if not wrong:
         return
     shown = ", ".join(f"row {row} {label[:40]!r}" for row, label in wrong[:_SHOWN])
     more = f" and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
-    verb = "label is" if len(wrong) == 1 else "labels are"
+    verb = "label is not a class" if len(wrong) == 1 else "labels are not classes"
     raise TableError(
-        f"{len(wrong)} {verb} no class: {shown}{more}",
+        f"{len(wrong)} {verb}: {shown}{more}",
         f"Labels are {', '.join(map(repr, classes))}; leave the cell empty if it is not known yet",
     )
 

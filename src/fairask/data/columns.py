@@ -80,7 +80,7 @@ def split_column(X: Matrix, column: str | int) -> tuple[Matrix, NDArray[np.gener
     if names is not None:
         name = names[column] if isinstance(column, int) else column
         if name not in names:
-            raise UserError(f"sensitive_features={name!r} is no column of X", suggest(name, names))
+            raise UserError(f"sensitive_features={name!r} is not a column of X", suggest(name, names))
         return _selected(X, [other for other in names if other != name]), np.asarray(X[name])
     if isinstance(column, str):
         raise UserError(
@@ -90,7 +90,7 @@ def split_column(X: Matrix, column: str | int) -> tuple[Matrix, NDArray[np.gener
     rows: Matrix = X.tocsc() if issparse(X) else np.asarray(X)
     if rows.ndim != 2 or not -rows.shape[1] <= column < rows.shape[1]:
         raise UserError(
-            f"sensitive_features={column} is no column of X, which has shape {rows.shape}",
+            f"sensitive_features={column} is not a column of X, which has shape {rows.shape}",
             "give a position from 0 on",
         )
     kept = np.delete(np.arange(rows.shape[1]), column)

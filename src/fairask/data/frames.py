@@ -42,7 +42,7 @@ def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:
         known = nw.maybe_reset_index(nw.from_native(frame))
     except TypeError as error:
         raise TableError(
-            f"a {type(frame).__name__} is no data frame",
+            f"a {type(frame).__name__} is not a data frame",
             "Give pandas, polars, pyarrow or a mapping of columns",
         ) from error
     if isinstance(known, nw.LazyFrame):

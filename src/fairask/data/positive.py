@@ -134,7 +134,7 @@ def _same_value(label: str, values: Sequence[str], given: str) -> str:
         if value == given or value.lower() == given.strip().lower() or _same_number(value, given):
             return value
     shown = suggest(given, values) if len(values) <= 20 else f"values: {listed(values)}"
-    raise TableError(f"--positive {given!r} is no value of {label!r}", shown[0].upper() + shown[1:])
+    raise TableError(f"--positive {given!r} is not a value of {label!r}", shown[0].upper() + shown[1:])
 
 
 def _same_number(a: str, b: str) -> bool:

@@ -45,7 +45,7 @@ class ProtectedColumn:
             numbers = tuple(float(cut) for cut in cuts.split(","))
         except ValueError:
             raise TableError(
-                f"--protected {spec}: {cuts!r} are no numbers", f"Say where bands begin: {name}:30,50"
+                f"--protected {spec}: {cuts!r} are not numbers", f"Say where bands begin: {name}:30,50"
             ) from None
         if any(not a < b for a, b in pairwise(numbers)) or not np.isfinite(numbers).all():
             raise TableError(f"--protected {spec}: the numbers must grow", f"Order them: {name}:30,50")

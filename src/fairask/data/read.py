@@ -129,13 +129,16 @@ def check_names(source: str, names: list[str]) -> None:
         )
 
 
-def file_digest(path: Path) -> str:
-    """Return the sha256 of a file, or of the names and files of a folder."""
+def file_digest(path: Path, *, hidden: bool = True) -> str:
+    """Return the sha256 of a file, or of the names and files of a folder.
+
+    Without ``hidden``, files that a reader of Parquet does not open are left out.
+    """
     if path.is_file():
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     total = hashlib.sha256()
-    for file in sorted(p for p in path.rglob("*") if p.is_file()):
+    for file in sorted(p for p in path.rglob("*") if p.is_file() and (hidden or p.name[0] not in "._")):
         total.update(f"{file.relative_to(path).as_posix()}\0{file_digest(file)}\0".encode())
     return total.hexdigest()
 

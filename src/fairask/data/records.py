@@ -36,7 +36,7 @@ def read_records(name: str, text: str, *, lines: bool) -> Arrow:
         except ValueError as error:
             raise TableError(f"{name} is damaged or no JSON: {error}", remedy) from error
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise TableError(f"{name} is no list of tasks", remedy)
+        raise TableError(f"{name} is not a list of tasks", remedy)
     rows = [_flat(task["data"] if isinstance(task.get("data"), dict) else task) for task in tasks]
     names = dict.fromkeys(field for row in rows for field in row)
     return pa.table(
@@ -66,4 +66,4 @@ def _line(name: str, number: int, line: str) -> object:
     try:
         return json.loads(line)
     except ValueError as error:
-        raise TableError(f"{name}: line {number} is no JSON: {error}", "Correct that line") from error
+        raise TableError(f"{name}: line {number} is not JSON: {error}", "Correct that line") from error

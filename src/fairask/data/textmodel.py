@@ -109,7 +109,7 @@ def _load(folder: str) -> _Model:
     except ImportError as error:
         raise TableError(f"the text model in {folder} cannot be used", str(error)) from error
     except (OSError, ValueError, KeyError) as error:
-        raise TableError(f"{folder} is no text model: {error}", _REMEDY) from error
+        raise TableError(f"{folder} is not a text model: {error}", _REMEDY) from error
     return found
 
 

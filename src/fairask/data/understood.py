@@ -21,7 +21,7 @@ def understood(
     delimiter : str
         The sign between fields: where it is no comma, numbers may have decimal commas.
     typed : bool
-        Whether the source has a type per cell, so that digits kept as text are no numbers.
+        Whether the source has a type per cell, so that digits kept as text are not numbers.
 
     Examples
     --------

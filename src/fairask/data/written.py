@@ -83,7 +83,7 @@ class _Found:
     numbers: list[float]  #: of each different value; NaN where it is none
     sign: str  #: what stands beside them, such as "%"
     styled: bool  #: whether thousands or a decimal comma occur
-    stray: list[int] = field(default_factory=list)  #: different values that are no numbers
+    stray: list[int] = field(default_factory=list)  #: different values that are not numbers
 
 
 def with_numbers(
@@ -193,9 +193,9 @@ def _note_stray(name: str, values: list[str], codes: Arrow, stray: list[int], no
     rows = np.flatnonzero(np.isin(codes, stray))
     first = values[codes[rows[0]]][:40]
     what = (
-        f"1 value of {name!r} is no number and counts as missing: "
+        f"1 value of {name!r} is not a number and counts as missing: "
         if len(rows) == 1
-        else f"{len(rows):,} values of {name!r} are no numbers and count as missing: the first is "
+        else f"{len(rows):,} values of {name!r} are not numbers and count as missing: the first is "
     )
     notes.append(f"{what}{first!r} in data row {rows[0] + 1:,}")
 

@@ -47,7 +47,7 @@ class TablePlace:
             return MemoryTable.from_dataset(datasets.load(self.name))
         if self.columns is None:
             raise UserError(
-                f"{self.name} is no dataset, and a file needs its columns", "Give --label and --protected"
+                f"{self.name} is not a dataset, and a file needs its columns", "Give --label and --protected"
             )
         from fairask.experiment.open import open_table
 

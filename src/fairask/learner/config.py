@@ -179,7 +179,7 @@ class LearnerConfig:
         known = [field.name for field in fields(self)]
         for name in settings:
             if name not in known:
-                raise TypeError(f"{name!r} is no setting of a learner; {suggest(name, known)}")
+                raise TypeError(f"{name!r} is not a setting of a learner; {suggest(name, known)}")
         return replace(self, **settings)
 
     def seed(self) -> int:

@@ -68,5 +68,5 @@ def make_strategy(strategy: str | Strategy, **settings: object) -> Strategy:
     for name in settings:
         if name not in known:
             hint = suggest(name, known) if known else "it has no settings"
-            raise ValueError(f"{name!r} is no setting of strategy {strategy!r}; {hint}")
+            raise ValueError(f"{name!r} is not a setting of strategy {strategy!r}; {hint}")
     return STRATEGIES[strategy](**settings)

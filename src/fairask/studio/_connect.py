@@ -79,9 +79,9 @@ async def _body(request: Request) -> Document:
     try:
         found = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        raise HTTPException(400, "the body is no JSON") from error
+        raise HTTPException(400, "the body is not JSON") from error
     if not isinstance(found, dict):
-        raise HTTPException(422, "the body is no JSON object")
+        raise HTTPException(422, "the body is not a JSON object")
     return found
 
 

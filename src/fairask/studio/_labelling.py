@@ -185,7 +185,7 @@ def progress(request: Request, me: Me) -> LabelProgress:
 def answer(request: Request, given: NewAnswer, me: Me) -> Saved:
     """Answer a row I hold, or skip it; saying the same again changes nothing.
 
-    The answer to a practice row is no label; the right one comes back.
+    The answer to a practice row is not a label; the right one comes back.
     """
     study = study_of(request)
     if given.label is not None:

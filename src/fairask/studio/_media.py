@@ -82,11 +82,13 @@ class Images:
         hosts = [place.rstrip("/") for place in places if "://" in place]
         for host in hosts:
             if urlsplit(host).scheme not in ("http", "https") or urlsplit(host).path:
-                raise StudyError(f"--images {host!r} is no host; give one as in https://images.example.org")
+                raise StudyError(
+                    f"--images {host!r} is not a host; give one as in https://images.example.org"
+                )
         folders = [Path(place) for place in places if "://" not in place]
         for folder in folders:
             if not folder.is_dir():
-                raise StudyError(f"--images {str(folder)!r} is no folder and no host")
+                raise StudyError(f"--images {str(folder)!r} is neither a folder nor a host")
         beside = [] if is_url(target) else [Path(target) / "images"]
         return cls(frozenset(hosts), (*folders, *beside))
 

@@ -79,7 +79,7 @@ class Webhooks:
         for address in addresses:
             if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc:
                 raise StudyError(
-                    f"--webhook {address!r} is no address; give one as in https://example.org/hook"
+                    f"--webhook {address!r} is not an address; give one as in https://example.org/hook"
                 )
         self.study, self.addresses, self.secret, self.pause = study, list(addresses), secret, pause
         with study.lock:

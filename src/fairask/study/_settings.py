@@ -40,7 +40,7 @@ def make_config(
     2
     """
     for name in settings.keys() - Config.names():
-        raise StudyError(f"{name!r} is no setting of a study; {suggest(name, Config.names())}")
+        raise StudyError(f"{name!r} is not a setting of a study; {suggest(name, Config.names())}")
     chosen = {"budget": min(BUDGET, table.num_rows), **settings}
     use_protected = bool(chosen.get("use_protected", False))
     hide = list(hide)

@@ -187,7 +187,7 @@ def row_number(value: object, where: str) -> int:
     try:
         return int(str(value))
     except ValueError as error:
-        raise StudyError(f"{where}: {value!r} is no row number") from error
+        raise StudyError(f"{where}: {value!r} is not a row number") from error
 
 
 def _code(value: object) -> str | None:
@@ -227,7 +227,7 @@ def _from_label_studio(tasks: object) -> Told:
             ]
             choices, note = chosen(results)
         except (KeyError, TypeError, AttributeError) as error:
-            raise StudyError(f"{where} is no task of this study: {error!r} is missing or odd") from error
+            raise StudyError(f"{where} is not a task of this study: {error!r} is missing or odd") from error
         if len(set(choices)) > 1:
             raise StudyError(
                 f"{where} has answers that disagree ({', '.join(sorted(set(choices)))}); "

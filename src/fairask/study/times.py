@@ -53,7 +53,7 @@ def utc(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise StudyError(f"{text!r} is no time", "Write it as 2026-11-15 or 2026-11-15 14:30") from error
+        raise StudyError(f"{text!r} is not a time", "Write it as 2026-11-15 or 2026-11-15 14:30") from error
     return _written(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
 
 

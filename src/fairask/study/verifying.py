@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from fairask.certify.audit.folder import STATE
 from fairask.certify.audit.outcome import CERTIFICATE
 from fairask.certify.audit.predictions import scores_of
-from fairask.certify.audit.table import digest_of
 from fairask.certify.signature import check_certificate as signature_problems
 from fairask.data import group_names, read_table
+from fairask.data.read import file_digest
 from fairask.metrics import Float
 from fairask.study._errors import StudyError
 from fairask.study.estimating import decisions_digest
@@ -99,9 +99,9 @@ def _read(certificate: str | Path) -> tuple[Document, str]:
     except OSError as error:
         raise StudyError(f"{file}: {error.strerror}; give the JSON file of a certificate") from error
     except ValueError as error:
-        raise StudyError(f"{file.name} is no JSON file of a certificate: {error}") from error
+        raise StudyError(f"{file.name} is not a JSON file of a certificate: {error}") from error
     if not isinstance(found, dict):
-        raise StudyError(f"{file.name} is no JSON file of a certificate")
+        raise StudyError(f"{file.name} is not a JSON file of a certificate")
     return found, file.name
 
 
@@ -149,7 +149,7 @@ def _of_study(found: Document, model: TableModel, table: pa.Table) -> Certificat
 def _of_audit(found: Document, model: TableModel, pool: Path) -> CertificateCheck:
     made, problems = found["made_from"], _changes(found)
     known = {value for name, value in made.items() if name.startswith("sha256")}
-    if digest_of(pool) not in known:
+    if file_digest(pool, hidden=False) not in known:
         problems.append(f"{pool.name} is not the table that was audited: its sha256 differs")
     column, _, rest = made["predictions"].partition(" (positive: ")
     table = read_table(pool)

@@ -151,7 +151,9 @@ def choose_classes(
     same = {key(value): value for value in found}
     absent = [one for one in positive if key(one) not in same]
     if len(absent) == len(positive):
-        raise TableError(f"--positive {listed(positive)} is no value of {name!r}", f"Values: {listed(found)}")
+        raise TableError(
+            f"--positive {listed(positive)} is not a value of {name!r}", f"Values: {listed(found)}"
+        )
     if absent and notes is not None:
         notes.append(f"no prediction in {name!r} is {listed(absent)}; a label that is counts as positive")
     chosen = tuple(dict.fromkeys(same.get(key(one), one.strip()) for one in positive))

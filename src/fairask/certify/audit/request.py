@@ -10,10 +10,10 @@ from typing import Any
 from fairask.certify.audit.plan import AuditPlan
 from fairask.certify.audit.planner import BUDGETS, BudgetTable, plan_audit
 from fairask.certify.audit.streamed import footers_digest, open_streamed_table
-from fairask.certify.audit.table import AuditTable, digest_of, open_audit_table
+from fairask.certify.audit.table import AuditTable, open_audit_table
 from fairask.certify.questions import QUESTIONS
 from fairask.data.limits import MOST_ROWS
-from fairask.data.read import PARQUET_SUFFIXES
+from fairask.data.read import PARQUET_SUFFIXES, file_digest
 from fairask.errors import UserError
 from fairask.pools.places import local_path, name_of
 from fairask.pools.runners import ProgressCallback
@@ -92,7 +92,7 @@ class AuditRequest:
     def digest(self, streamed: bool) -> str:
         """Return the sha256 of the table; of a streamed one, of its files' names, sizes and footers."""
         local = local_path(self.table)
-        return footers_digest(self.table) if streamed or local is None else digest_of(local)
+        return footers_digest(self.table) if streamed or local is None else file_digest(local, hidden=False)
 
     def opened(self, columns: Mapping[str, Any], encoding: str | None, streamed: bool) -> AuditTable:
         """Open the table."""

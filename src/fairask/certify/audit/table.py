@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from fairask.data.groups import UNKNOWN, group_notes
 from fairask.data.labels import check_columns
 from fairask.data.positive import find_positive
 from fairask.data.protected import as_specs, protected_columns
-from fairask.data.read import PARQUET_SUFFIXES, check_names, file_digest
+from fairask.data.read import PARQUET_SUFFIXES, check_names
 from fairask.data.stores import is_dataset_folder
 from fairask.pools.places import local_path
 from fairask.pools.sources.place import PlacedTable, open_place
@@ -210,7 +209,7 @@ def _numbers(column: Any, name: str, option: str) -> NDArray[np.float64]:
         values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise TableError(
-            f"--{option} {name}: its values are no numbers", "Name a column of numbers"
+            f"--{option} {name}: its values are not numbers", "Name a column of numbers"
         ) from error
     if option == "cost" and not (values > 0).all():
         raise TableError(f"--cost {name}: costs must be above zero, in every row", "Fill in all costs")
@@ -265,16 +264,6 @@ def shown_name(path: str) -> str:
     ('people.parquet', 'people')
     """
     return path.rstrip("/").rpartition("/")[2] or path
-
-
-def digest_of(path: Path) -> str:
-    """The sha256 of a file, or of all files of a folder that a reader of Parquet opens, with their names."""
-    if path.is_file():
-        return file_digest(path)
-    total = hashlib.sha256()
-    for file in sorted(p for p in path.rglob("*") if p.is_file() and p.name[0] not in "._"):
-        total.update(f"{file.relative_to(path).as_posix()}\0{digest_of(file)}\0".encode())
-    return total.hexdigest()
 
 
 class _Whole:

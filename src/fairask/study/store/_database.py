@@ -196,7 +196,7 @@ def connect_postgres(target: str) -> Engine:
         engine.connect().close()
     except ArgumentError as error:
         shown = re.sub(r"//[^@/]*@", "//***@", target)  # it may hold a password
-        raise StudyError(f"{shown!r} is no database URL: postgresql://user@host/name") from error
+        raise StudyError(f"{shown!r} is not a database URL: postgresql://user@host/name") from error
     except (ImportError, NoSuchModuleError) as error:
         raise StudyError("a PostgreSQL study needs psycopg: pip install 'fairask[postgres]'") from error
     except OperationalError as error:
