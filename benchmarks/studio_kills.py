@@ -90,7 +90,7 @@ class Service:
             env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=Path(tempfile.gettempdir(), "studio_kills.log").open("a"),
             text=True,
             bufsize=1,
         )
@@ -159,6 +159,8 @@ async def trouble(
         serving = rng.random() < SERVING
         while serving and (len(acknowledged) == known or not service.parts()[part]):
             await asyncio.sleep(0.1)
+            if not psutil.pid_exists(service.process):
+                raise SystemExit("the server ended by itself; its words are in studio_kills.log")
         await asyncio.sleep(rng.uniform(0.0, 1.0))
         done[part] += await asyncio.to_thread(service.kill, part)
     return done
