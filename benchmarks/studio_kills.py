@@ -90,7 +90,7 @@ class Service:
             env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=Path(tempfile.gettempdir(), "studio_kills.log").open("a"),
+            stderr=Path(tempfile.gettempdir(), "studio_kills.log").open("a"),  # noqa: SIM115
             text=True,
             bufsize=1,
         )
