@@ -129,7 +129,7 @@ def test_images_come_from_allowed_places_only(make: Make, host: str, tmp_path: P
         assert "--images https://elsewhere.example.org" in refused.json()["detail"]
         assert client.get("/api/cells/0/sex").status_code == 404  # the protected column is not shown
         assert client.get("/api/cells/99/photo").status_code == 404
-    with pytest.raises(StudyError, match="is no folder"):
+    with pytest.raises(StudyError, match="is neither a folder nor a host"):
         create_app(study, train=False, images=[str(tmp_path / "nowhere")])
     with pytest.raises(StudyError, match="is not a host"):
         create_app(study, train=False, images=["https://example.org/photos"])
