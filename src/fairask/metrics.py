@@ -29,6 +29,7 @@ __all__ = [
     "check_metric",
     "encode_groups",
     "group_rates",
+    "is_gap",
     "soft_predictions",
     "violation",
     "violation_scorer",
@@ -143,7 +144,7 @@ def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], I
             )
         unique, codes = np.unique(array, return_inverse=True)
         return unique.tolist(), codes.astype(np.int64)
-    if any(v is None or (isinstance(v, float) and np.isnan(v)) for v in values):
+    if any(map(is_gap, values)):
         raise ValueError(f"{name} has missing values; give them a group of their own or drop the rows")
     distinct: set[Any] = set(values)
     try:
@@ -152,6 +153,18 @@ def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], I
         ordered = sorted(distinct, key=lambda v: (type(v).__name__, repr(v)))
     index = {v: i for i, v in enumerate(ordered)}
     return ordered, np.array([index[v] for v in values], dtype=np.int64)
+
+
+def is_gap(value: object) -> bool:
+    """Whether a value stands for a missing one: None, NaN, or what pandas has for it.
+
+    Examples
+    --------
+    >>> is_gap(None), is_gap(float("nan")), is_gap("")
+    (True, True, False)
+    """
+    # pandas is no dependency, and its NA is neither equal nor unequal to itself.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def binary_labels(y: ArrayLike, pos_label: object = None) -> Float:

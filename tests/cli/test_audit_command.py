@@ -130,6 +130,7 @@ def test_labels_may_come_in_parts_in_any_order_and_again(fairask: Run, pool: Pat
     assert "0 new labels; 60 in all." in again.stdout
     assert "Label 90 rows" in again.stdout
     assert contents() == before
+    assert fairask("audit", pool).exit_code == 3, "a gate must not pass while labels are awaited"
     fairask("audit", pool, "--labels", label(batch, truth, "all.csv"))
     parts = json.loads(Path("pool.audit/audit.json").read_text())["audit"]
     fairask("audit", pool, *SHORT, "--out", "whole")

@@ -126,6 +126,8 @@ def test_a_plan_writes_a_table_and_a_plot_only(fairask: Run, pool: Path) -> None
     ("options", "words"),
     [
         (("--at-least", "0.8"), ("--at-least is for a ratio",)),
+        (("--metric", "tpr-ratio", "--at-least", "1.2"), ("--at-least 1.2 is no ratio",)),
+        (("--delta", "0.9"), ("delta",)),
         (("--noise", "lots"), ("--noise lots cannot be read",)),
         (("--noise", "x=0.1"), ("noise names 'x'",)),
         (("--cost", "old"), ("its values are not numbers",)),

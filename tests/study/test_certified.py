@@ -130,6 +130,13 @@ def test_verify_is_a_command_with_an_exit_code(make: Make, tmp_path: Path) -> No
     pool = str(tmp_path / "study" / "pool.parquet")
     done = CliRunner().invoke(app, ["verify", *files, pool])
     assert (done.exit_code, "is about this model: round 0" in done.output) == (0, True), done.output
+    issued = Path(files[0]).read_text("utf-8")
+    for before, after in (('"delta": 0.05', '"delta": 0.01'), ('"n_labels": ', '"n_labels": 9')):
+        assert before in issued
+        Path(files[0]).write_text(issued.replace(before, after), "utf-8")
+        done = CliRunner().invoke(app, ["verify", *files, pool])
+        assert (done.exit_code, "changed after it was issued" in done.output) == (1, True), done.output
+    Path(files[0]).write_text(issued, "utf-8")
     study.refit(asked_by="owner")
     export(study, tmp_path / "a", only="model.skops")
     done = CliRunner().invoke(app, ["verify", *files, pool])
@@ -153,11 +160,19 @@ def test_verify_takes_the_folder_of_an_audit_by_several_columns(make: Make, tmp_
     assert verify(folder, model, pool)[0] == 0
     code, said = verify(folder)
     assert (code, "as it was issued: table pool.parquet" in said) == (0, True), said
+    assert verify(folder, pool)[0] == 0
+    file = folder / "certificate.json"
+    issued = file.read_text("utf-8")
+    other = "refuted" if '"verdict": "certified"' in issued else "certified"
+    for pattern, words in (('"verdict": "[a-z]+"', f'"verdict": "{other}"'), ('"seed": "0"', '"seed": "1"')):
+        file.write_text(re.sub(pattern, words, issued, count=1), "utf-8")
+        assert verify(folder)[0] == 1, words
+    file.write_text(issued, "utf-8")
     table["said"] = 1 - table["said"]
     table.to_parquet(pool)
     code, said = verify(folder, model, pool)
     assert (code, "sha256 differs" in said, "decides otherwise than 'said'" in said) == (1, True, True), said
-    file = folder / "certificate.json"
+    assert "sha256 differs" in verify(folder, pool)[1]
     file.write_text(re.sub(r'"upper": [\d.]+', '"upper": 0.001', file.read_text(), count=1))
     assert verify(folder) == (
         1,

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from fairask.certify._card import certificate_card
 from fairask.certify._page import render
-from fairask.certify.questions import QUESTIONS
+from fairask.certify.questions import QUESTIONS, ROUNDING
 from fairask.data.groups import UNKNOWN
 
 __all__ = ["SCHEMA", "Certificate", "GroupComparison", "labels_needed", "verdict_of"]
@@ -31,10 +31,12 @@ def verdict_of(lower: float, upper: float, tolerance: float) -> str:
     --------
     >>> verdict_of(0.0, 0.08, 0.1), verdict_of(0.12, 0.3, 0.1), verdict_of(0.0, 0.2, 0.1)
     ('certified', 'refuted', 'undecided')
+    >>> verdict_of(0.4 - 0.3, 0.4 - 0.3, 0.1)
+    'certified'
     """
-    if upper <= tolerance:
+    if upper <= tolerance + ROUNDING:
         return "certified"
-    return "refuted" if lower > tolerance else "undecided"
+    return "refuted" if lower > tolerance + ROUNDING else "undecided"
 
 
 def labels_needed(

@@ -12,10 +12,13 @@ import numpy as np
 from fairask.checks import check_choice
 from fairask.metrics import Float
 
-__all__ = ["COMPARISONS", "QUESTIONS", "AuditMetric", "Question", "check_question"]
+__all__ = ["COMPARISONS", "QUESTIONS", "ROUNDING", "AuditMetric", "Question", "check_question"]
 
 #: The metrics of a model, and ratios of the same rates.
 AuditMetric = Literal["tprp", "fprp", "eo", "dp", "tpr-ratio", "fpr-ratio", "selection-ratio"]
+
+#: By so much a bound may pass the tolerance: 0.4 less 0.3 is above 0.1 in floating point.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)

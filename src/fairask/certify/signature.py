@@ -12,7 +12,15 @@ from typing import Any
 from fairask.certify.certificate import SCHEMA, Certificate
 from fairask.checks import check_choice
 
-__all__ = ["JSON_SCHEMAS", "check_certificate", "digest_of_settings", "json_schema", "sign"]
+__all__ = [
+    "JSON_SCHEMAS",
+    "check_certificate",
+    "digest_of_settings",
+    "is_sealed",
+    "json_schema",
+    "seal",
+    "sign",
+]
 
 #: Schemas by document: a certificate, ``certificate.json`` and ``audit.json`` of an audit's folder.
 JSON_SCHEMAS = {"certificate": "certificate-1", "audit": "audit-1", "audit-state": "audit-state-2"}
@@ -43,6 +51,29 @@ def digest_of_settings(settings: Mapping[str, Any]) -> str:
     True
     """
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def seal(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the sha256 of all that it says, as ``sealed``.
+
+    Examples
+    --------
+    >>> is_sealed(seal({"verdict": "certified"}))
+    True
+    """
+    said = {name: value for name, value in document.items() if name != "sealed"}
+    return said | {"sealed": digest_of_settings(said)}
+
+
+def is_sealed(document: Mapping[str, Any]) -> bool:
+    """Whether a document says what it said when it was sealed.
+
+    Examples
+    --------
+    >>> is_sealed(seal({"verdict": "refuted"}) | {"verdict": "certified"})
+    False
+    """
+    return document.get("sealed") == seal(document)["sealed"]
 
 
 def sign(certificate: Certificate, **digests: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXIT_CODES", "audit", "register"]
 
-#: Exit code of the command for each verdict; 3 also if labels were told and more are awaited.
+#: Exit code of the command for each verdict; 3 also if some labels were told and more are awaited.
 EXIT_CODES = {"certified": 0, "refuted": 1, "undecided": 3}
 
 
@@ -161,7 +161,8 @@ def audit(
     screen.say(found.details())
     screen.data({**found.to_dict(), "notes": work.table.notes})
     # A gate must not pass while labels are awaited; writing the first rows is no failure.
-    verdict = found.verdict if isinstance(found, Decided) else "certified" if labels is None else "undecided"
+    first = labels is None and not work.audit.n_labels
+    verdict = found.verdict if isinstance(found, Decided) else "certified" if first else "undecided"
     if code := EXIT_CODES[verdict]:
         raise typer.Exit(code)
 
@@ -175,6 +176,8 @@ def _take_ratio(settings: dict[str, Any], at_least: float | None) -> None:
             "--at-least is for a ratio, and instead of --tolerance",
             "Give --metric tpr-ratio, fpr-ratio or selection-ratio with it",
         )
+    if not 0 < at_least < 1:
+        raise UserError(f"--at-least {at_least:g} is no ratio between 0 and 1", "Give one, such as 0.8")
     settings["tolerance"] = round(1 - at_least, 12)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fairask.certify.signature import seal
 from fairask.data.checking import check_code
 from fairask.data.files import csv_text
 from fairask.study._errors import StudyError
@@ -146,7 +147,7 @@ def export(study: Study, folder: str | Path, *, only: str | None = None) -> list
         "report.html": lambda: report_html(study),
     }
     if study.state().certificates:
-        writers["certificate.json"] = lambda: _json(study.state().certificates[-1])
+        writers["certificate.json"] = lambda: _json(seal(study.state().certificates[-1]))
     if any(row["state"] == "labelled" for row in rows):
         writers["model-card.md"] = lambda: model_card(study, table_model(study))
         writers["model.skops"] = lambda: model_bytes(study)

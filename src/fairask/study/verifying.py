@@ -12,9 +12,11 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from fairask.certify.audit.folder import STATE
-from fairask.certify.audit.outcome import CERTIFICATE
+from fairask.certify.audit.outcome import CERTIFICATE, joint_verdict
 from fairask.certify.audit.predictions import scores_of
+from fairask.certify.certificate import verdict_of
 from fairask.certify.signature import check_certificate as signature_problems
+from fairask.certify.signature import is_sealed
 from fairask.data import group_names, read_table
 from fairask.data.read import file_digest
 from fairask.metrics import Float
@@ -70,8 +72,10 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     raise StudyError(f"{name} does not name the model that it is about; export it with this version")
 
 
-def check_issued(certificate: str | Path) -> CertificateCheck:
+def check_issued(certificate: str | Path, pool: str | Path | None = None) -> CertificateCheck:
     """Say whether a certificate of ``fairask audit``, or the one in an audit's folder, is as it was issued.
+
+    With a ``pool``, also whether it is about this table, with its predictions.
 
     Examples
     --------
@@ -82,7 +86,7 @@ def check_issued(certificate: str | Path) -> CertificateCheck:
     found, name = _read(certificate)
     if "made_from" not in found:
         raise StudyError(f"{name} needs the model and the pool: fairask verify {certificate} MODEL POOL")
-    problems = _changes(found)
+    problems = _changes(found) + ([] if pool is None else _other_table(found, Path(pool)))
     made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
     return CertificateCheck(found["verdict"], made, tuple(problems))
 
@@ -109,7 +113,24 @@ def _changes(found: Document) -> list[str]:
     """Return what was changed in the certificates of an audit after they were issued."""
     # Certificates of 0.1.0 have no digest.
     signed = {name: one for name, one in found["certificates"].items() if "digest" in one}
-    return [f"{name}: {problem}" for name, one in signed.items() for problem in signature_problems(one)]
+    problems = [f"{name}: {problem}" for name, one in signed.items() for problem in signature_problems(one)]
+    verdicts = {name: one["verdict"] for name, one in found["certificates"].items()}
+    if found["verdict"] != joint_verdict(verdicts, found.get("target", next(iter(verdicts)))):
+        problems.append(f"its verdict, {found['verdict']}, is not that of its certificates")
+    return problems or _broken_seal(found)
+
+
+def _broken_seal(found: Document) -> list[str]:
+    """Return what is to be said of a document that was changed; those of 0.1.0 are not sealed."""
+    broken = "sealed" in found and not is_sealed(found)
+    return ["it was changed after it was issued"] if broken else []
+
+
+def _other_table(found: Document, pool: Path) -> list[str]:
+    known = {value for name, value in found["made_from"].items() if name.startswith("sha256")}
+    if file_digest(pool, hidden=False) in known:
+        return []
+    return [f"{pool.name} is not the table that was audited: its sha256 differs"]
 
 
 def _loaded(model: str | Path) -> TableModel:
@@ -136,7 +157,11 @@ def _of_study(found: Document, model: TableModel, table: pa.Table) -> Certificat
     if rows is not None and max(rows, default=0) < table.num_rows:
         table = table.take(pa.array(rows, pa.int64()))
     digest = decisions_digest(_positive(model, table, about["protected"]))
-    problems = []
+    problems = _broken_seal(found)
+    # A certificate of 0.1.0 calls the tolerance alpha.
+    tolerance = found.get("tolerance", found.get("alpha"))
+    if found["verdict"] != verdict_of(found["lower"], found["upper"], tolerance):
+        problems.append("its verdict is not that of its bounds")
     if digest != about["digest"]:
         problems.append(
             f"this model's decisions on this pool have digest {digest[:12]}, the certified ones "
@@ -147,10 +172,7 @@ def _of_study(found: Document, model: TableModel, table: pa.Table) -> Certificat
 
 
 def _of_audit(found: Document, model: TableModel, pool: Path) -> CertificateCheck:
-    made, problems = found["made_from"], _changes(found)
-    known = {value for name, value in made.items() if name.startswith("sha256")}
-    if file_digest(pool, hidden=False) not in known:
-        problems.append(f"{pool.name} is not the table that was audited: its sha256 differs")
+    made, problems = found["made_from"], _changes(found) + _other_table(found, pool)
     column, _, rest = made["predictions"].partition(" (positive: ")
     table = read_table(pool)
     if column not in table.column_names:

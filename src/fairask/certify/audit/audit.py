@@ -21,6 +21,7 @@ from fairask.certify.audit.strata import Strata, split_groups
 from fairask.certify.certificate import Certificate
 from fairask.certify.signature import digest_of_settings
 from fairask.checks import check_choice, check_lengths
+from fairask.errors import UserError
 from fairask.metrics import binary_labels
 from fairask.pools import Pool
 from fairask.pools.rows import row_set
@@ -163,7 +164,15 @@ class Audit:
             raise ValueError(f"groups must hold at least two groups, got {strata.groups}")
         layout = strata.layout
         if not strata.sizes[~layout.known].sum():
+            if layout.known.any():
+                raise UserError(
+                    "every row of the pool has a label already, so that nothing is left to ask for",
+                    "the violation is known: fairask.violation(y, predictions, groups) computes it",
+                )
             raise ValueError("the pool is empty: every row trained the model")
+        cheapest = layout.cost[~layout.known & (strata.sizes > 0)].min()
+        if cheapest > plan.budget:
+            raise UserError(f"budget={plan.budget} buys no label", f"the cheapest one costs {cheapest:g}")
         self.plan, self.groups = plan, strata.groups
         self.classes = None if classes is None else list(classes)
         left = strata.sizes[~layout.known] @ layout.cost[~layout.known]

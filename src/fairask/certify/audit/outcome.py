@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairask.certify.certificate import Certificate
-from fairask.certify.signature import sign
+from fairask.certify.signature import seal, sign
 from fairask.data.files import write_whole
 
-__all__ = ["CERTIFICATE", "Decided", "RowsAwaited"]
+__all__ = ["CERTIFICATE", "Decided", "RowsAwaited", "joint_verdict"]
 
 #: The file of the certificates for programs, in the folder of an audit.
 CERTIFICATE = "certificate.json"
@@ -53,6 +54,18 @@ class RowsAwaited:
         }
 
 
+def joint_verdict(verdicts: Mapping[str, str], target: str) -> str:
+    """Return the verdict on all claims about a target: refuted if any is, certified if all are.
+
+    Examples
+    --------
+    >>> joint_verdict({"pool": "certified", "pool:fprp": "undecided", "population": "refuted"}, "pool")
+    'undecided'
+    """
+    mine = {verdict for name, verdict in verdicts.items() if name.partition(":")[0] == target}
+    return next((v for v in ("refuted", "undecided") if v in mine), "certified")
+
+
 @dataclass(frozen=True)
 class Decided:
     """The certificates of an audit that is over, the one that decided first, and how they were made."""
@@ -70,9 +83,8 @@ class Decided:
     @property
     def verdict(self) -> str:
         """The verdict on all claims about the target: refuted if any is, certified if all are."""
-        target = next(iter(self.certificates))
-        mine = {c.verdict for name, c in self.certificates.items() if name.partition(":")[0] == target}
-        return next((v for v in ("refuted", "undecided") if v in mine), "certified")
+        verdicts = {name: certificate.verdict for name, certificate in self.certificates.items()}
+        return joint_verdict(verdicts, next(iter(self.certificates)))
 
     def headline(self) -> str:
         """Return the verdict in one sentence."""
@@ -90,14 +102,16 @@ class Decided:
 
     def result(self) -> dict[str, Any]:
         """Return the content of the file CERTIFICATE."""
-        return {
-            "schema": "fairask-audit",
-            "version": 1,
-            "verdict": self.verdict,
-            "target": next(iter(self.certificates)),
-            "certificates": {t: sign(c) for t, c in self.certificates.items()},
-            "made_from": self.facts,
-        }
+        return seal(
+            {
+                "schema": "fairask-audit",
+                "version": 1,
+                "verdict": self.verdict,
+                "target": next(iter(self.certificates)),
+                "certificates": {t: sign(c) for t, c in self.certificates.items()},
+                "made_from": self.facts,
+            }
+        )
 
     def write(self) -> None:
         """Write the certificates as text, JSON and a page."""

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from fairask.certify.audit.binning import bins_for
 from fairask.certify.audit.schedule import Claim, Schedule
 from fairask.certify.questions import COMPARISONS, AuditMetric, check_question
-from fairask.checks import check_choice, check_count, check_share, renamed
+from fairask.checks import check_choice, check_count, check_number, check_share, renamed
 
 __all__ = ["TARGETS", "AuditPlan", "PlanSettings"]
 
@@ -85,7 +85,8 @@ class AuditPlan:
         check_choice(self.compare, "compare", COMPARISONS)
         checked = {
             "tolerance": check_share(self.tolerance, "tolerance"),
-            "delta": check_share(self.delta, "delta"),
+            # With more error than half, or less than a billionth, the looks have no boundaries.
+            "delta": check_number(check_share(self.delta, "delta"), "delta", 1e-9, 0.5),
             "budget": check_count(self.budget, "budget"),
             "looks": check_count(self.looks, "looks"),
             "random_state": check_count(self.random_state, "random_state", least=0),

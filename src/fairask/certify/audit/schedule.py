@@ -13,7 +13,7 @@ from scipy.special import betaln
 
 from fairask.certify.audit.layout import Counts, Layout, RateLimits
 from fairask.certify.bounds.spending import boundaries
-from fairask.certify.questions import QUESTIONS, Question
+from fairask.certify.questions import QUESTIONS, ROUNDING, Question
 from fairask.metrics import Float, Int
 
 __all__ = ["Bounds", "Claim", "Schedule", "allocate"]
@@ -110,8 +110,8 @@ class Schedule:
         for _ in range(n):
             shares = np.stack([n - 1 - np.minimum((code == v).sum(axis=1), n - 1) for v in (1, 2)])
             for c in range(n):
-                now = np.where(upper[shares[0], c, audits] <= tolerances[c], 1, 0)
-                now = np.where((now == 0) & (lower[shares[1], c, audits] > tolerances[c]), 2, now)
+                now = np.where(upper[shares[0], c, audits] <= tolerances[c] + ROUNDING, 1, 0)
+                now = np.where((now == 0) & (lower[shares[1], c, audits] > tolerances[c] + ROUNDING), 2, now)
                 code[:, c] = np.where(code[:, c] > 0, code[:, c], now)
         found = [
             Bounds(

@@ -15,7 +15,8 @@ from fairask.certify.audit.binning import bin_rows
 from fairask.certify.audit.inputs import Noise, noise_table
 from fairask.certify.audit.layout import Layout
 from fairask.checks import check_lengths
-from fairask.metrics import Bool, Float, Int, encode_groups, soft_predictions
+from fairask.errors import UserError
+from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
 from fairask.pools import MemoryPool, Model, Pool, is_randomised
 
 __all__ = ["Strata", "split_groups"]
@@ -123,8 +124,10 @@ class Strata:
         """
         said = np.asarray(pred)
         each = [said[:, m] for m in range(said.shape[1])] if said.ndim == 2 else [pred]
-        columns = [soft_predictions(column, pos_label) for column in each]
         names, codes = split_groups(groups)
+        if not len(codes):
+            raise UserError("the pool has no rows", "give the predictions and groups of its rows")
+        columns = [soft_predictions(column, pos_label) for column in each]
         n = check_lengths(pred=len(columns[0]), groups=len(codes))
         rng = np.random.default_rng(seed)
         soft = [bool(((column > 0) & (column < 1)).any()) for column in columns]
@@ -157,10 +160,7 @@ class Strata:
         parent = codes * (1 << models) + pattern
         told = labels > -2
         free = ~told & ~left_out
-        values = None if score is None else np.asarray(score, dtype=np.float64)
-        for name, given in (("score", values), ("cost", None if cost is None else np.asarray(cost))):
-            if given is not None:
-                check_lengths(**{name: len(given), "groups": n})
+        values, cost = (_per_row(v, name, n) for v, name in ((score, "score"), (cost, "cost")))
         cut = bin_rows(parent, values, free, bins)
         top = (len(names) + 1) * (1 << models)
         number = np.where(told, top * bins + parent, parent * bins + cut)
@@ -175,9 +175,7 @@ class Strata:
         order = order[np.argsort(place[order], kind="stable")]
         lengths = np.bincount(place[free], minlength=len(kept))
         of_parent = np.where(kept >= top * bins, kept - top * bins, kept // bins)
-        price = (
-            np.ones(len(kept)) if cost is None else _means(place, np.asarray(cost, float), free, len(kept))
-        )
+        price = np.ones(len(kept)) if cost is None else _means(place, cost, free, len(kept))
         prior = None
         if values is not None and bins > 1 and np.nanmin(values) >= 0 and np.nanmax(values) <= 1:
             prior = _means(place, values, ~left_out, len(kept))
@@ -329,13 +327,29 @@ def split_groups(groups: ArrayLike) -> tuple[list[Any], Int]:
     values = np.asarray(groups)
     if values.dtype.kind in "biuSU":
         return encode_groups(groups)
-    lost = np.array([v is None or v != v for v in values.tolist()], dtype=bool)
+    lost = np.array([is_gap(v) for v in values.tolist()], dtype=bool)
     if not lost.any():
         return encode_groups(groups)
     names, found = encode_groups(values[~lost])
     codes = np.full(len(values), len(names), dtype=np.int64)
     codes[~lost] = found
     return names, codes
+
+
+def _per_row(given: ArrayLike | None, name: str, n: int) -> Float | None:
+    """Return a number for each row, or raise; a score may be unknown in some rows, a cost is above zero."""
+    if given is None:
+        return None
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UserError(f"{name} holds values that are no numbers", "give one number for each row") from None
+    check_lengths(**{name: len(values), "groups": n})
+    if name == "cost" and not ((values > 0) & np.isfinite(values)).all():
+        raise UserError("cost must be above zero and finite in every row", "give the cost of each label")
+    if n and np.isnan(values).all():
+        raise UserError(f"{name} has no number in any row", f"leave {name} out")
+    return values
 
 
 def _means(place: Int, values: Float, rows: Bool, k: int) -> Float:
