@@ -73,7 +73,7 @@ def is_sealed(document: Mapping[str, Any]) -> bool:
     >>> is_sealed(seal({"verdict": "refuted"}) | {"verdict": "certified"})
     False
     """
-    return document.get("sealed") == seal(document)["sealed"]
+    return bool(document.get("sealed") == seal(document)["sealed"])
 
 
 def sign(certificate: Certificate, **digests: str) -> dict[str, Any]:

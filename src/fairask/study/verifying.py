@@ -159,7 +159,7 @@ def _of_study(found: Document, model: TableModel, table: pa.Table) -> Certificat
     digest = decisions_digest(_positive(model, table, about["protected"]))
     problems = _broken_seal(found)
     # A certificate of 0.1.0 calls the tolerance alpha.
-    tolerance = found.get("tolerance", found.get("alpha"))
+    tolerance = found["tolerance" if "tolerance" in found else "alpha"]
     if found["verdict"] != verdict_of(found["lower"], found["upper"], tolerance):
         problems.append("its verdict is not that of its bounds")
     if digest != about["digest"]:

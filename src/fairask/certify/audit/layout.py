@@ -144,7 +144,7 @@ class Layout:
         rate = np.mean([m[0] for m in middles], axis=0)
         least, most = np.min([p for p, _ in lows], axis=0), np.max([p for p, _ in highs], axis=0)
         # Of rows that are all told, without noise and of a known group, nothing is left to estimate.
-        unsure = (told < counts.size) | self.noise.any(axis=0)[self.group] | population
+        unsure = (told < counts.size) | (self.noise.max(axis=0) > 0)[self.group] | population
         unsure = unsure | ((self.group == self.n_groups) & (counts.size > 0))
         counted = ~np.isnan(rate) & ~((unsure.astype(np.float64) @ self._reach.T) > 0)
         least, most, low, high = (np.where(counted, rate, v) for v in (least, most, low, high))
@@ -153,7 +153,7 @@ class Layout:
     @functools.cached_property
     def _reach(self) -> Float:
         """1 where a stratum can change the rate of a group: its own, and rows of unknown group."""
-        return np.maximum(self.members, (self.group == self.n_groups).astype(np.float64))
+        return np.asarray(np.maximum(self.members, (self.group == self.n_groups).astype(np.float64)))
 
     def _one(
         self, held: Float, hits: tuple[Float, Float], labels: Float, model: int, side: int, noise: Float,
