@@ -13,6 +13,8 @@ from fairask.study import Study
 from fairask.study.files import write_rows
 from tests.studio.conftest import signed
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 COLOURS = ["Red", "green", "blue"]
 
 

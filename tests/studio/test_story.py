@@ -14,6 +14,8 @@ from fairask.study import Study
 from fairask.study.events import Document
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 LABELS = truth(people_table())
 
 

@@ -16,6 +16,8 @@ from fairask.studio._webhooks import Webhooks
 from fairask.study import Study, StudyError
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 LABELS = truth(people_table())
 
 

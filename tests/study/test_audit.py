@@ -12,6 +12,7 @@ from fairask.study import Study, StudyError
 from fairask.study.events import AuditChanged
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 LABELS = truth(people_table())
 

@@ -19,6 +19,7 @@ from fairask.study.estimating import model_digest
 from fairask.study.verifying import check_certificate
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 TABLE = people_table(400)
 LABELS = truth(TABLE)
@@ -44,6 +45,7 @@ def certified(make: Make, **settings: object) -> Study:
     return study
 
 
+@pytest.mark.slow
 def test_the_certified_model_stays_until_another_fit_is_asked_for(make: Make, tmp_path: Path) -> None:
     study = certified(make)
     before = study.state().history[-1]
@@ -68,8 +70,14 @@ def test_the_certified_model_stays_until_another_fit_is_asked_for(make: Make, tm
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"protected": ["sex", "income:0"], "use_protected": True}],
-    ids=["blind", "two columns"],
+    [
+        pytest.param({}, id="blind"),
+        pytest.param(
+            {"protected": ["sex", "income:0"], "use_protected": True},
+            id="two columns",
+            marks=pytest.mark.slow,
+        ),
+    ],
 )
 def test_verify_tells_the_certified_model_from_another(
     make: Make, tmp_path: Path, settings: dict[str, object]

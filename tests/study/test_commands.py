@@ -14,6 +14,7 @@ from fairask.cli._app import app
 from tests.study.conftest import people_table, truth
 from tests.study.test_files import filled
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Run = Callable[..., Result]
 LABELS = truth(people_table())
 

@@ -107,6 +107,7 @@ def _check_log(study: Study) -> None:
         assert model_digest(study.learner(at=entry["seen"])) == entry["digest"]
 
 
+@pytest.mark.slow
 def test_twelve_kills_lose_nothing(make: Make, target: str) -> None:
     make(target, table=people_table(600), budget=600, batch_size=20).close()
     acts = killed(target, 12, seed=1)

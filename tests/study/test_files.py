@@ -23,6 +23,7 @@ from fairask.study import Study, StudyError, export, load_model, read_pool
 from fairask.study.files import check_told, read_labels, write_rows
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 LABELS = truth(people_table())
 HOSTILE = {

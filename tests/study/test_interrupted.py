@@ -55,6 +55,7 @@ def everything(target: Path) -> Any:
         return study.store.events(), queue
 
 
+@pytest.mark.slow
 def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> None:
     from fairask.study import refer
 
@@ -81,6 +82,7 @@ def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> No
         assert study.ask(10, "ada")[4:] == expected
 
 
+@pytest.mark.slow
 def test_a_new_that_is_stopped_leaves_no_study(pool: str, tmp_path: Path) -> None:
     done = stopped(["new", pool, "--protected", "sex", "--to", "s"], 2 * FILES + 6, tmp_path)
     assert done.returncode == 130, done.stderr

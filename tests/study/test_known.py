@@ -22,6 +22,8 @@ from fairask.study.known_files import read_known
 from fairask.study.whole import verify
 from tests.study.test_commands import Run, run
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 __all__ = ["run"]
 
 Make = Callable[..., Study]

@@ -11,6 +11,7 @@ import pytest
 
 from fairask.study import NotYoursError, Study, StudyError
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 
 

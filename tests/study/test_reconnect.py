@@ -21,6 +21,7 @@ def server() -> Iterator[Server]:
         yield found
 
 
+@pytest.mark.slow
 def test_the_next_request_after_a_restart_works(make: Make, server: Server) -> None:
     study = make(new_database(server.url))
     token = study.people.add("ada", "owner")

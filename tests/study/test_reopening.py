@@ -13,6 +13,7 @@ from fairask.study.store import transaction
 from fairask.study.whole import verify
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 
 

@@ -16,6 +16,7 @@ from fairask.cli._app import app
 from fairask.study import Study
 from fairask.study.store._schema import tasks
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 
 

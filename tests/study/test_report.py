@@ -17,6 +17,7 @@ from fairask.study.events import CertificateIssued
 from tests.study.conftest import people_table, truth
 from tests.study.test_files import HOSTILE
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 LABELS = truth(people_table())
 
@@ -82,6 +83,7 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     assert report_html(study) == html  # same study, same page
 
 
+@pytest.mark.slow
 def test_every_state_of_a_study_has_its_words(make: Make) -> None:
     study = make(budget=80, overlap=2)
     assert "No labels yet: the first batch is uniform" in _Page(report_html(study)).text
@@ -124,6 +126,7 @@ def test_an_unknown_estimate_of_a_certificate_is_left_out(make: Make) -> None:
     assert "nan" not in text
 
 
+@pytest.mark.slow
 def test_a_hostile_pool_makes_a_harmless_report(make: Make) -> None:
     table = dict(list(HOSTILE.items())[:30]) | {"sex": ["<script>alert(1)</script>", "x" * 100_000] * 20}
     study = make(

@@ -17,6 +17,7 @@ from fairask.study.store._schema import snapshots
 from fairask.study.whole import verify
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 LABELS = truth(people_table())
 

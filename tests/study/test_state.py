@@ -11,6 +11,7 @@ import pytest
 from fairask.study import Config, State, Study, StudyError
 from fairask.study.events import Event, Happening, RowLabelled, RowsDrawn, RowSkipped, StudyCreated
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 
 

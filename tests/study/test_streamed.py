@@ -21,6 +21,8 @@ from fairask.study._reference import PoolReference
 from tests.study.conftest import people_table, truth
 from tests.study.test_files import filled
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 ROWS = 600
 TABLE = people_table(ROWS)
 LABELS = truth(TABLE)

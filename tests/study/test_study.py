@@ -16,6 +16,7 @@ from fairask.study.estimating import model_digest
 from fairask.study.files import read_labels, write_rows
 from tests.study.conftest import people_table, truth
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 LABELS = truth(people_table())
 

@@ -19,6 +19,7 @@ from fairask.errors import FairaskWarning
 from fairask.study import Study, StudyError
 from fairask.study.whole import backup, salvage, verify
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
 
 
