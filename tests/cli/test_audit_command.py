@@ -240,7 +240,7 @@ def test_rows_without_a_state_are_not_written_over(fairask: Run, pool: Path) -> 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (COLUMNS, ("are classes: 'no', 'yes'", "--positive yes")),
+        (("--predictions", "sex", "--protected", "truth"), ("are classes: 'f', 'm'", "--positive m")),
         ((*COLUMNS, "--positive", "yess"), ("--positive 'yess' is not a value",)),
         (("--predictions", "sayd", "--protected", "sex"), ("--predictions: no column 'sayd'", "'said'")),
         (("--predictions", "said", "--protected", "said"), ("a column twice",)),

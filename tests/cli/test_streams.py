@@ -177,7 +177,7 @@ def test_a_streamed_audit_refuses_a_table_that_changed(fairask: Run, bucket: str
     ("words", "message"),
     [
         (("--predictions", "wrd"), "Did you mean 'word'"),
-        (("--predictions", "word"), "Say which count as 1"),
+        (("--predictions", "sex", "--protected", "word"), "Say which count as 1"),
         (("--predictions", "word", "--positive", "maybe"), "is not a value of 'word'"),
         (("--predictions", "none"), "3,000 rows have no prediction"),
         (("--predictions", "age"), "go from 18 to 79"),
