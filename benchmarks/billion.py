@@ -1,7 +1,7 @@
 """A billion rows on a hundred workers, on paper: from measured costs to time, bytes and what breaks first.
 
-    python benchmarks/scale.py --json scale.json
-    python benchmarks/billion.py scale.json
+    python -m benchmarks.scale --json scale.json
+    python -m benchmarks.billion scale.json
 
 What grows with the rows is taken from the power law of the measured counting passes, after a check that the
 law found without the largest pool predicts the largest. What grows with the blocks (Dask's cost a task, bytes
@@ -21,7 +21,7 @@ import numpy as np
 
 from fairask.pools.cells import BlockCounts, CellIndex
 from fairask.pools.sources.dask import OnDask
-from scale import BATCH, FEATURES, K, machine
+from benchmarks.scale import BATCH, FEATURES, K, machine
 
 ROWS, WORKERS, GROUPS = 10**9, 100, 2
 BYTES_A_ROW = 4 * FEATURES + 1

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """Active learning by FARE, then an audit: false certificates about the whole pool and about the population.
 
-    python benchmarks/certificate_fare.py [--runs 500] [--audits 20]
+    python -m benchmarks.certificate_fare [--runs 500] [--audits 20]
 
 A run draws a pool of 1,500 rows, learns from 300 labels by FARE, and audits the model many times with 600 more.
 The tolerance is a hair below the violation (on the pool, or on 60,000 fresh rows), so that every certificate
@@ -21,13 +21,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from certificate_runs import Rows
+from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner, simulate
 from fairask.certify import AuditPlan
 from fairask.certify.audit.simulate import Truth, play, run_audits
 from fairask.certify.audit.strata import Strata
 from fairask.metrics import violation
-from populations import Population, ten, twelve
+from benchmarks.populations import Population, ten, twelve
 
 NAMES = (
     "base rates",

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """Ratio and intersection certificates beside point estimates: the figure of docs/certificates.md.
 
-    python benchmarks/certificate_figure.py [docs/img/certificates.svg]
+    python -m benchmarks.certificate_figure [docs/img/certificates.svg]
 
 Adult, groups by sex and age, a logistic regression of 500 labels, an audit of at most 1,500 more. Circles are
 what a tool that compares the measured ratio with 0.8 sees in as many labels, drawn at random; bars are the

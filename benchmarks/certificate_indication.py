@@ -1,6 +1,6 @@
 """Can the labels that trained a model say something about it? Bounds from out-of-fold predictions.
 
-    python benchmarks/certificate_indication.py [--runs 20]
+    python -m benchmarks.certificate_indication [--runs 20]
 
 FARE learns from a pool of 3,000 rows. After 250, 500 and 700 labels each labelled row is predicted by a model
 fitted on the other four fifths, and the violation is bounded from these predictions, with the propensities of
@@ -18,13 +18,13 @@ import warnings
 
 import numpy as np
 
-from certificate_runs import Rows
+from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner
 from fairask.certify import certify
 from fairask.experiment.loop import play
 from fairask.metrics import violation
 from fairask.rules import decide
-from populations import Population, ten, twelve
+from benchmarks.populations import Population, ten, twelve
 
 NAMES = ("base rates", "label noise", "interaction")
 LABELS = (250, 500, 700)

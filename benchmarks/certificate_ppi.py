@@ -1,6 +1,6 @@
 """The audit's estimate beside prediction-powered inference (ppi-python) on the same draws.
 
-    python benchmarks/certificate_ppi.py [--draws 100] [--only adult bank]
+    python -m benchmarks.certificate_ppi [--draws 100] [--only adult bank]
 
 For every pool the model and its score are those of ``benchmarks/certificate_scores.py``. Labels are drawn
 uniformly within groups, by the audit without the score, and by the audit with it. From the same labels the
@@ -18,8 +18,8 @@ import argparse
 import numpy as np
 from ppi_py import ppi_mean_pointestimate
 
-from certificate_runs import Rows
-from certificate_scores import BUDGETS, POOLS, audited_pool
+from benchmarks.certificate_runs import Rows
+from benchmarks.certificate_scores import BUDGETS, POOLS, audited_pool
 from fairask.certify import AuditPlan
 from fairask.certify.audit.binning import bins_for
 from fairask.certify.audit.layout import Counts

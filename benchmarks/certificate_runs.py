@@ -1,6 +1,6 @@
 """Wrong verdicts of audits: hostile scenarios, and small pools at a knife edge.
 
-    python benchmarks/certificate_runs.py [--part hostile knife] [--audits 2000] [--pools 1000]
+    python -m benchmarks.certificate_runs [--part hostile knife] [--audits 2000] [--pools 1000]
 
 Results go to ``results/certificates/PART.csv``, one row per setting; rows that are there are not run again.
 The tables are printed from these files.
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from certificate_hostile import HOSTILE, Hostile
-from certificate_truth import built
+from benchmarks.certificate_hostile import HOSTILE, Hostile
+from benchmarks.certificate_truth import built
 from fairask.certify import AuditPlan
 from fairask.certify.audit.simulate import play
 

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """Labels to decide with and without a score, on the real pools.
 
-    python benchmarks/certificate_scores.py [--audits 1000] [--seeds 5] [--only adult bank]
+    python -m benchmarks.certificate_scores [--audits 1000] [--seeds 5] [--only adult bank]
 
 For every pool and seed a logistic regression learns from 250 labels; the other rows, whose labels are known, are
 audited many times. The score is the model's own probability, that of a
@@ -21,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from certificate_runs import Rows
+from benchmarks.certificate_runs import Rows
 from fairask.certify import AuditPlan, simulate_audit
 from fairask.certify.audit.layout import Counts, Layout
 from fairask.certify.audit.schedule import Schedule, allocate

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from certificate_hostile import Hostile
+from benchmarks.certificate_hostile import Hostile
 from fairask.certify.audit.layout import Counts, Layout
 from fairask.certify.audit.plan import AuditPlan
 from fairask.certify.audit.simulate import Truth

@@ -1,6 +1,6 @@
 """Are the certificates valid, tight, cheap and fast? Simulated audits of pools whose truth is known.
 
-    python benchmarks/certificates.py [--audits 2000] [--part time power validity audits sweep ...]
+    python -m benchmarks.certificates [--audits 2000] [--part time power validity audits sweep ...]
 
 Prints a table for each part and, after it, one machine line (JSON after ``fairask-bench:``).
 """
@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from certificate_scenarios import (
+from benchmarks.certificate_scenarios import (
     POWER,
     SCENARIOS,
     Scenario,

@@ -1,6 +1,6 @@
 """Audits of the learner's own models on the real pools: labels to decide, and wrong verdicts.
 
-    python benchmarks/certificates_pools.py [--audits 2000] [--seeds 5] [--labels 200] [--budget 2000]
+    python -m benchmarks.certificates_pools [--audits 2000] [--seeds 5] [--labels 200] [--budget 2000]
 
 Needs the tables of compas and drug (``fairask datasets pull``). For every pool and seed a model is learned by
 FARE, its training rows are left out, and the rest of the pool, whose labels are known, is audited many times.

@@ -1,6 +1,6 @@
 """Label Studio, the studio and the connector are killed while 20 people label.
 
-``python benchmarks/connect_kills.py [--kills 50] [--labels 200]``: each of the three is killed so many times
+``python -m benchmarks.connect_kills [--kills 50] [--labels 200]``: each of the three is killed so many times
 at random instants. Prints what was lost, doubled or wrong, and whether all draws and propensities are those
 of the same study labelled without a connector. Needs the environment that ``make labelstudio`` makes.
 """

@@ -1,6 +1,6 @@
 """The same row in Label Studio and in the studio's view of rows, for the documentation.
 
-``python benchmarks/connect_pictures.py [--to docs/img]`` writes two pictures. Needs the environment that
+``python -m benchmarks.connect_pictures [--to docs/img]`` writes two pictures. Needs the environment that
 ``make labelstudio`` makes, and chromium.
 """
 

@@ -1,6 +1,6 @@
 """Ten thousand tasks in a real Label Studio.
 
-``python benchmarks/connect_tasks.py [--tasks 10000]``: seconds to send them, to look at all of them, and to
+``python -m benchmarks.connect_tasks [--tasks 10000]``: seconds to send them, to look at all of them, and to
 take annotations afterwards. Needs the environment that ``make labelstudio`` makes.
 """
 

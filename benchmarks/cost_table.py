@@ -1,7 +1,7 @@
 """Which engine when, and what a counting pass over a billion rows costs on each: one table of results.
 
-    python benchmarks/cost_table.py                     # results/scale and results/gpu
-    python benchmarks/cost_table.py FOLDER              # two_cores.json, sixteen_cores.json, gpu.json in it
+    python -m benchmarks.cost_table                     # results/scale and results/gpu
+    python -m benchmarks.cost_table FOLDER              # two_cores.json, sixteen_cores.json, gpu.json in it
 
 The files are what ``benchmarks/scale.py --json`` wrote on two and on sixteen cores, and ``benchmarks/gpu.py
 --out``. Peaks of memory that were measured again later are in ``memory.json``. A pass counts 20 float32

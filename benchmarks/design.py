@@ -1,9 +1,9 @@
 """lambda_diff: the duality gap, the time, and a conic solver (cvxpy with Clarabel) on the same problem.
 
-python benchmarks/design.py
+python -m benchmarks.design
 """
 
-from _machine import machine_line
+from benchmarks._machine import machine_line
 
 import time
 

@@ -4,10 +4,10 @@ The loop differs in the oracle alone: fairlearn's ExponentiatedGradient fits the
 and the model of a round, one after the other, at the same pairwise tolerance. It is timed on a few rounds
 and extrapolated to all of them.
 
-    python benchmarks/fare_trial.py [--rounds 2]
+    python -m benchmarks.fare_trial [--rounds 2]
 """
 
-from _machine import machine_line
+from benchmarks._machine import machine_line
 
 import argparse
 import time

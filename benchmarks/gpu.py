@@ -1,7 +1,7 @@
 """One FARE round on tensors, 10^7 to 10^9 rows: seconds, next to what plain PyTorch takes.
 
-    PYTHONPATH=src python benchmarks/gpu.py --out results/gpu            # on a machine with a GPU
-    PYTHONPATH=src python benchmarks/gpu.py --rows 1e5 1e6 --wide 1e5    # other sizes
+    PYTHONPATH=src python -m benchmarks.gpu --out results/gpu            # on a machine with a GPU
+    PYTHONPATH=src python -m benchmarks.gpu --rows 1e5 1e6 --wide 1e5    # other sizes
 
 Needs PyTorch, NumPy, SciPy and scikit-learn. Rows are made on the device: 20 float32 features, two
 groups; and 384 bfloat16 features. Without a GPU the same runs on CPU tensors, with fewer
@@ -34,7 +34,7 @@ from fairask import FairActiveLearner
 from fairask.design import disagreement_design
 from fairask.pools import MemoryPool, open_pool
 from fairask.pools.codes import decisions
-from scale import BATCH, K, LABELS, exponent, machine
+from benchmarks.scale import BATCH, K, LABELS, exponent, machine
 
 BLOCK = 1 << 22
 NARROW, WIDE = 20, 384

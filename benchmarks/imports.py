@@ -1,9 +1,9 @@
 """Time of `from fairask import FairActiveLearner` beyond `import sklearn`, each in fresh processes.
 
-python benchmarks/imports.py
+python -m benchmarks.imports
 """
 
-from _machine import machine_line
+from benchmarks._machine import machine_line
 
 import subprocess
 import sys

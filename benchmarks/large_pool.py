@@ -1,6 +1,6 @@
 """The default on a large pool: the blend on sub-pools, and the linear model counted on every row.
 
-    python benchmarks/large_pool.py [--rows 1000000] [--trials 10] [--labels 200]
+    python -m benchmarks.large_pool [--rows 1000000] [--trials 10] [--labels 200]
 
 The pools are drawn from two populations of ``populations.py``: groups that differ in their base rates, and
 labels that follow an interaction of features. Accuracy and violation are measured on 20,000 fresh rows.
@@ -24,7 +24,7 @@ import numpy as np
 from fairask import FairActiveLearner, simulate
 from fairask.experiment.loop import evaluate
 from fairask.plotting import mean_and_error
-from populations import ten, twelve
+from benchmarks.populations import ten, twelve
 
 FILE = Path(__file__).resolve().parent.parent / "results" / "scale" / "large_pool.csv"
 POPULATIONS, BATCH, FRESH = ("base rates", "interaction"), 50, 20_000

@@ -3,14 +3,13 @@
 The paper prints neither budgets nor code, so each row changes one thing that it leaves open. Passive
 sampling at its final budget needs one round only (uniform rows are uniform rows), so that part is cheap.
 
-    python benchmarks/misses.py --method passive --out results/misses.csv drug adult crime
+    python -m benchmarks.misses --method passive --out results/misses.csv drug adult crime
 
 Rows that the file has already are not computed again.
 """
 
 from __future__ import annotations
 
-import sys
 import argparse
 import csv
 import os
@@ -26,7 +25,6 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from paper import get_method, get_setup, run_trial
 from paper.reported import PAPER
 from paper.stats import apart, mean_and_error
@@ -168,7 +166,7 @@ def done(path: Path) -> set[tuple[str, str, str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("problems", nargs="+")
+    parser.add_argument("problems", nargs="*", default=["drug", "adult", "crime"])
     parser.add_argument("--method", default="passive", choices=["passive", "fare", "fare-diff"])
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)

@@ -5,10 +5,10 @@ correlated data. fairlearn bounds each group's distance from the overall rate, s
 tolerance is the bound that guarantees it. Times are processor seconds on one BLAS thread, so that other
 programs on the machine do not count; ours are the least of three.
 
-    python benchmarks/oracle.py [--seeds 6] [--tolerance 0.05]
+    python -m benchmarks.oracle [--seeds 6] [--tolerance 0.05]
 """
 
-from _machine import machine_line
+from benchmarks._machine import machine_line
 
 import argparse
 import time

@@ -1,6 +1,6 @@
 """Populations on which the promise is tested: 200 random ones of twenty kinds, and named ones.
 
-    python benchmarks/populations.py        prints one line per population
+    python -m benchmarks.populations        prints one line per population
 
 ``random_population(number)`` depends on its number alone. Numbers 0 to 199 are the test (``FROZEN``). They
 were fixed before anything was tuned. Development uses numbers from ``FIRST_FOR_DEVELOPMENT`` on. Do not

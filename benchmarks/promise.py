@@ -1,12 +1,12 @@
 """Does ``level`` mean what it says? The default on 200 populations that were frozen before it was tuned.
 
-    python benchmarks/promise.py --trials 1 --out results/promise.csv
+    python -m benchmarks.promise --trials 1 --out results/promise.csv
 
 A run learns from a pool of 2,000 rows with 250 labels and is judged on 20,000 fresh rows. "Above" is a true
 violation over the tolerance. A run that said "infeasible with these labels" is counted apart. Development
 populations are run by ``--first 10000``, those like text (:mod:`benchmarks.wide_populations`) by
 
-    python benchmarks/promise.py --wide --trials 6 --methods default --out results/promise_wide.csv
+    python -m benchmarks.promise --wide --trials 6 --methods default --out results/promise_wide.csv
 
 Runs that the file has are not run again.
 """

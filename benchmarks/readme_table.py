@@ -1,12 +1,10 @@
 """The README's table of results, from the result files in the repository.
 
-python benchmarks/readme_table.py
+python -m benchmarks.readme_table
 """
 
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from paper.reported import PAPER
 from paper.problems import get_setup
 from paper.stats import summarize

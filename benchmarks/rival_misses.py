@@ -5,14 +5,13 @@ are chosen, or which model is fitted in the end on the chosen rows. Every choice
 final models are fitted on it; each is also tried together with the one final model that matters most, the
 one without penalty.
 
-    python benchmarks/rival_misses.py --method fal --trials 20 --out results/rival_misses.csv drug german
+    python -m benchmarks.rival_misses --method fal --trials 20 --out results/rival_misses.csv drug german
 
 Rows that the file has already are not computed again.
 """
 
 from __future__ import annotations
 
-import sys
 import argparse
 import csv
 import os
@@ -26,8 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from joblib import Parallel, delayed
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
-from misses import unaware
+from benchmarks.misses import unaware
 from sklearn.linear_model import LogisticRegression
 
 from fairask import EmpiricalFairOracle
@@ -161,7 +159,7 @@ def done(path: Path) -> set[tuple[str, str, str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("problems", nargs="+")
+    parser.add_argument("problems", nargs="*", default=["drug", "german"])
     parser.add_argument("--method", default="fal", choices=list(CHOICES))
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)

@@ -1,8 +1,8 @@
 """The paper's rivals: what they cost and where they end.
 
-    python benchmarks/rivals.py                     speed table
-    python benchmarks/rivals.py quality --trials 5  accuracy and violation beside the paper's
-    python benchmarks/rivals.py panda               one PANDA trial on Drug
+    python -m benchmarks.rivals                     speed table
+    python -m benchmarks.rivals quality --trials 5  accuracy and violation beside the paper's
+    python -m benchmarks.rivals panda               one PANDA trial on Drug
 
 Needs the tables of `fairask datasets pull` (or FAIRASK_DATA). Runs on one core; seconds are of CPU time,
 so that a busy machine does not count.

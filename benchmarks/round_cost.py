@@ -1,6 +1,6 @@
 """What a round of the default costs, against a round of the paper's FARE on the same rows.
 
-    python benchmarks/round_cost.py [--seeds 3]
+    python -m benchmarks.round_cost [--seeds 3]
 
 A round is ask and tell with the fit that follows, 25 labels each, one BLAS thread. Times are processor
 seconds, so that other programs on the machine do not count; each is the least over the seeds.
@@ -15,7 +15,7 @@ import warnings
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from _machine import machine_line
+from benchmarks._machine import machine_line
 
 from fairask import FairActiveLearner
 from fairask.datasets import load

@@ -1,13 +1,12 @@
 """Two workers against one, and the memory of a worker.
 
-    FAIRASK_DATA=... python benchmarks/runner.py [--trials 40] [--datasets drug,adult]
+    FAIRASK_DATA=... python -m benchmarks.runner [--trials 40] [--datasets drug,adult]
 
 The runs alternate, and the best of each counts: what else the machine does can only slow a run down.
 """
 
 from __future__ import annotations
 
-import sys
 import argparse
 import os
 import platform
@@ -22,7 +21,6 @@ from joblib import Parallel, delayed
 
 from fairask.experiment import run
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from paper import Job, plan
 
 

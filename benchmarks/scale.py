@@ -1,7 +1,7 @@
 """One FARE round on pools from a million rows up: seconds, peak memory, and what the machine itself takes.
 
-    python benchmarks/scale.py                      # everything, 1 to 30 million rows
-    python benchmarks/scale.py --rows 1e6 3e6 --parts memory parquet
+    python -m benchmarks.scale                      # everything, 1 to 30 million rows
+    python -m benchmarks.scale --rows 1e6 3e6 --parts memory parquet
 
 A round is everything between "these rows are labelled" and "label these next": fitting k = 10 perturbed
 fair classifiers, their predictions on every row, the design, the draw. The bare times next to it are one

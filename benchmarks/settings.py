@@ -1,6 +1,6 @@
 """Other criteria than equal true positive rates: does exploring still pay, and does the default stay within?
 
-    python benchmarks/settings.py --trials 10 --out results/settings.csv
+    python -m benchmarks.settings --trials 10 --out results/settings.csv
 
 Equalized odds, demographic parity, and rules that do not read the group on German Credit and Drug; three
 groups on two simulated populations (``benchmarks/populations.py``). FARE against passive sampling with the
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # paper/ is beside this folder
 from benchmarks.populations import BATCH, LABELS, POOL_ROWS, TEST_ROWS, TOLERANCE, ten, twelve
 from paper import get_method, get_setup, run_trial
 

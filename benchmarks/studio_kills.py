@@ -1,6 +1,6 @@
 """Random kills of server, trainer and desk while people label: nothing acknowledged may be lost.
 
-``python benchmarks/studio_kills.py [--kills 1000] [--people 8] [--to FILE.csv]``: a studio is served,
+``python -m benchmarks.studio_kills [--kills 1000] [--people 8] [--to FILE.csv]``: a studio is served,
 annotators answer without a pause, and at random instants the server (with all its processes), the trainer or
 the desk is killed with SIGKILL; a killed server is started again. Every 50 kills the study is compared with
 what was acknowledged, and a line is added to the CSV file; the program goes on from that file when it is

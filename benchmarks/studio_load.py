@@ -1,9 +1,9 @@
 """The studio under load: many annotators on loopback, each answering a while after being given a row.
 
-    python benchmarks/studio_load.py                             # SQLite, one process, 50 people, 60 s
-    python benchmarks/studio_load.py --postgres --processes 2    # a PostgreSQL server of its own
-    python benchmarks/studio_load.py --highest                   # the highest rate it holds, SQLite
-    python benchmarks/studio_load.py --highest --postgres --processes 2
+    python -m benchmarks.studio_load                             # SQLite, one process, 50 people, 60 s
+    python -m benchmarks.studio_load --postgres --processes 2    # a PostgreSQL server of its own
+    python -m benchmarks.studio_load --highest                   # the highest rate it holds, SQLite
+    python -m benchmarks.studio_load --highest --postgres --processes 2
 
 Prints one table: times of "next row" and of an answer, rows handed out twice, 5xx, models fitted meanwhile.
 With --highest the number of people is doubled until "next row" takes more than 50 ms at the 95th percentile,

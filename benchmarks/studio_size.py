@@ -1,6 +1,6 @@
 """A study with many labels: opening it, owners' pages, and what those cost annotators.
 
-``python benchmarks/studio_size.py [--labels 100000] [--seconds 30]`` prints: time and memory of opening the
+``python -m benchmarks.studio_size [--labels 100000] [--seconds 30]`` prints: time and memory of opening the
 study by replaying all events and from its snapshot; time and queries of a page of rows and of ``labels.csv``;
 and the times of "next row" without owners and with three certificate pages open, beside the machine's own
 scheduling delay.

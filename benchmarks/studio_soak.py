@@ -1,6 +1,6 @@
 """Fifty people for ten minutes, with everything that goes wrong in a month.
 
-``python benchmarks/studio_soak.py [--minutes 10] [--postgres]``: a study with 100,000 labels, 50 people and
+``python -m benchmarks.studio_soak [--minutes 10] [--postgres]``: a study with 100,000 labels, 50 people and
 owners' pages open. The trainer is killed every minute. The database is frozen for 20 s twice: PostgreSQL by
 stopping its processes, SQLite by holding its lock for writing. Prints what was lost, doubled or handed out
 twice, the statuses, the p95 of "next row" outside the freezes, and the time to recover after each freeze.

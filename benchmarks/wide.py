@@ -1,6 +1,6 @@
 """What a round costs with many features, sparse features and many groups, against 100 dense features.
 
-    python benchmarks/wide.py
+    python -m benchmarks.wide
 
 20,000 rows, 250 labels, one BLAS thread. A round is tell with its fit, then ask, 25 labels: processor
 seconds, the least of three.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import warnings
 
-import _machine  # sets one thread before numpy loads
+from benchmarks import _machine  # sets one thread before numpy loads
 import numpy as np
 from scipy import sparse
 

@@ -203,7 +203,7 @@ def _heldout(path: Path | None) -> list[str]:
     methods = list(dict.fromkeys(method for _, method in ends))
     lines = [
         "Public tables chosen, with budget, batch, target and groups, before any method was run on them "
-        "(`python benchmarks/heldout.py`). They come with a package that was not at hand when the present "
+        "(`python -m benchmarks.heldout`). They come with a package that was not at hand when the present "
         "default "
         "was made: it has not been run on them. Accuracy % / mean violation / trials above 0.1.\n",
         f"| method | {' | '.join(tables)} |",

@@ -134,7 +134,7 @@ def _promise(path: Path | None) -> list[str]:
         f"its models "
         f"are above the tolerance (the paper's profile: {100 * paper[1]:.0f} %), and {100 * ours[2]:.1f} % "
         f"of runs "
-        "say that the labels do not suffice (`python benchmarks/promise.py`)."
+        "say that the labels do not suffice (`python -m benchmarks.promise`)."
     ]
 
 
@@ -220,7 +220,7 @@ def _explained(results: dict[tuple[str, str], Curves], setup: Setup, misses: Pat
         rows = list(csv.DictReader(file))
     lines = [
         "Each row changes one thing that the paper leaves open and keeps the rest "
-        "(`python benchmarks/misses.py`); distances are from the paper's value, in joint standard errors. "
+        "(`python -m benchmarks.misses`); distances are from the paper's value, in joint standard errors. "
         "A dozen changes are tried on each miss, so one that lands near the paper is a candidate for its "
         "cause and no proof. How much of a miss is chance is told by the row with four times the trials, not "
         "by those with as many as the tables have.\n"

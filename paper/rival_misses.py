@@ -27,7 +27,7 @@ def rival_misses_section(setup: Setup, path: Path) -> list[str]:
         rows = sorted(csv.DictReader(file), key=lambda row: row["variant"] != BASE)
     lines = [
         "\n## Why FAL and FAL-CUR end elsewhere\n",
-        "The same kind of experiment (`python benchmarks/rival_misses.py`), from 25 % pretraining: one thing "
+        "The same kind of experiment (`python -m benchmarks.rival_misses`), from 25 % pretraining: one thing "
         "that the paper leaves open is changed at a time, alone and together with a final model without "
         "penalty. Other pretraining shares are in the sweep below.\n",
         _explained(rows, setup),

@@ -201,5 +201,5 @@ def test_a_plan_says_what_budgets_buy_with_and_without_a_score():
         (1200, True),
     ]
     assert found.rows[2].certify_alike > found.rows[0].certify_alike
-    assert "certifies if alike" in str(found)
+    assert "groups alike" in str(found)
     assert found.to_svg().startswith("<svg")

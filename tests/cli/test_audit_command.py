@@ -62,7 +62,7 @@ def label(path: Path | str, truth: Rows, to: str, part: slice = slice(None)) -> 
 def to_the_end(fairask: Run, pool: Path, truth: Rows, *words: Any) -> Result:
     for look in range(1, 10):
         file = Path("pool.audit", f"rows-{look}.csv")
-        result = fairask("audit", pool, "--labels", label(file, truth, "told.csv"), *words)
+        result = fairask("audit", pool, "--tell", label(file, truth, "told.csv"), *words)
         assert result.exit_code in (0, 1, 3), result.output
         if Path("pool.audit/certificate.json").exists():
             return result
@@ -85,7 +85,7 @@ def test_it_begins_with_rows_to_label_that_hide_the_prediction(fairask: Run, poo
     result = fairask("audit", pool, *SHORT)
     assert result.exit_code == 0, result.output
     assert "Label 150 rows of" in result.stdout
-    assert "--labels" in result.stdout
+    assert "--tell" in result.stdout
     assert sorted(contents()) == ["audit.json", "rows-1.csv"]
     rows = read("pool.audit/rows-1.csv")
     assert list(rows[0]) == ["row", "name", "truth", "label", "check"]
@@ -124,17 +124,17 @@ def test_labels_may_come_in_parts_in_any_order_and_again(fairask: Run, pool: Pat
     fairask("audit", pool, *SHORT)
     batch = "pool.audit/rows-1.csv"
     first = label(batch, truth, "first.csv", slice(0, 60))
-    assert "60 new labels" in fairask("audit", pool, "--labels", first).stdout
+    assert "60 new labels" in fairask("audit", pool, "--tell", first).stdout
     before = contents()
-    again = fairask("audit", pool, "--labels", first)
+    again = fairask("audit", pool, "--tell", first)
     assert "0 new labels; 60 in all." in again.stdout
     assert "Label 90 rows" in again.stdout
     assert contents() == before
     assert fairask("audit", pool).exit_code == 3, "a gate must not pass while labels are awaited"
-    fairask("audit", pool, "--labels", label(batch, truth, "all.csv"))
+    fairask("audit", pool, "--tell", label(batch, truth, "all.csv"))
     parts = json.loads(Path("pool.audit/audit.json").read_text())["audit"]
     fairask("audit", pool, *SHORT, "--out", "whole")
-    fairask("audit", pool, "--out", "whole", "--labels", label(batch, truth, "all.csv"))
+    fairask("audit", pool, "--out", "whole", "--tell", label(batch, truth, "all.csv"))
     whole = json.loads(Path("whole/audit.json").read_text())["audit"]
     assert dict(zip(parts["rows"], parts["labels"], strict=True)) == dict(
         zip(whole["rows"], whole["labels"], strict=True)
@@ -200,7 +200,7 @@ def test_labels_that_cannot_be_are_refused_and_change_nothing(
     unasked = next(i for i in range(999) if i not in asked)
     before = contents()
     Path("bad.csv").write_text(content.format(asked=asked[0], unasked=unasked), encoding="utf-8")
-    refused(fairask("audit", pool, "--labels", "bad.csv"), words)
+    refused(fairask("audit", pool, "--tell", "bad.csv"), words)
     assert contents() == before
 
 
@@ -209,7 +209,7 @@ def test_a_label_does_not_change_once_it_is_told(fairask: Run, pool: Path) -> No
     asked = read("pool.audit/rows-1.csv")[0]["row"]
     for answer in ("yes", "no"):
         Path("one.csv").write_text(f"row,label\n{asked},{answer}\n")
-        result = fairask("audit", pool, "--labels", "one.csv", "--unchecked")
+        result = fairask("audit", pool, "--tell", "one.csv", "--unchecked")
     refused(result, f"row {asked} has another label", "--correct")
 
 
@@ -254,11 +254,11 @@ def test_rows_without_a_state_are_not_written_over(fairask: Run, pool: Path) -> 
         ((*COLUMNS, "--seed", "-1"), ("--seed=-1 must be",)),
         ((*SHORT, "--out", "no/where"), ("there is no folder no",)),
         ((*SHORT, "--out", "pool.csv"), ("pool.csv is a file",)),
-        (("--labels", "x.csv"), ("there is no audit in",)),
-        ((*SHORT, "--label", "truth", "--out", "x"), ("--out cannot be combined",)),
-        ((*SHORT, "--label", "truth", "--metric", "dp"), ("nothing to simulate",)),
-        ((*SHORT, "--label", "truht"), ("--label: no column 'truht'",)),
-        ((*SHORT, "--label", "truth", "--runs", "0"), ("--runs=0 must be",)),
+        (("--tell", "x.csv"), ("there is no audit in",)),
+        ((*SHORT, "--truth", "truth", "--out", "x"), ("--out cannot be combined",)),
+        ((*SHORT, "--truth", "truth", "--metric", "dp"), ("nothing to simulate",)),
+        ((*SHORT, "--truth", "truht"), ("--truth: no column 'truht'",)),
+        ((*SHORT, "--truth", "truth", "--runs", "0"), ("--runs=0 must be",)),
     ],
 )
 def test_a_wrong_option_is_refused_and_nothing_is_written(
@@ -285,7 +285,7 @@ def test_predictions_that_cannot_be_are_refused(
 
 def strata(fairask: Run, write: Callable[..., Path], rows: Rows, said: list[Any], *words: Any) -> Any:
     pool = write([{**row, "said": s} for row, s in zip(rows, said, strict=True)], "pool.csv")
-    found = fairask("audit", pool, *COLUMNS, "--label", "truth", "--json", "--runs", 5, *words)
+    found = fairask("audit", pool, *COLUMNS, "--truth", "truth", "--json", "--runs", 5, *words)
     assert found.exit_code == 0, found.output
     return json.loads(found.stdout)["violation"]
 
@@ -313,7 +313,7 @@ def test_zero_may_be_the_positive_class(fairask: Run, write: Callable[..., Path]
     assert json.loads(Path("pool.audit/audit.json").read_text())["columns"]["positive"] == "0"
     asked = read("pool.audit/rows-1.csv")[0]["row"]
     Path("one.csv").write_text(f"row,label\n{asked},0\n")
-    fairask("audit", pool, "--labels", "one.csv", "--unchecked")
+    fairask("audit", pool, "--tell", "one.csv", "--unchecked")
     assert json.loads(Path("pool.audit/audit.json").read_text())["audit"]["labels"] == [1]
 
 
@@ -371,7 +371,7 @@ def test_labels_are_0_and_1_where_predictions_are_numbers(fairask: Run, write: C
     assert "1 or 0" in begun.stdout
     asked = [r["row"] for r in read("pool.audit/rows-1.csv")]
     Path("told.csv").write_text("row;label\n" + "".join(f"{r};{i % 2}\n" for i, r in enumerate(asked)))
-    assert "8 new labels" in fairask("audit", pool, "--labels", "told.csv", "--unchecked").stdout
+    assert "8 new labels" in fairask("audit", pool, "--tell", "told.csv", "--unchecked").stdout
 
 
 def test_parquet_files_and_folders_ask_for_the_same_rows_as_csv(
@@ -434,7 +434,7 @@ def test_rows_without_a_label_are_left_out_of_a_rehearsal_with_a_note(
     truth = applications()
     for row in truth[::7]:
         row["truth"] = ""
-    done = fairask("audit", write(truth, "pool.csv"), *SHORT, "--label", "truth", "--runs", 2)
+    done = fairask("audit", write(truth, "pool.csv"), *SHORT, "--truth", "truth", "--runs", 2)
     assert "429 rows have no value in 'truth' and were left out" in done.stdout
 
 
@@ -462,7 +462,7 @@ def test_json_and_quiet_say_what_is_next(fairask: Run, pool: Path) -> None:
 
 
 def test_the_simulation_shows_power_and_cost_and_writes_nothing(fairask: Run, pool: Path) -> None:
-    words = ("audit", pool, *SHORT, "--label", "truth", "--runs", 50)
+    words = ("audit", pool, *SHORT, "--truth", "truth", "--runs", 50)
     shown = fairask(*words)
     assert "decided by then" in shown.stdout
     assert "Of 50 simulated audits" in shown.stdout
@@ -500,11 +500,9 @@ def test_a_sheet_whose_columns_slipped_is_refused(fairask: Run, pool: Path, colu
     fairask("audit", pool, *SHORT)
     before = contents()
     told = slipped("pool.audit/rows-1.csv", applications(), "told.csv", columns)
-    refused(
-        fairask("audit", pool, "--labels", told), "of 150 labelled rows are not those of the table", "row "
-    )
+    refused(fairask("audit", pool, "--tell", told), "of 150 labelled rows are not those of the table", "row ")
     assert contents() == before
-    assert fairask("audit", pool, "--labels", told, "--unchecked").exit_code == 3  # more labels are awaited
+    assert fairask("audit", pool, "--tell", told, "--unchecked").exit_code == 3  # more labels are awaited
 
 
 def test_row_and_label_alone_need_the_check_code(fairask: Run, pool: Path) -> None:
@@ -514,7 +512,7 @@ def test_row_and_label_alone_need_the_check_code(fairask: Run, pool: Path) -> No
     for names, done in ((("row", "label"), False), (("row", "label", "check"), True)):
         with Path("some.csv").open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows([names, *([row[n] for n in names] for row in rows)])
-        result = fairask("audit", pool, "--labels", "some.csv")
+        result = fairask("audit", pool, "--tell", "some.csv")
         assert (result.exit_code != 2) is done, result.output
         assert done or "--unchecked" in result.stderr
 
@@ -532,7 +530,7 @@ def test_cells_that_a_spreadsheet_writes_otherwise_are_no_contradiction(
         row["label"] = truth[int(row["row"])]["truth"]
         row["day"] = "/".join(reversed(row["day"].split("-")))
         row["x"] = f"{float(row['x']):.2f}"
-    assert fairask("audit", pool, "--labels", write(rows, "told.csv")).exit_code == 3
+    assert fairask("audit", pool, "--tell", write(rows, "told.csv")).exit_code == 3
 
 
 def test_the_sheet_hides_what_could_sway_who_labels(fairask: Run, write: Callable[..., Path]) -> None:
@@ -567,7 +565,7 @@ def test_an_audit_that_counts_rows_from_1_goes_on(fairask: Run, pool: Path) -> N
         writer = csv.DictWriter(stream, ["row", "name", "label"])
         writer.writeheader()
         writer.writerows({**row, "label": truth[row["row"] - 1]["truth"]} for row in rows)
-    assert "150 new labels" in fairask("audit", pool, "--labels", sheet).stdout
+    assert "150 new labels" in fairask("audit", pool, "--tell", sheet).stdout
     if Path("pool.audit/rows-2.csv").exists():
         numbers = [int(row["row"]) for row in read("pool.audit/rows-2.csv")]
         names = [row["name"].lstrip("'") for row in read("pool.audit/rows-2.csv")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,8 +116,15 @@ def test_intersections_and_unknown_groups(fairask: Run, pool: Path) -> None:
 def test_a_plan_writes_a_table_and_a_plot_only(fairask: Run, pool: Path) -> None:
     planned = fairask("audit", pool, *START, "--score", "score", "--plan", "--out", "plan.svg", "--runs", 20)
     assert planned.exit_code == 0, planned.output
-    assert "certifies if alike" in planned.stdout
-    assert Path("plan.svg").read_text().startswith("<svg")
+    assert "groups alike" in planned.stdout
+    svg = Path("plan.svg").read_text()
+    assert svg.startswith("<svg")
+    for words in ("with the score, groups are alike", "without a score, groups are alike", "plan: 240"):
+        assert words in svg
+    head = next(line for line in planned.stdout.splitlines() if line.lstrip().startswith("budget"))
+    assert head.split() == ["budget", *["no", "score", "score"] * 4]
+    (mine,) = [line for line in planned.stdout.splitlines() if re.match(r">\s+240\b", line)]
+    assert len(mine.split()) == 2 + 8
     assert not Path("pool.audit").exists()
     found = json.loads(fairask("audit", pool, *START, "--plan", "--runs", 20, "--json").stdout)
     assert {row["budget"] for row in found["budgets"]} >= {100, 240, 800}
@@ -147,11 +155,11 @@ def test_a_wrong_new_option_is_refused_and_nothing_is_written(
 def test_a_correction_after_a_look_is_recorded_and_named(fairask: Run, pool: Path) -> None:
     fairask("audit", pool, *START, "--tolerance", 0.02)
     file = label("pool.audit/rows-1.csv", TRUTH, "told.csv")
-    assert fairask("audit", pool, "--labels", file).exit_code == 3
+    assert fairask("audit", pool, "--tell", file).exit_code == 3
     row = int(read(file)[0]["row"])
     wrong = "no" if TRUTH[row]["truth"] == "yes" else "yes"
     Path("one.csv").write_text(f"row,label\n{row},{wrong}\n")
-    changed = fairask("audit", pool, "--labels", "one.csv", "--unchecked", "--correct")
+    changed = fairask("audit", pool, "--tell", "one.csv", "--unchecked", "--correct")
     assert changed.exit_code == 3, changed.output
     assert "0 new labels; 1 changed; 120 in all." in changed.stdout
     state = json.loads(Path("pool.audit/audit.json").read_text())
@@ -159,7 +167,7 @@ def test_a_correction_after_a_look_is_recorded_and_named(fairask: Run, pool: Pat
     (entry,) = state["corrections"]
     assert (entry["row"], entry["to"], entry["after_labels"]) == (row, int(wrong == "yes"), 120)
     told = label("pool.audit/rows-2.csv", TRUTH, "told.csv")
-    assert fairask("audit", pool, "--labels", told).exit_code == 3
+    assert fairask("audit", pool, "--tell", told).exit_code == 3
     found = json.loads(Path("pool.audit/certificate.json").read_text())
     assert found["certificates"]["pool"]["corrected"] == 1
     assert found["made_from"]["corrections"] == "1, listed in audit.json"
@@ -172,16 +180,16 @@ def test_a_row_that_nobody_can_label_is_skipped_replaced_and_named(fairask: Run,
     lost = [row["row"] for row in rows[:3]]
     text = [f"{row['row']},{'skip' if row['row'] in lost else row['label']},{row['check']}" for row in rows]
     Path("told.csv").write_text("\n".join(["row,label,check", *text]) + "\n")
-    told = fairask("audit", pool, "--labels", "told.csv")
+    told = fairask("audit", pool, "--tell", "told.csv")
     assert told.exit_code == 3, told.output
     assert "Label 3 rows of pool.audit/rows-1-2.csv" in told.stdout.replace(str(pool.parent) + "/", "")
     assert not {row["row"] for row in read("pool.audit/rows-1-2.csv")} & set(lost)
-    again = fairask("audit", pool, "--labels", "told.csv")
+    again = fairask("audit", pool, "--tell", "told.csv")
     assert "0 new labels" in again.stdout
     more = label("pool.audit/rows-1-2.csv", TRUTH, "more.csv")
-    result = fairask("audit", pool, "--labels", more)
+    result = fairask("audit", pool, "--tell", more)
     if result.exit_code == 3:
-        fairask("audit", pool, "--labels", label("pool.audit/rows-2.csv", TRUTH, "told.csv"))
+        fairask("audit", pool, "--tell", label("pool.audit/rows-2.csv", TRUTH, "told.csv"))
     found = json.loads(Path("pool.audit/certificate.json").read_text())
     assert found["certificates"]["pool"]["skipped"] == 3
     assert "3 rows could not be labelled" in " ".join(found["certificates"]["pool"]["assumptions"])
@@ -213,7 +221,7 @@ def test_a_study_is_certified_look_by_look(fairask: Run, rows: Rows, write: Call
     refused(fairask("certify", "study", "--labels", 80), "no model to audit")
     labelled()
     planned = fairask("certify", "study", "--plan")
-    assert "certifies if alike" in planned.stdout
+    assert "groups alike" in planned.stdout
     assert fairask("certify", "study").exit_code == 3
     begun = fairask("certify", "study", "--labels", 80)
     assert (begun.exit_code, "Look 0 of at most 2" in begun.stdout) == (0, True)
@@ -232,3 +240,35 @@ def test_a_study_is_certified_look_by_look(fairask: Run, rows: Rows, write: Call
         check(document, "certificate")
     assert "No audit is under way. The last one ended" in fairask("certify", "study").stdout
     refused(fairask("certify", "study", "--end"), "no audit is under way")
+
+
+def test_a_file_with_other_signs_is_read_as_it_was_begun(fairask: Run, rows: Rows, tmp_path: Path) -> None:
+    cells = [f"{row['sex']}|{row['paid']}|{row['income']:.1f}".replace(".", ",") for row in rows]
+    file = tmp_path / "odd.csv"
+    file.write_bytes("\n".join(["sex|paid|né", *cells]).encode("latin-1"))
+    how = ("--delimiter", "|", "--decimal", ",", "--encoding", "latin-1")
+    begun = fairask("audit", file, "--predictions", "paid", "--protected", "sex", "--budget", 20, *how)
+    assert begun.exit_code == 0, begun.output
+    state = json.loads(Path("odd.audit/audit.json").read_text())
+    assert state["pool"]["form"] == {"delimiter": "|", "decimal": ","}
+    assert state["pool"]["encoding"] == "latin-1"
+    again = fairask("audit", file)
+    assert again.exit_code == 0, again.output
+    refused(fairask("audit", file, "--delimiter", ";"), "--delimiter ;", "was begun with |")
+
+
+def test_old_names_of_options_work_and_say_the_new_ones(
+    fairask: Run, pool: Path, write: Callable[..., Path]
+) -> None:
+    known = write(TRUTH, "known.csv")
+    old = fairask("audit", known, *START, "--label", "truth", "--runs", 5)
+    new = fairask("audit", known, *START, "--truth", "truth", "--runs", 5)
+    assert old.exit_code == new.exit_code == 0, old.output
+    assert old.stdout == new.stdout
+    assert "--label is called --truth now" in old.stderr
+    assert not new.stderr
+    fairask("audit", pool, *START)
+    told = label("pool.audit/rows-1.csv", TRUTH, "told.csv")
+    result = fairask("audit", pool, "--labels", told)
+    assert "--labels is called --tell now" in result.stderr
+    assert "new labels" in result.stdout

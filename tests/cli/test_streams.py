@@ -69,7 +69,7 @@ def finish(fairask: Run, pool: str, *begin: str) -> dict[str, Any]:
         if found["status"] == "done":
             return found
         fill(Path(found["rows_file"]))
-        result = fairask("audit", pool, "--labels", found["rows_file"], "--out", "a", "--json")
+        result = fairask("audit", pool, "--tell", found["rows_file"], "--out", "a", "--json")
 
 
 def _undigested(found: dict[str, Any]) -> dict[str, Any]:
@@ -166,10 +166,10 @@ def test_a_streamed_audit_refuses_a_table_that_changed(fairask: Run, bucket: str
     fill(Path(file))
     with fsspec.filesystem("memory").open("/bucket/scored/1.parquet", "wb") as out:
         pq.write_table(scored(1).slice(700, 1200), out, row_group_size=300)
-    result = fairask("audit", bucket, "--labels", file, "--out", "a")
+    result = fairask("audit", bucket, "--tell", file, "--out", "a")
     assert result.exit_code == 2
     assert "has changed since the audit" in result.output
-    wrong = fairask("audit", bucket, "--labels", file, "--out", "a", "--no-stream")
+    wrong = fairask("audit", bucket, "--tell", file, "--out", "a", "--no-stream")
     assert "was begun streaming" in wrong.output
 
 

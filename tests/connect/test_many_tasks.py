@@ -1,6 +1,6 @@
 """Ten thousand tasks: parts when they are sent, and polls that read what has changed.
 
-Label Studio is stood in for by a list here; ``python benchmarks/connect_tasks.py`` has a real one.
+Label Studio is stood in for by a list here; ``python -m benchmarks.connect_tasks`` has a real one.
 """
 
 from __future__ import annotations

@@ -54,6 +54,7 @@ def people() -> pa.Table:
             "comment": comments(N).column("comment"),
             "embedding": rng.normal(size=(N, 4)).tolist(),
             "grade": np.array(["failed", "passed", "distinction"])[np.arange(N) // 4 % 3],
+            "decision": np.array(["rejected", "approved"])[np.arange(N) // 2 % 2],
             "paid": np.arange(N) // 2 % 2,
         }
     )
@@ -75,6 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "latin.csv").write_text("age,town\n30,Köln\n40,Bern\n", "latin-1")
     (place / "signs.csv").write_text("share,pay,on\n12 %,$5,31.12.2024\n7 %,$6,1.2.2024\n", "utf-8")
     (place / "german.csv").write_text("pay;town\n1.234;Köln\n2.500;Bern\n", "utf-8")
+    (place / "dated.csv").write_text("since;pay\n31.12.2023;1,5\n01.02.2024;2\n", "utf-8")
     pq.write_table(table, place / "people.parquet")
     (place / "people.jsonl").write_text("\n".join(map(json.dumps, plain.to_pylist())), "utf-8")
     book = openpyxl.Workbook()

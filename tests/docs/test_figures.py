@@ -38,7 +38,7 @@ def lines(text):
 def test_the_table_of_the_readme_is_what_its_command_prints():
     readme = (ROOT / "README.md").read_text("utf-8")
     shown = re.search(r"^\| dataset, labels .*?(?=\n\n)", readme, re.S | re.M).group()
-    assert lines(shown) == lines(run("python benchmarks/readme_table.py", ROOT))
+    assert lines(shown) == lines(run("python -m benchmarks.readme_table", ROOT))
 
 
 PRINTED = re.compile(

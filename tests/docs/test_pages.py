@@ -80,7 +80,8 @@ WITH_CODE = [page for page in PAGES if blocks(page) and name(page) not in ELSEWH
 def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     space = {"__name__": "page"}
-    for code in [SETUP.get(name(page), ""), *blocks(page)]:
+    # A page whose model comes from commands is run by tests/docs/test_start.py.
+    for code in [SETUP.get(name(page), ""), *(code for code in blocks(page) if "load_model(" not in code)]:
         exec(compile(code, name(page), "exec"), space)
 
 
@@ -93,15 +94,13 @@ def test_every_strategy_has_an_example():
     from fairask.strategies import STRATEGIES
 
     shown = " ".join(path.read_text("utf-8") for path in (ROOT / "examples").glob("plot_*.py"))
-    # PANDA needs PyTorch, which the site's environment does not have.
-    assert [s for s in STRATEGIES if f'strategy="{s}"' not in shown] == ["panda"]
+    assert not [s for s in STRATEGIES if f'strategy="{s}"' not in shown]
 
 
 def test_the_page_on_installing_lists_every_extra():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    table = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", (DOCS / "start/install.md").read_text("utf-8"), re.M)
-    listed = {name for cell in table for name in re.findall(r"\w+", cell)}
-    assert listed == set(project["optional-dependencies"])
+    listed = re.findall(r"^\| `(\w+)` \| \S", (DOCS / "start/install.md").read_text("utf-8"), re.M)
+    assert sorted(listed) == sorted(project["optional-dependencies"])
 
 
 def test_no_page_names_a_package_registry():

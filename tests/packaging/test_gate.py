@@ -55,7 +55,7 @@ def gate(folder, monkeypatch=None, *, rows, rates, whole=False, **settings):
         "TABLE": str(table),
         "PREDICTIONS": "approved",
         "PROTECTED": "sex",
-        "LABELS": "repaid",
+        "TRUTH": "repaid",
         "METRIC": "tprp",
         "TOLERANCE": "0.1",
         "DELTA": "0.05",
@@ -97,7 +97,7 @@ def test_undecided_may_be_a_warning(tmp_path, monkeypatch):
 
 
 def test_a_missing_column_is_wrong_use(tmp_path, monkeypatch):
-    found, _, _, error = gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), LABELS="paid")
+    found, _, _, error = gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), TRUTH="paid")
     assert found == 2
     assert "paid" in error
     found, _, _, error = gate(tmp_path, monkeypatch, rows=120, rates=(0.85, 0.8), PREDICTIONS="said")

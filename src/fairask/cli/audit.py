@@ -19,13 +19,17 @@ __all__ = ["EXIT_CODES", "audit", "register"]
 
 #: Exit code of the command for each verdict; 3 also if some labels were told and more are awaited.
 EXIT_CODES = {"certified": 0, "refuted": 1, "undecided": 3}
+#: Old names of options, and the new ones.
+_RENAMED = {"--labels": "--tell", "--label": "--truth"}
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "audit",
-        epilog="Example: fairask audit scored.csv --predictions score --protected sex",
+        epilog="Example: fairask audit scored.csv --predictions score --protected sex\n"
+        "fairask audit scored.csv --tell scored.audit/rows-1.csv\n"
+        "fairask audit history.csv --predictions score --protected sex --truth repaid",
     )(audit)
 
 
@@ -40,8 +44,8 @@ def audit(
         list[str] | None,
         _option("The column whose groups are to be treated alike (repeat; age:30,50 for bands)."),
     ] = None,
-    labels: Annotated[
-        Path | None, _option("A file of labels (or skip): goes on with the audit in --out.")
+    tell: Annotated[
+        Path | None, _option("A sheet that was filled in: takes its labels and goes on with the audit.")
     ] = None,
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Take labels by row number alone, without comparing rows.")
@@ -53,7 +57,9 @@ def audit(
         list[str] | None,
         _option("Show this column to who labels: prediction, score, protected (or repeat it)."),
     ] = None,
-    label: Annotated[str | None, _option("A column of known labels: simulates, and writes nothing.")] = None,
+    truth: Annotated[
+        str | None, _option("A column of known labels: simulates such audits, and writes nothing.")
+    ] = None,
     positive: Annotated[
         list[str] | None, _option("The class that counts as 1; repeat it for several.")
     ] = None,
@@ -86,7 +92,7 @@ def audit(
     budget: Annotated[int | None, _option("Most labels to ask for; default 1000.")] = None,
     looks: Annotated[int | None, _option("Batches of labels; default 5.")] = None,
     target: Annotated[str | None, _option("Whose difference decides: pool (default) or population.")] = None,
-    runs: Annotated[int, typer.Option(help="Audits to simulate, with --label.")] = 500,
+    runs: Annotated[int, typer.Option(help="Audits to simulate, with --truth.")] = 500,
     seed: Annotated[int | None, _option("The same seed asks for the same rows; default 0.")] = None,
     stream: Annotated[
         bool | None,
@@ -98,19 +104,29 @@ def audit(
     device: Annotated[
         str | None, _option("Count a streamed table on this device of PyTorch: cuda, cuda:1, mps or cpu.")
     ] = None,
-    encoding: Annotated[str | None, _option("Of a CSV file, e.g. latin-1; default utf-8.")] = None,
+    encoding: opt.Encoding = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    thousands: opt.Thousands = None,
+    sheet: opt.Sheet = None,
     out: Annotated[Path | None, _option("The audit's folder; default NAME.audit beside the pool.")] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the outcome only.")] = False,
     as_json: opt.Json = False,
     no_color: opt.NoColor = False,
+    old_labels: Annotated[Path | None, typer.Option("--labels", hidden=True)] = None,
+    old_label: Annotated[str | None, typer.Option("--label", hidden=True)] = None,
 ) -> None:
     """Certify a model's fairness: write rows to label, take labels, write the certificate."""
     from fairask.certify.audit.folder import AuditFolder
     from fairask.certify.audit.outcome import Decided
     from fairask.certify.audit.request import AuditRequest
     from fairask.cli._passes import passes
+    from fairask.data import TableFormat
     from fairask.pools import check_device
 
+    _say_new_names({"--labels": old_labels, "--label": old_label})
+    tell, truth = tell or old_labels, truth or old_label
+    form = TableFormat(encoding, delimiter, decimal, thousands, sheet)
     if device is not None:
         check_device(device)
         stream = True if stream is None else stream
@@ -129,31 +145,31 @@ def audit(
     }  # fmt: skip
     screen = _Screen(quiet, as_json, no_color)
     if plan_only:
-        found_plan = AuditRequest(pool, columns, settings, encoding=encoding).plan(plan, min(runs, 500))
+        found_plan, notes = AuditRequest(pool, columns, settings, form=form).plan(plan, min(runs, 500))
         if out is not None:
             out.write_text(found_plan.to_svg(), encoding="utf-8")
-        screen.data(found_plan.to_dict())
+        screen.data({**found_plan.to_dict(), "notes": notes})
+        screen.notes(notes)
         screen.say(str(found_plan), always=True)
         return
-    if label is not None:
-        for name, value in (("labels", labels), ("out", out), ("target", target)):
+    if truth is not None:
+        for name, value in (("tell", tell), ("out", out), ("target", target)):
             if value is not None:
                 raise UserError(
-                    f"--label simulates audits of the pool, so --{name} cannot be combined with it",
-                    f"Leave out --{name}, or --label",
+                    f"--truth simulates audits of the pool, so --{name} cannot be combined with it",
+                    f"Leave out --{name}, or --truth",
                 )
-        _simulate(AuditRequest(pool, columns, settings, encoding=encoding), label, plan, runs, screen)
+        _simulate(AuditRequest(pool, columns, settings, form=form), truth, plan, runs, screen)
         return
     with passes(quiet=quiet or as_json) as progress:
         request = AuditRequest(
-            pool, columns, settings, out, encoding, stream, progress, tuple(show or ()), device
+            pool, columns, settings, out, form, stream, progress, tuple(show or ()), device
         )
-        work = AuditFolder.open(request, begin=labels is None)
-        told = (0, 0) if labels is None else work.tell(labels, unchecked=unchecked, correct=correct)
+        work = AuditFolder.open(request, begin=tell is None)
+        told = (0, 0) if tell is None else work.tell(tell, unchecked=unchecked, correct=correct)
         screen.say(work.about(), style="bold")
-        for note in work.table.notes:
-            screen.say(f"note: {note}")
-        if labels is not None:
+        screen.notes(work.table.notes)
+        if tell is not None:
             changed = f" {told[1]:,} changed;" if told[1] else ""
             screen.say(f"{told[0]:,} new labels;{changed} {work.audit.n_labels:,} in all.")
         found = work.advance()
@@ -161,10 +177,17 @@ def audit(
     screen.say(found.details())
     screen.data({**found.to_dict(), "notes": work.table.notes})
     # A gate must not pass while labels are awaited; writing the first rows is no failure.
-    first = labels is None and not work.audit.n_labels
+    first = tell is None and not work.audit.n_labels
     verdict = found.verdict if isinstance(found, Decided) else "certified" if first else "undecided"
     if code := EXIT_CODES[verdict]:
         raise typer.Exit(code)
+
+
+def _say_new_names(given: dict[str, object]) -> None:
+    """Say the new names of options that were given by their old ones."""
+    for old, value in given.items():
+        if value is not None:
+            typer.echo(f"{old} is called {_RENAMED[old]} now; the old name goes in version 0.4", err=True)
 
 
 def _take_ratio(settings: dict[str, Any], at_least: float | None) -> None:
@@ -188,8 +211,7 @@ def _simulate(request: AuditRequest, label: str, plan: AuditPlan, runs: int, scr
     screen.say(
         f"{request.table}: {table.rows:,} rows, groups by {request.columns['protected']}", style="bold"
     )
-    for note in table.notes:
-        screen.say(f"note: {note}")
+    screen.notes(table.notes)
     screen.say(found.headline(), always=True, style="bold")
     screen.say(found.details())
 
@@ -221,6 +243,13 @@ class _Screen:
         """Print for people; ``always`` also when quiet."""
         if not self._json and (always or not self._quiet):
             self._console.print(text, style=style, markup=False)
+
+    def notes(self, notes: list[str]) -> None:
+        """Print what the owner of the table should know."""
+        from fairask.cli._screen import print_notes
+
+        if not self._json and not self._quiet:
+            print_notes(self._console, notes)
 
     def data(self, values: dict[str, Any]) -> None:
         """Print for programs, if that was asked for."""

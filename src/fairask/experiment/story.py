@@ -188,18 +188,17 @@ class Enough:
         >>> Enough(300, 700, 0.05, 0.1).sentence()
         'About 300 labels suffice; the curve is flat after that.'
         >>> Enough(None, 700, 0.05, 0.1).sentence()
-        'Not reached within 700 labels: accuracy still rises.'
+        'A flat curve is not reached within 700 labels: accuracy still rises.'
         >>> Enough(None, 700, 0.15, 0.1).sentence()
-        'Not reached within 700 labels: the mean gap, 0.15, is above the tolerance.'
+        'The tolerance is not reached within 700 labels: the mean gap is 0.15.'
         """
         if self.labels is not None:
             return f"About {self.labels:,} labels suffice; the curve is flat after that."
         if self.gap > self.tolerance:
             return (
-                f"Not reached within {self.budget:,} labels: the mean gap, {self.gap:.2f}, is above the "
-                "tolerance."
+                f"The tolerance is not reached within {self.budget:,} labels: the mean gap is {self.gap:.2f}."
             )
-        return f"Not reached within {self.budget:,} labels: accuracy still rises."
+        return f"A flat curve is not reached within {self.budget:,} labels: accuracy still rises."
 
 
 def labels_that_suffice(labels: Int, accuracy: Float, violation: Float, tolerance: float) -> Enough:

@@ -26,6 +26,7 @@ from fairask.certify.audit.sheets import read_labels, rows_in, sheet_name, telli
 from fairask.certify.audit.table import AuditTable, open_audit_table, shown_name
 from fairask.data.checking import check_returned
 from fairask.data.files import write_whole
+from fairask.data.formats import TableFormat, recognised
 from fairask.data.labels import check_columns
 from fairask.data.protected import as_specs, protected_columns
 from fairask.metrics import Int
@@ -61,17 +62,18 @@ class AuditFolder:
             return cls(request, folder, state, table, audit)
         if not begin:
             raise AuditError(
-                f"there is no audit in {folder}", "Begin it without --labels, or name its folder with --out"
+                f"there is no audit in {folder}", "Begin it without --tell, or name its folder with --out"
             )
         _check_place(request, folder)
-        streamed, encoding = request.streams(), request.encoding or "utf-8"
-        table = request.opened(request.columns, encoding, streamed)
+        streamed = request.streams()
+        table = request.opened(request.columns, request.form, streamed)
         check_columns(table.names, [("show", name) for name in request.show])
         known = {
             "name": shown_name(request.table),
             "rows": table.rows,
             "sha256": request.digest(streamed),
-            "encoding": encoding,
+            "encoding": request.form.encoding or "utf-8",
+            "form": {name: value for name, value in _said(request.form).items() if name != "encoding"},
             "streamed": streamed,
         }
         audit = table.begin(AuditPlan(**request.settings))
@@ -100,7 +102,7 @@ class AuditFolder:
         Rows are compared with the table by their check codes and cells, unless ``unchecked``. With
         ``correct``, labels that differ from those told before replace them, and the state keeps a record.
         """
-        sheet = read_labels(file, self.table.classes, self.request.encoding or "utf-8", self._base)
+        sheet = read_labels(file, self.table.classes, self.request.form.encoding, self._base)
         told = sheet.labels
         before = dict(zip(self.state["audit"]["rows"], self.state["audit"]["labels"], strict=True))
         before |= dict.fromkeys(self.state["audit"].get("skipped", ()), SKIPPED)
@@ -156,7 +158,7 @@ class AuditFolder:
         sheet = self._sheet(query)
         found, names = self.audit.certificate(), self.table.classes.names
         words = " or ".join(reversed(names)) if len(names) <= 5 else "its class"
-        then = ["fairask", "audit", self.request.table, "--labels", str(sheet)]
+        then = ["fairask", "audit", self.request.table, "--tell", str(sheet)]
         return RowsAwaited(
             sheet=sheet,
             rows=len(query.indices),
@@ -245,6 +247,11 @@ class AuditFolder:
         return facts
 
 
+def _said(form: TableFormat) -> dict[str, str]:
+    """What was said of how the file is written."""
+    return {name: value for name, value in vars(form).items() if value is not None}
+
+
 def _check_place(request: AuditRequest, folder: Path) -> None:
     """Raise AuditError where an audit cannot begin."""
     if request.columns["predictions"] is None or request.columns["protected"] is None:
@@ -307,6 +314,15 @@ def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple
             f"the audit in {folder} was begun {'' if streamed else 'not '}streaming, which draws otherwise",
             "Leave out --stream and --no-stream to go on with it",
         )
+    # Version 0.1.0 kept the encoding alone.
+    form = dataclasses.replace(recognised(known["encoding"]), **known.get("form", {}))
+    for name, value in _said(request.form).items():
+        begun_with = vars(form)[name] or ("utf-8" if name == "encoding" else "none")
+        if value != begun_with:
+            raise AuditError(
+                f"--{name} {value}: the audit in {folder} was begun with {begun_with}",
+                f"Leave out --{name} to go on with it, or begin another with --out",
+            )
     local = local_path(request.table)
     if local is not None and not local.exists():
         open_audit_table(request.table, predictions="", protected="")  # names files that are near
@@ -315,7 +331,7 @@ def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple
             f"{request.table} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    table = request.opened(state["columns"], known["encoding"], streamed)
+    table = request.opened(state["columns"], form, streamed)
     try:
         return table, table.begin(plan).resume(state["audit"])
     except (ValueError, KeyError, TypeError) as error:

@@ -35,49 +35,102 @@ class PlannedBudget:
     labels_alike: float
 
 
+#: What a plan says of each budget: two lines of a heading, the field, and its format.
+_MEASURES = (
+    ("certifies if", "groups alike", "certify_alike", ".0%"),
+    ("certifies at 0.5", "tolerances", "certify_half", ".0%"),
+    ("refutes at 1.5", "tolerances", "refute_beyond", ".0%"),
+    ("labels used if", "groups alike", "labels_alike", ",.0f"),
+)
+
+
 @dataclass(frozen=True)
 class BudgetTable:
-    """What budgets buy, and what was assumed of the labels."""
+    """What budgets buy, what was assumed of the labels, and the budget that was given."""
 
     rows: tuple[PlannedBudget, ...]
     assumed: str
+    given: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {"assumed": self.assumed, "budgets": [asdict(row) for row in self.rows]}
+        return {"assumed": self.assumed, "given": self.given, "budgets": [asdict(row) for row in self.rows]}
+
+    @property
+    def by_budget(self) -> dict[int, list[PlannedBudget]]:
+        """The plans of each budget: without a score, then with it."""
+        found: dict[int, list[PlannedBudget]] = {}
+        for row in sorted(self.rows, key=lambda row: (row.budget, row.score)):
+            found.setdefault(row.budget, []).append(row)
+        return found
 
     def __str__(self) -> str:
-        head = f"{'budget':>7}  {'score':5}  {'certifies if alike':>18}  {'half the tolerance':>18}  "
-        head += f"{'refutes at 1.5':>14}  {'labels if alike':>15}"
-        lines = [
-            f"{r.budget:>7,}  {'yes' if r.score else 'no':5}  {r.certify_alike:>18.0%}  "
-            f"{r.certify_half:>18.0%}  {r.refute_beyond:>14.0%}  {r.labels_alike:>15,.0f}"
-            for r in self.rows
-        ]
-        return "\n".join([head, *lines, f"Assumed: {self.assumed}."])
+        kinds = ["no score", "score"] if any(row.score for row in self.rows) else []
+        width = 17  # the whole fits 80 columns
+        lines = [f"{'':>9}" + "".join(f"{part[i]:>{width}}" for part in _MEASURES) for i in (0, 1)]
+        if kinds:
+            pair = f"{kinds[0]:>{width - 7}}{kinds[1]:>7}"
+            lines.append(f"{'':>9}" + pair * len(_MEASURES))
+        lines[-1] = f"{'budget':>9}" + lines[-1][9:]
+        for budget, plans in self.by_budget.items():
+            cells = ""
+            for *_, field, form in _MEASURES:
+                shown = [format(vars(plan)[field], form) for plan in plans]
+                cells += f"{shown[0]:>{width - 7}}{shown[1]:>7}" if kinds else f"{shown[0]:>{width}}"
+            lines.append(f"{'>' if budget == self.given else '':<2}{budget:>7,}{cells}")
+        if self.given in self.by_budget:
+            lines.append("> the budget of this plan, at most the whole pool.")
+        return "\n".join([*lines, f"Assumed: {self.assumed}."])
 
     def to_svg(self) -> str:
-        """Return a plot: chance to certify groups that are alike, by budget."""
-        top = max(row.budget for row in self.rows)
-        parts = []
-        for score, colour in ((False, "#b35806"), (True, "#2166ac")):
-            mine = [row for row in self.rows if row.score == score]
-            points = " ".join(
-                f"{60 + 500 * r.budget / top:.1f},{220 - 180 * r.certify_alike:.1f}" for r in mine
+        """Return a plot of the chance to certify by budget: groups alike, and half a tolerance apart."""
+        budgets = list(self.by_budget)
+        span = np.log2([max(budgets[0] / 1.3, 1), budgets[-1] * 1.1])
+
+        def x(budget: int) -> float:
+            return float(70 + 480 * (np.log2(budget) - span[0]) / (span[1] - span[0]))
+
+        def y(chance: float) -> float:
+            return 330 - 220 * chance
+
+        parts = ['<rect width="600" height="400" fill="#fff"/>']
+        for v in (0.0, 0.25, 0.5, 0.75, 1.0):
+            parts.append(f'<path d="M70 {y(v):.1f}H550" stroke="#ddd"/>')
+            parts.append(f'<text x="62" y="{y(v) + 4:.1f}" text-anchor="end">{v:.0%}</text>')
+        for budget in budgets:
+            if budget != self.given:
+                parts.append(f'<text x="{x(budget):.1f}" y="348" text-anchor="middle">{budget:,}</text>')
+        if self.given in self.by_budget:
+            at = f"{x(self.given):.1f}"
+            parts.append(f'<path d="M{at} 104V330" stroke="#333" stroke-dasharray="2 3"/>')
+            parts.append(
+                f'<text x="{at}" y="364" text-anchor="middle" font-weight="bold">plan: {self.given:,}</text>'
             )
-            if mine:
-                name = "with the score" if score else "without a score"
-                y = 20 if score else 36
-                parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-                parts.append(f'<text x="70" y="{y}" fill="{colour}" font-size="13">{name}</text>')
-        axes = '<path d="M60 40V220H560" fill="none" stroke="#555"/>' + "".join(
-            f'<text x="52" y="{224 - 180 * v:.0f}" text-anchor="end" font-size="12">{v:.0%}</text>'
-            for v in (0.0, 0.5, 1.0)
+        parts.append(
+            '<text x="310" y="388" text-anchor="middle">budget, in labels (each step doubles it)</text>'
         )
-        axes += f'<text x="560" y="238" text-anchor="end" font-size="12">{top:,} labels</text>'
+        parts.append('<text x="70" y="22" font-size="14" font-weight="bold">Chance of a certificate</text>')
+        line = 0
+        for score, colour in ((True, "#2166ac"), (False, "#b35806")):
+            plans = [row for row in self.rows if row.score == score]
+            for field, words, dash in (
+                ("certify_alike", "groups are alike", ""),
+                ("certify_half", "groups are half the tolerance apart", ' stroke-dasharray="7 4"'),
+            ):
+                if not plans:
+                    continue
+                points = " ".join(f"{x(p.budget):.1f},{y(vars(p)[field]):.1f}" for p in plans)
+                style = f'fill="none" stroke="{colour}" stroke-width="2.5"{dash}'
+                parts.append(f'<polyline points="{points}" {style}/>')
+                high = 40 + 17 * line
+                parts.append(f'<path d="M70 {high}H104" {style}/>')
+                kind = "with the score" if score else "without a score"
+                parts.append(f'<text x="112" y="{high + 4}">{kind}, {words}</text>')
+                line += 1
         return (
-            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 250" font-family="sans-serif" '
-            f'role="img" aria-label="Chance to certify by budget">{axes}{"".join(parts)}</svg>\n'
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 400" font-family="sans-serif" '
+            'font-size="12" fill="#222" role="img" aria-label="Chance of a certificate by budget">'
+            f"{''.join(parts)}</svg>\n"
         )
 
 
@@ -123,7 +176,7 @@ def plan_audit(
         if chance
         else _shares_in_words(ASSUMED)
     )
-    return BudgetTable(tuple(rows), assumed)
+    return BudgetTable(tuple(rows), assumed, min(asked.budget, len(np.asarray(groups))))
 
 
 def plan_strata(
@@ -152,7 +205,7 @@ def plan_strata(
         _planned(replace(plan, budget=budget, also=()), strata, share, n_audits)
         for budget in sorted({max(1, min(int(b), left)) for b in budgets})
     ]
-    return BudgetTable(tuple(rows), _shares_in_words(shares))
+    return BudgetTable(tuple(rows), _shares_in_words(shares), min(plan.budget, left))
 
 
 def _needs_labels(plan: AuditPlan) -> AuditPlan:

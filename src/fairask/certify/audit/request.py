@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from fairask.certify.audit.planner import BUDGETS, BudgetTable, plan_audit
 from fairask.certify.audit.streamed import footers_digest, open_streamed_table
 from fairask.certify.audit.table import AuditTable, open_audit_table
 from fairask.certify.questions import QUESTIONS
+from fairask.data import TableFormat
 from fairask.data.limits import MOST_ROWS
 from fairask.data.read import PARQUET_SUFFIXES, file_digest
 from fairask.errors import UserError
@@ -43,8 +44,8 @@ class AuditRequest:
         Fields of :class:`AuditPlan` that were given.
     folder : Path, optional
         Default ``NAME.audit`` beside the table.
-    encoding : str, optional
-        Of a CSV file; default utf-8.
+    form : TableFormat
+        How the file is written; what is not said is recognised.
     stream : bool, optional
         Whether to count predictions where they are; default so for a URL, or above a million rows.
     progress : callable, optional
@@ -59,7 +60,7 @@ class AuditRequest:
     columns: dict[str, Any]
     settings: dict[str, Any]
     folder: Path | None = None
-    encoding: str | None = None
+    form: TableFormat = field(default_factory=TableFormat)
     stream: bool | None = None
     progress: ProgressCallback | None = None
     show: tuple[str, ...] = ()
@@ -94,7 +95,7 @@ class AuditRequest:
         local = local_path(self.table)
         return footers_digest(self.table) if streamed or local is None else file_digest(local, hidden=False)
 
-    def opened(self, columns: Mapping[str, Any], encoding: str | None, streamed: bool) -> AuditTable:
+    def opened(self, columns: Mapping[str, Any], form: TableFormat, streamed: bool) -> AuditTable:
         """Open the table."""
         named = {name: columns[name] for name in _FIRST}
         more = {name: value for name, value in columns.items() if name not in _FIRST and value is not None}
@@ -110,7 +111,7 @@ class AuditRequest:
             )
         if streamed:
             return open_streamed_table(self.table, progress=self.progress, device=self.device, **named)
-        return open_audit_table(self.table, encoding=encoding, more=more, **named)
+        return open_audit_table(self.table, form=form, more=more, **named)
 
     def check_columns(self) -> None:
         """Raise AuditError unless predictions and groups are named."""
@@ -123,19 +124,19 @@ class AuditRequest:
         if not QUESTIONS[metric].labels:
             raise AuditError(
                 "demographic parity needs no labels, so there is nothing to simulate",
-                "Leave out --label: the certificate is written at once",
+                "Leave out --truth: the certificate is written at once",
             )
         named = {name: self.columns[name] for name in _FIRST if self.columns[name] is not None}
         more = {name: value for name, value in self.columns.items() if name not in _FIRST}
-        return open_audit_table(self.table, label=label, encoding=self.encoding, more=more, **named)
+        return open_audit_table(self.table, label=label, form=self.form, more=more, **named)
 
-    def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
-        """Say what budgets would buy, from the predictions alone."""
+    def plan(self, plan: AuditPlan, runs: int) -> tuple[BudgetTable, list[str]]:
+        """Say what budgets would buy, from the predictions alone; and notes on the table."""
         self.check_columns()
-        table = self.opened(self.columns, self.encoding, False)
+        table = self.opened(self.columns, self.form, False)
         assert table.scores is not None
         assert table.groups is not None
         budgets = sorted({*BUDGETS, plan.budget})
-        return plan_audit(
-            table.scores, table.groups, plan, score=table.extras.get("score"), budgets=budgets, n_audits=runs
-        )
+        score = table.extras.get("score")
+        found = plan_audit(table.scores, table.groups, plan, score=score, budgets=budgets, n_audits=runs)
+        return found, table.notes

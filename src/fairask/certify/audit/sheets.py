@@ -17,7 +17,7 @@ from fairask.data.checking import CHECK, ReturnedRow, check_code
 from fairask.data.delimited import read_cells
 from fairask.data.extras import Arrow
 from fairask.data.files import csv_text, write_whole
-from fairask.data.formats import recognised
+from fairask.data.formats import TableFormat
 from fairask.data.values import texts
 from fairask.metrics import Int
 
@@ -114,7 +114,7 @@ def write_sheet(path: Path, table: AuditTable, rows: Int, hidden: Collection[str
     write_whole(path, csv_text([_ROW, *map(_shown, names), _LABEL, CHECK], lines, line_end="\n"))
 
 
-def read_labels(path: Path, classes: Classes, encoding: str, base: int = 0) -> SheetLabels:
+def read_labels(path: Path, classes: Classes, encoding: str | None, base: int = 0) -> SheetLabels:
     """Return labels by row number, counted from 0; rows without a label are left out.
 
     Rows in the file are counted from ``base``. The word "skip", unless it is a class, says that nobody can
@@ -126,10 +126,10 @@ def read_labels(path: Path, classes: Classes, encoding: str, base: int = 0) -> S
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.csv")
     ...     _ = file.write_text("row,label\\n7,no\\n3,Yes\\n4,\\n5,skip\\n")
-    ...     read_labels(file, Classes(("no",), ("yes",)), "utf-8").labels
+    ...     read_labels(file, Classes(("no",), ("yes",)), None).labels
     {7: 0, 3: 1, 5: -1}
     """
-    table = read_table(path, recognised(encoding))
+    table = read_table(path, TableFormat(encoding=encoding))
     for name in (_ROW, _LABEL):
         if name not in table.column_names:
             raise TableError(

@@ -17,9 +17,8 @@ from fairask.certify.audit.plan import AuditPlan
 from fairask.certify.audit.predictions import Classes, scores_of, words_of
 from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
 from fairask.certify.questions import QUESTIONS
-from fairask.data import TableError, group_names, read_table
+from fairask.data import TableError, TableFormat, group_names, read_noted, read_table
 from fairask.data.encode import listed
-from fairask.data.formats import recognised
 from fairask.data.groups import UNKNOWN, group_notes
 from fairask.data.labels import check_columns
 from fairask.data.positive import find_positive
@@ -122,7 +121,7 @@ def open_audit_table(
     positive: str | Sequence[str] | None = None,
     label: str | None = None,
     more: Mapping[str, str | None] | None = None,
-    encoding: str | None = None,
+    form: TableFormat | None = None,
 ) -> AuditTable:
     """Read the columns an audit needs of a CSV file, a Parquet file or a folder of Parquet files.
 
@@ -141,6 +140,7 @@ def open_audit_table(
     ([1.0, 0.0], ('no', 'yes'))
     """
     table: Any
+    notes: list[str] = []
     local = local_path(path)
     if (
         local is None
@@ -149,12 +149,12 @@ def open_audit_table(
     ):
         table = _Parquet(path if local is None else local)
     else:
-        table = _Whole(read_table(local, recognised(encoding)))
+        whole, notes = read_noted(local, form)
+        table = _Whole(whole)
     named = dict(more or {})
-    wanted = {"predictions": predictions} | ({} if label is None else {"label": label})
+    wanted = {"predictions": predictions} | ({} if label is None else {"truth": label})
     wanted |= {name: str(named[name]) for name in ("score", "cost", "known") if named.get(name)}
     columns = table.columns(check_wanted(table.names, wanted, protected))
-    notes: list[str] = []
     groups: NDArray[Any] = group_names(columns, protected)
     notes += group_notes(", ".join(as_specs(protected)), Counter[Hashable](groups.tolist()))
     if named.get("unknown_groups") == "yes":
