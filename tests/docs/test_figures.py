@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -62,3 +63,36 @@ def test_the_page_on_certificates_shows_what_its_commands_print(tmp_path, monkey
     for command, shown in found:
         text = run(command, ROOT if command.startswith("python") else tmp_path)
         assert lines(text) == lines(shown), command
+
+
+#: Commands that print what their file of results has, the page that shows it, and how many lines (None: all).
+STORED = [
+    ("benchmarks.promise", "concepts/promise.md", None),
+    (
+        "benchmarks.promise --wide --trials 6 --methods default --out results/promise_wide.csv",
+        "concepts/promise.md",
+        1,
+    ),
+    ("benchmarks.settings", "concepts/promise.md", None),
+    ("benchmarks.text --trials 0", "data.md", None),
+    ("benchmarks.large_pool --trials 5", "scale.md", None),
+]
+
+
+# Benchmarks leave it to the end of their process to close files.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(("command", "page", "most"), STORED, ids=[command for command, *_ in STORED])
+def test_a_page_shows_what_its_stored_results_say(command, page, most, monkeypatch, capsys):
+    text = (DOCS / page).read_text("utf-8")
+    assert f"`python -m {command}`" in text
+    module, *options = command.split()
+    monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.setattr(sys, "argv", [module, *options])
+    size = {path: path.stat().st_size for path in (ROOT / "results").rglob("*.csv")}
+    runpy.run_module(module, run_name="__main__")
+    assert {path: path.stat().st_size for path in size} == size, "the results are not complete"
+    shown = [line for line in capsys.readouterr().out.splitlines() if re.search(r"\d", line)]
+    assert shown
+    for line in shown[:most]:
+        assert line.rstrip() in text, f"{page} shows other figures than {command}"
