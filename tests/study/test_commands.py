@@ -75,6 +75,9 @@ def test_people_are_added_listed_and_removed(run: Run) -> None:
     assert "ada\towner" in listed
     assert "bob" not in listed
     assert token not in listed
+    (ada,) = json.loads(run("people", "s", "--json").output)["people"]
+    assert (ada["name"], ada["role"]) == ("ada", "owner")
+    assert len(json.loads(run("people", "s", "--add", "eve", "--json").output)["token"]) == 32
 
 
 def test_a_misspelt_column_is_named(run: Run) -> None:

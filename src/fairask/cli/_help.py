@@ -150,7 +150,8 @@ class _HelpfulCommand(TyperCommand):
         if self.epilog:
             # Not wrapped: an example is copied as it stands.
             lines = self.epilog.removeprefix("Example: ").splitlines()
-            formatter.write("\nExample:\n" + "".join(f"  {line}\n" for line in lines))
+            formatter.write("\nExample:\n" if len(lines) == 1 else "\nExamples:\n")
+            formatter.write("".join(f"  {line}\n" for line in lines))
 
 
 def _word(command: str, option: str, shown: str) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairask.cli._study import StudyPlace
+from fairask.cli._options import Json
+from fairask.cli._study import StudyPlace, say
 
 if TYPE_CHECKING:
     from fairask.study.store import Store
@@ -42,6 +43,7 @@ def people(
     address: Annotated[
         str, typer.Option(help="The studio's address, for the link: https://studio.example.org.")
     ] = "",
+    as_json: Json = False,
 ) -> None:
     """List, add or remove the people who may sign in to the studio, and the programs that may use its API.
 
@@ -58,34 +60,38 @@ def people(
             token = opened.people.add(chosen, role, renew=add is None)
             opened.append("owner", AccessNoted("gave a token to", chosen))
             days = int(TOKEN_SECONDS // 86400)
-            typer.echo(
-                f"{chosen} ({role}) signs in with this token for {days} days, shown only now:\n{token}"
-            )
+            words = f"{chosen} ({role}) signs in with this token for {days} days, shown only now:\n{token}"
+            say(as_json, {"person": chosen, "role": role, "token": token, "days": days}, words)
         elif program is not None:
             ends = datetime.now(UTC) + timedelta(seconds=TOKEN_SECONDS) if until is None else until
             token = opened.people.add_program(program, role, end_of_day(ends.date()))
             opened.append("owner", AccessNoted("gave a token to the program", program))
-            typer.echo(
-                f"{program} ({role}) uses the API with this token until {ends:%Y-%m-%d}, shown only now:"
-            )
-            typer.echo(token)
+            day = f"{ends:%Y-%m-%d}"
+            words = f"{program} ({role}) uses the API with this token until {day}, shown only now:\n{token}"
+            say(as_json, {"program": program, "role": role, "token": token, "until": day}, words)
         elif invite is not None:
             if invite not in {person.name for person in opened.people.all()}:
                 opened.people.add(invite, role)
             code = opened.people.invite(invite, 3600 * hours)
             opened.append("owner", AccessNoted("invited", invite))
-            typer.echo(f"{invite} signs in once, within {hours:g} hours, by this link, shown only now:")
-            typer.echo(f"{address.rstrip('/')}/?code={code}")
+            link = f"{address.rstrip('/')}/?code={code}"
+            words = f"{invite} signs in once, within {hours:g} hours, by this link, shown only now:\n{link}"
+            say(as_json, {"person": invite, "link": link, "hours": hours}, words)
         elif remove is not None:
             opened.people.remove(remove)
             opened.append("owner", AccessNoted("removed", remove))
-            typer.echo(f"{remove} can no longer sign in")
+            say(as_json, {"removed": remove}, f"{remove} can no longer sign in")
         else:
-            for person in opened.people.all():
-                typer.echo(f"{person.name}\t{person.role}\tsince {person.since}")
-            for known in opened.people.programs():
+            persons, programs = opened.people.all(), opened.people.programs()
+            lines = [f"{person.name}\t{person.role}\tsince {person.since}" for person in persons]
+            for known in programs:
                 ended = "ended" if known.until <= now() else "until"
-                typer.echo(f"{known.name}\tprogram, {known.role}\t{ended} {known.until[:10]}")
+                lines.append(f"{known.name}\tprogram, {known.role}\t{ended} {known.until[:10]}")
+            data: dict[str, object] = {
+                "people": [{"name": p.name, "role": p.role, "since": p.since} for p in persons],
+                "programs": [{"name": p.name, "role": p.role, "until": p.until} for p in programs],
+            }
+            say(as_json, data, "\n".join(lines) or "Nobody yet: --add NAME")
 
 
 @contextmanager
