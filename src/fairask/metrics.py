@@ -6,11 +6,13 @@ true label: y = 1 (``tprp``), y = 0 (``fprp``), both (``eo``), or none (``dp``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairask.checks import check_choice, check_lengths, check_number
 
@@ -291,15 +293,34 @@ class _FairModel(Protocol):
 
 @dataclass(frozen=True)
 class FairScorer:
-    """A scorer for scikit-learn's tools; see :func:`violation_scorer` and :func:`accuracy_scorer`."""
+    """A scorer for scikit-learn's tools; see :func:`violation_scorer` and :func:`accuracy_scorer`.
+
+    Under metadata routing, ``set_score_request(sensitive_features=True)`` asks for the groups.
+    """
 
     metric: Metric
     tolerance: float | None
+    routed: bool | str | None = None  #: whether, or under which name, groups are routed to the scorer
+
+    def set_score_request(self, *, sensitive_features: bool | str | None) -> FairScorer:
+        """Return the scorer that asks for the groups under metadata routing."""
+        return replace(self, routed=sensitive_features)
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Say what scikit-learn should route to this scorer."""
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="sensitive_features", alias=self.routed)
+        return request
 
     def __call__(
         self, model: object, X: Matrix, y: ArrayLike, sensitive_features: ArrayLike | None = None
     ) -> float:
-        """Score a fitted fair model on rows; the groups are the column that the model names, or given."""
+        """Score a fitted fair model on rows; the groups are the column that the model names, or given.
+
+        Of a pipeline, the last step is scored on what the other steps make of the rows.
+        """
+        if isinstance(model, Pipeline):
+            X, model = (model[:-1].transform(X) if len(model) > 1 else X), model[-1]
         if not isinstance(model, _FairModel):
             raise TypeError(f"{type(model).__name__} is no fair model: it names no protected column")
         groups = model.groups_in(X) if sensitive_features is None else sensitive_features

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fairask import EmpiricalFairOracle, FairActiveLearner
+from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.datasets import DatasetNotFound, DownloadError, load, pull
 from fairask.errors import MissingExtra, UserError
 from tests.data.comments import comments
@@ -90,3 +91,45 @@ def test_absent_tables_and_downloads_say_what_to_do(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(MissingExtra, match=r"downloading tables needs pooch; pip install 'fairask\[bench\]'"):
         pull("drug", progress=False)
+
+
+def levels() -> pd.DataFrame:
+    out = frame()
+    out.columns = pd.MultiIndex.from_product([["all"], out.columns])
+    return out
+
+
+FRAMES: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "not read yet": (lambda: pl.from_pandas(frame()).lazy(), "X is a LazyFrame", "collect"),
+    "names of several levels": (levels, "names of several levels", "join them"),
+    "a name twice": (
+        lambda: pd.concat([frame(), frame()[["x"]]], axis=1), "more than one column 'x'", "Rename"
+    ),
+    "a sparse column": (
+        lambda: frame().assign(x=pd.arrays.SparseArray(np.arange(N))), "Sparse pandas data", "sparse"
+    ),
+    "numbers and texts": (lambda: frame().assign(m=[1, "a"] * (N // 2)), "column m", "of one type"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FRAMES)
+def test_a_frame_that_cannot_be_used_is_named(case: str) -> None:
+    make, what, remedy = FRAMES[case]
+    for use in (
+        lambda X: FairActiveLearner(X, "sex"),
+        lambda X: EmpiricalFairOracle(sensitive_features="sex").fit(X, Y),
+    ):
+        with pytest.raises(UserError, match=re.escape(what)) as caught:
+            use(make())
+        assert remedy in str(caught.value)
+
+
+def test_gaps_in_groups_and_other_labels_are_named() -> None:
+    for kind in (EmpiricalFairOracle, CalibratedFairOracle):
+        oracle = kind(sensitive_features="sex")
+        with pytest.raises(ValueError, match="sensitive_features has missing values"):
+            oracle.fit(frame().assign(sex=[None, *SEX[1:]]), Y)
+    learner = FairActiveLearner(frame(), "sex")
+    rows = learner.ask().indices
+    with pytest.raises(UserError, match=r"'good' of row .* the positive one last: classes="):
+        learner.tell(rows, ["good"] * len(rows))

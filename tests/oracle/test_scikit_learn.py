@@ -160,6 +160,24 @@ def test_scorers_choose_fair_models(oracle):
         violation_scorer()(LogisticRegression(), X, y)
 
 
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_scorers_see_through_pipelines_and_take_routed_groups(oracle):
+    X, y, sex = frame()
+    named = clone(oracle).set_params(sensitive_features="sex", random_state=0)
+    scale = make_column_transformer((StandardScaler(), ["a"]), remainder="passthrough")
+    scale.set_params(verbose_feature_names_out=False).set_output(transform="pandas")
+    pipe = make_pipeline(scale, named).fit(X[["a", "sex"]], y)
+    gap = violation(y, pipe.predict_proba(X[["a", "sex"]])[:, 1], sex, pos_label="yes")
+    assert violation_scorer()(pipe, X[["a", "sex"]], y) == pytest.approx(-gap)
+    with config_context(enable_metadata_routing=True):
+        routed = clone(oracle).set_fit_request(sensitive_features=True)
+        scorer = violation_scorer().set_score_request(sensitive_features=True)
+        found = cross_validate(
+            routed, X[["a"]], y, cv=2, params={"sensitive_features": sex}, scoring=scorer, error_score="raise"
+        )
+    assert (found["test_score"] <= 0).all()
+
+
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_random_state_may_be_a_generator(oracle, make):

@@ -25,6 +25,7 @@ __all__ = [
     "arranged",
     "column_names",
     "is_numbers",
+    "refuse_nameless",
     "refuse_texts",
     "series_name",
     "split_column",
@@ -83,6 +84,7 @@ def split_column(X: Matrix, column: str | int) -> tuple[Matrix, NDArray[np.gener
             raise UserError(f"sensitive_features={name!r} is not a column of X", suggest(name, names))
         return _selected(X, [other for other in names if other != name]), np.asarray(X[name])
     if isinstance(column, str):
+        refuse_nameless(X)
         raise UserError(
             f"sensitive_features={column!r} names a column, but X has no column names",
             "give X as a data frame, or the column's position",
@@ -99,6 +101,20 @@ def split_column(X: Matrix, column: str | int) -> tuple[Matrix, NDArray[np.gener
     return rows[:, kept], rows[:, column]
 
 
+def refuse_nameless(X: Matrix) -> None:
+    """Raise for a data frame whose columns have no plain names: one that is not read, or one with levels."""
+    if type(X).__name__ == "LazyFrame":
+        raise UserError(
+            "X is a LazyFrame, whose rows are not read yet",
+            "collect() it, or make a pool of it with fairask.pools.open_pool",
+        )
+    if type(X).__module__.startswith("pandas") and np.ndim(X) == 2 and X.columns.nlevels > 1:
+        raise UserError(
+            "the columns of X have names of several levels",
+            "join them: X.columns = ['_'.join(map(str, name)) for name in X.columns]",
+        )
+
+
 def refuse_texts(X: Matrix) -> None:
     """Raise naming a column of texts in an array, a list or a frame without names of columns.
 
@@ -111,11 +127,7 @@ def refuse_texts(X: Matrix) -> None:
     """
     if issparse(X) or column_names(X) is not None:
         return
-    if type(X).__name__ == "LazyFrame":
-        raise UserError(
-            "X is a LazyFrame, whose rows are not read yet",
-            "collect() it, or make a pool of it with fairask.pools.open_pool",
-        )
+    refuse_nameless(X)
     if not isinstance(X, list):
         X = np.asarray(X)
         if X.dtype.kind in "biufc":

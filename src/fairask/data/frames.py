@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from fairask.data.errors import TableError
@@ -21,6 +22,9 @@ def column_names(X: Matrix) -> list[str] | None:
     >>> column_names([[1.0, 2.0]]) is None
     True
     """
+    if type(X).__module__.startswith("pandas") and np.ndim(X) == 2 and X.columns.has_duplicates:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise TableError(f"the data frame has more than one column {twice!r}", "Rename one of them")
     names = _get_feature_names(X)
     return None if names is None else [str(name) for name in names]
 
@@ -57,7 +61,10 @@ def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:
         known = known.select(list(columns))
     try:
         return known.to_arrow()
-    except pa.ArrowException as error:
+    except (pa.ArrowException, TypeError) as error:
+        # pandas' sparse columns are a TypeError of pyarrow.
+        why = "; ".join(map(str, error.args))
         raise TableError(
-            f"the data frame cannot be used: {error}", "Give columns that each hold one type"
+            f"the data frame cannot be used: {why}",
+            "Give columns of one type each, none of them sparse",
         ) from error

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from fairask.checks import check_lengths
-from fairask.data.columns import FrameColumns, column_names, refuse_texts, series_name
+from fairask.data.columns import FrameColumns, column_names, refuse_nameless, refuse_texts, series_name
 from fairask.errors import UserError
 from fairask.matrix import row_count
 from fairask.metrics import Matrix, encode_groups
@@ -41,6 +41,7 @@ def as_pool(
         rows = columns.features(X)
         groups = columns.groups_of(X) if named is not None else sensitive_features
     elif isinstance(sensitive_features, str):
+        refuse_nameless(X)
         raise UserError(
             f"sensitive_features={sensitive_features!r} names a column, but X has no column names",
             "give X as a data frame, or the group of each row",

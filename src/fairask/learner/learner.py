@@ -20,7 +20,7 @@ from fairask.certify.audit import Strata
 from fairask.certify.audit.planner import BUDGETS, plan_strata
 from fairask.checks import check_count, check_lengths
 from fairask.data.groups import check_group_count
-from fairask.errors import FairaskWarning, SubPoolWarning
+from fairask.errors import FairaskWarning, SubPoolWarning, UserError
 from fairask.learner.card import learner_card, query_card
 from fairask.learner.config import Estimator, LearnerConfig, LearnerSettings
 from fairask.learner.given import as_pool
@@ -241,7 +241,10 @@ class FairActiveLearner(LearnerRecord):
         index = {self.classes[0]: 0, self.classes[1]: 1}
         for row, value in zip(rows, values, strict=True):
             if value not in index:
-                raise ValueError(f"label {value!r} of row {row} is not one of the classes {self.classes!r}")
+                raise UserError(
+                    f"label {value!r} of row {row} is not one of the classes {self.classes!r}",
+                    "name both when the learner is made, the positive one last: classes=('bad', 'good')",
+                )
         return rows, [index[value] for value in values]
 
     # -- fitting --------------------------------------------------------------------------------

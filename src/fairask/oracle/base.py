@@ -266,7 +266,8 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         The columns of a data frame are encoded as those of the ``pool`` are, where there is one.
         """
         self.__dict__.pop("columns_", None)
-        if self.needs_numbers and self.sensitive_features is None and column_names(X) is None:
+        given = column_names(X)  # refuses two columns of one name
+        if self.needs_numbers and self.sensitive_features is None and given is None:
             refuse_texts(X)
             X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         else:

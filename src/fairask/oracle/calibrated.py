@@ -194,7 +194,7 @@ class CalibratedFairOracle(FairOracle):
         pool_X, pool_groups = (X, sensitive_features) if pool is None else self._checked_rows(*pool)
         if pool_groups is None:
             raise TypeError("pool has no groups: give (X, sensitive_features) of its rows")
-        groups, pool_codes = encode_groups(pool_groups, "pool")
+        groups, pool_codes = encode_groups(pool_groups, "sensitive_features" if pool is None else "pool")
         if not free:
             check_group_count(groups)
         index = {g: i for i, g in enumerate(groups)}
