@@ -2,7 +2,11 @@
 Strategy: PANDA, a learned policy
 =================================
 
-PANDA (Sharaf, Daume III and Ni, 2022) learns which rows to pick: it plays active learning again and again on the first labels, and trains a policy whose picks gave an accurate and fair model. It needs PyTorch: ``pip install 'fairask[panda]'``. Where the site is built without PyTorch, this page shows the program and no picture.
+PANDA (Sharaf, Daume III and Ni, 2022) learns which rows to pick: it plays active learning again and again on the first labels, and trains a policy whose picks gave an accurate and fair model. It needs PyTorch: ``pip install 'fairask[panda]'``. So this page is not run where the site is built without PyTorch; the tests run it, and this is its picture:
+
+.. image:: /img/panda.png
+   :alt: Rows that PANDA asked for, most of them on the upper side of the pool
+   :width: 480
 """
 
 # %%
@@ -42,7 +46,7 @@ with warnings.catch_warnings():
 chosen = np.concatenate(asked[1:])
 
 # %%
-# The policy sees the rows alone, not the model. Here it has learned to prefer one corner of the pool.
+# The policy sees the rows alone, not the model. Here it has learned to prefer the upper side of the pool.
 fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 for code, name in enumerate(("majority", "minority")):
     here = groups == name
@@ -58,3 +62,4 @@ for code, name in enumerate(("majority", "minority")):
 ax.set(xticks=[], yticks=[], title="Rows that panda asked for")
 ax.legend(loc="lower left")
 plt.show()
+# sphinx_gallery_thumbnail_path = 'img/panda.png'
