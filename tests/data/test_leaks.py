@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from fairask.data import prepare
 from fairask.data.leaks import columns_that_tell
 
 RNG = np.random.default_rng(0)
@@ -34,3 +36,16 @@ def test_rare_positives_are_no_leak_and_names_are_none_either() -> None:
 @pytest.mark.parametrize("rows", [0, 10])
 def test_few_rows_say_nothing(rows: int) -> None:
     assert columns_that_tell(np.zeros((rows, 1)), np.zeros(rows, dtype=np.int64), ["x"]) == {}
+
+
+def test_a_column_that_tells_the_group_is_named_unless_the_group_may_be_read() -> None:
+    rng = np.random.default_rng(1)
+    sex = rng.choice(["f", "m", "x"], 240)
+    title = np.array(["Ms", "Mr", "Mx"])[np.searchsorted(["f", "m", "x"], sex)]
+    columns = {"age": rng.normal(size=240), "title": title, "sex": sex, "paid": np.arange(240) % 2}
+    table = pa.table(columns)
+    notes = prepare(table, label="paid", protected="sex", use_protected=False).notes
+    assert [note for note in notes if "alone tells the group" in note] == [
+        "column 'title' alone tells the group (1.000 of rows): drop it if nobody may know it"
+    ]
+    assert "tells the group" not in " ".join(prepare(table, label="paid", protected="sex").notes)

@@ -153,9 +153,12 @@ def _read_words(file: Path) -> dict[str, dict[str, object]]:
 
 
 def _describe(study: Study, target: str, reference: PoolReference | None) -> str:
+    import numpy as np
+
     from fairask.certify.questions import QUESTIONS
     from fairask.data import Encoder
     from fairask.data.groups import group_notes
+    from fairask.data.leaks import group_leaks
     from fairask.data.positive import CHECK, known_positive
 
     config = study.config
@@ -184,6 +187,9 @@ def _describe(study: Study, target: str, reference: PoolReference | None) -> str
         lines += [
             f"note: {note}" for note in encoder.notes() if "text" in note and "were left out" not in note
         ]
+        X, named = study.rows.given
+        if named is not None and isinstance(X, np.ndarray) and not config.use_protected:
+            lines += [f"note: {note}" for note in group_leaks(X, named, encoder.feature_names_out)]
     if reference is None:
         lines.append("The pool was copied into the study")
     else:

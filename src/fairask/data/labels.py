@@ -13,6 +13,7 @@ from fairask.data.encode import Encoder
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 from fairask.data.groups import GroupColumns, folding, group_notes, groups_by_column, spelling_notes
+from fairask.data.leaks import group_leaks
 from fairask.data.limits import FEWEST_LABELS
 from fairask.data.positive import find_positive
 from fairask.data.protected import as_specs, protected_columns
@@ -117,16 +118,19 @@ def prepare(
     known = np.array([answer is not None for answer in answers], dtype=bool)
     table = table.filter(known) if not known.all() else table
     encoder = fit_encoder(table, names, text)
+    X = encoder.transform(table)
+    groups = np.asarray(np.array(found.columns.names)[found.columns.codes(table)])
+    leaks = [] if use_protected else group_leaks(X, groups, encoder.feature_names_out)
     return Prepared(
-        X=encoder.transform(table),
+        X=X,
         y=np.array(
             [answer in found.positives_named for answer in answers if answer is not None], dtype=np.int64
         ),
-        groups=np.asarray(np.array(found.columns.names)[found.columns.codes(table)]),
+        groups=groups,
         encoder=encoder,
         positive=found.positive,
         negative=found.negative,
-        notes=[*found.notes, *encoder.notes()],
+        notes=[*found.notes, *encoder.notes(), *leaks],
         digest=digest,
         by_column=groups_by_column(table, specs),
     )

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["columns_that_tell"]
+__all__ = ["columns_that_tell", "group_leaks"]
 
 #: Accuracy from one column that nothing honest reaches.
 TELLING = 0.99
 #: Rows that are looked at, and rows per level of a category, at least.
 _MOST_ROWS, _ROWS_PER_LEVEL = 4000, 20
+#: Most groups that columns are compared with.
+_MOST_GROUPS = 8
 
 
 def columns_that_tell(
@@ -53,6 +55,26 @@ def columns_that_tell(
         if accuracy >= least:
             found[column] = float(accuracy)
     return found
+
+
+def group_leaks(X: npt.NDArray[np.float64], groups: npt.ArrayLike, names: Sequence[str]) -> list[str]:
+    """Say which columns tell the group of nearly every row, though the protected column is no feature.
+
+    Examples
+    --------
+    >>> group_leaks(np.arange(100.0)[:, None] % 2, ["f", "m"] * 50, ["title"])
+    ["column 'title' alone tells the group (1.000 of rows): drop it if nobody may know it"]
+    """
+    values, codes = np.unique(np.asarray(groups), return_inverse=True)
+    if len(values) > _MOST_GROUPS:
+        return []
+    found = [columns_that_tell(X, (codes == code).astype(np.int64), names) for code in range(len(values))]
+    return [
+        f"column {name!r} alone tells the group ({min(one[name] for one in found):.3f} of rows): "
+        "drop it if nobody may know it"
+        for name in found[0]
+        if all(name in one for one in found)
+    ]
 
 
 def _by_threshold(values: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> float:
