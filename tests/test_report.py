@@ -113,6 +113,7 @@ def test_a_constant_answer_that_is_as_good_is_said_first(comparison: Comparison)
     assert headline(known).startswith("No better than always answering 'failed'")
 
 
+@pytest.mark.slow
 def test_a_stopping_rule_that_never_fires_is_in_the_report(comparison: Comparison) -> None:
     never = replace(comparison, task=replace(comparison.task, stop=Plateau()))
     assert "the stopping rule never fired within 100 labels (2 runs)" in render(never)
@@ -151,16 +152,20 @@ def test_the_page_says_everything_and_needs_nothing(comparison: Comparison) -> N
     assert len(tags.ids) == len(set(tags.ids))
 
 
+@pytest.mark.slow
 def test_the_same_results_make_the_same_page(comparison: Comparison) -> None:
     assert render(comparison) == render(comparison)
 
 
-@pytest.mark.parametrize("metric", ["tprp", "fprp", "eo", "dp"])
+@pytest.mark.parametrize(
+    "metric", ["tprp", *(pytest.param(metric, marks=pytest.mark.slow) for metric in ("fprp", "eo", "dp"))]
+)
 def test_every_metric_shows_its_own_rates(comparison: Comparison, metric: str) -> None:
     page = render(replace(comparison, task=replace(comparison.task, metric=metric)))
     assert ("false positive rate" in page.partition("rates by group</h2>")[2]) == (metric in ("fprp", "eo"))
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text(comparison: Comparison) -> None:
     evil = '"><script>alert(1)</script>${{7*7}}'
     hostile = replace(
@@ -189,6 +194,7 @@ def test_a_comparison_without_designs_or_with_one_run_has_a_page(comparison: Com
     assert "± nan" not in page
 
 
+@pytest.mark.slow
 def test_the_file_appears_whole(comparison: Comparison, tmp_path: Path) -> None:
     path = write_report(comparison, tmp_path / "r.html")
     assert path.read_text(encoding="utf-8") == render(comparison)

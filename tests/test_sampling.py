@@ -33,6 +33,7 @@ def exact_sequence_probabilities(proposal, n):
     return out
 
 
+@pytest.mark.slow
 def test_draws_follow_the_proposal_and_report_their_exact_propensity():
     proposal = mixed_proposal()
     exact = exact_sequence_probabilities(proposal, 2)
@@ -49,6 +50,7 @@ def test_draws_follow_the_proposal_and_report_their_exact_propensity():
 
 
 @pytest.mark.parametrize("kind", ["ips", "lure"])
+@pytest.mark.slow
 def test_weights_make_the_mean_unbiased(kind):
     values = np.array([3.0, -1.0, 0.5, 7.0, 2.0, -4.0])
     proposal, M = mixed_proposal(0.3), 3

@@ -15,6 +15,8 @@ from fairask.pools.rows import uniforms
 from fairask.rules import ConstantRule, LinearRule, RuleMixture
 from tests.pools.test_same_draws import campaign
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 RULE = LinearRule(np.array([1.0, -0.5, 0.2, 0.0, 0.0, 0.1]))
 MIXTURE = RuleMixture()
 MIXTURE.members_ = [RULE, LinearRule(np.array([0.2, 1.0, 0.0, 0.0, 0.0, 0.0])), ConstantRule(False)]

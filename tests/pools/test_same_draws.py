@@ -13,6 +13,8 @@ from fairask.certify.audit import Strata
 from fairask.pools import MemoryPool
 from fairask.rules import LinearRule
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def campaign(
     pool: Any, strategy: str, y: Any, rounds: int = 3, profile: str = "calibrated"

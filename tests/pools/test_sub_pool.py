@@ -14,6 +14,8 @@ from fairask.errors import SubPoolWarning
 from fairask.pools import MemoryPool, SubPool
 from fairask.sampling import Proposal, draw, from_sub_pool, importance_weights
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.fixture
 def small_sub_pools(monkeypatch: pytest.MonkeyPatch) -> None:

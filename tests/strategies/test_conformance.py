@@ -9,6 +9,8 @@ from fairask.errors import FairaskWarning
 from fairask.strategies import STRATEGIES, make_strategy
 from fairask.testing import STRATEGY_CHECKS
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 CASES = {
     "passive": {},
     "group_balanced": {},

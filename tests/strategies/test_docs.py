@@ -8,6 +8,8 @@ import pytest
 
 from fairask.strategies import STRATEGIES
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 PAGES = Path(__file__).parents[2] / "docs" / "strategies"
 
 

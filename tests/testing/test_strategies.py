@@ -10,6 +10,8 @@ from fairask.sampling import Proposal
 from fairask.strategies import Passive, uniform_proposal
 from fairask.testing import check_strategy
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @dataclass(frozen=True)
 class Broken(Passive):
@@ -97,6 +99,7 @@ def test_a_broken_strategy_fails(strategy, check):
         check_strategy(strategy)
 
 
+@pytest.mark.slow
 def test_the_suite_needs_no_test_framework():
     import subprocess
     import sys
