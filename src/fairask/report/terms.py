@@ -109,6 +109,12 @@ TERMS = (
         "group, so that each group's rate is known well. Labels are weighted by their propensities.",
     ),
     Term(
+        "component",
+        "Why FARE drew a row, as fairask status counts it: diff (several fair models disagree on such rows), "
+        "fair (such rows tell a group's rate) or uniform (every row had the same chance).",
+        also=("diff", "fair", "uniform"),
+    ),
+    Term(
         "passive",
         "Passive sampling: every row of the pool is drawn with the same probability. The model is "
         "fitted as for any other strategy; only the choice of rows differs.",
