@@ -18,8 +18,8 @@ __all__ = ["COMMANDS", "app"]
 #: All commands, in the order of ``fairask --help``.
 COMMANDS = [name for commands in GROUPS.values() for name in commands]
 
-#: Modules that add their commands themselves; any other has a function of its own name and an EXAMPLE.
-_WITH_REGISTER = ("audit", "connect", "datasets")
+#: Modules with a group of commands; any other has a function of its own name and an EXAMPLE.
+_GROUPS = ("connect", "datasets")
 
 
 class _Guarded(TyperGroup):
@@ -74,7 +74,7 @@ def root(
 
 for _name in COMMANDS:
     _module = import_module(f"fairask.cli.{_name}")
-    if _name in _WITH_REGISTER:
+    if _name in _GROUPS:
         _module.register(app)
     else:
         app.command(_name, epilog=f"Example: {_module.EXAMPLE}")(vars(_module)[_name])

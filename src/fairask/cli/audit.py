@@ -15,22 +15,16 @@ if TYPE_CHECKING:
     from fairask.certify.audit import AuditPlan
     from fairask.certify.audit.request import AuditRequest
 
-__all__ = ["EXIT_CODES", "audit", "register"]
+__all__ = ["EXAMPLE", "EXIT_CODES", "audit"]
+
+EXAMPLE = """fairask audit scored.csv --predictions score --protected sex
+fairask audit scored.csv --tell scored.audit/rows-1.csv
+fairask audit history.csv --predictions score --protected sex --truth repaid"""
 
 #: Exit code of the command for each verdict; 3 also if some labels were told and more are awaited.
 EXIT_CODES = {"certified": 0, "refuted": 1, "undecided": 3}
 #: Old names of options, and the new ones.
 _RENAMED = {"--labels": "--tell", "--label": "--truth"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "audit",
-        epilog="Example: fairask audit scored.csv --predictions score --protected sex\n"
-        "fairask audit scored.csv --tell scored.audit/rows-1.csv\n"
-        "fairask audit history.csv --predictions score --protected sex --truth repaid",
-    )(audit)
 
 
 def _option(text: str, *names: str) -> Any:
