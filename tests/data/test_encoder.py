@@ -63,7 +63,7 @@ def test_every_kind_of_column_becomes_what_it_should() -> None:
         "country": "one value only",
         "nothing": "one value only",
         "customer": "an identifier: 3,000 different whole numbers",
-        "name": "more than 100 different values in 3,000 rows",
+        "name": "more than 100 different values in 3,000 rows; --text name learns from their words",
         "tags": "nested values (list<item: int64>)",
     }
     X = encoder.transform(TABLE)

@@ -38,7 +38,9 @@ def test_free_text_is_recognised_and_said() -> None:
 
 def test_names_and_codes_are_no_free_text_unless_asked_for() -> None:
     table = pa.table({"name": [f"Ann{i} Smith" for i in range(60)], "x": [float(i % 7) for i in range(60)]})
-    assert fit_encoder(table).left_out["name"] == "60 different values in 60 rows"
+    assert fit_encoder(table).left_out["name"] == (
+        "60 different values in 60 rows; --text name learns from their words"
+    )
     forced = fit_encoder(table, text=TextColumns(["name"]))
     assert "name topic 1" in forced.feature_names_out
     few = pa.table({"note": ["very good", "very bad", None] * 20})
