@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from fairask.metrics import Float
+from paper.heldout import heldout_table
 from paper.methods import METHODS
 from paper.problems import Setup
 from paper.reported import PAPER
@@ -45,7 +44,7 @@ def beyond_section(results: Results, setup: Setup, heldout: Path | None = None) 
         ("Against the rivals that meet the tolerance", _rivals(results, setup, tables)),
         ("The same oracle with passive sampling", _same_oracle(results, setup)),
         ("Blind to the group", _blind(results, setup, tables)),
-        ("Tables that played no part", _heldout(heldout)),
+        ("Tables that played no part", heldout_table(heldout)),
     ):
         if lines:
             parts += [f"### {title}\n", *lines, ""]
@@ -189,35 +188,3 @@ def _blind(results: Results, setup: Setup, tables: list[str]) -> list[str]:
                 f"{100 * float(price):.1f} ± {100 * float(error):.1f} |"
             )
     return lines if len(lines) > 3 else []
-
-
-def _heldout(path: Path | None) -> list[str]:
-    if path is None or not path.exists():
-        return []
-    ends: dict[tuple[str, str], dict[int, tuple[int, float, float]]] = defaultdict(dict)
-    with path.open() as file:
-        for row in csv.DictReader(file):  # in the order of the rounds: the last one stays
-            value = int(row["labels"]), float(row["accuracy"]), float(row["violation"])
-            ends[row["table"], row["method"]][int(row["trial"])] = value
-    tables = list(dict.fromkeys(table for table, _ in ends))
-    order = list(METHODS)
-    methods = sorted({method for _, method in ends}, key=order.index)
-    lines = [
-        "Public tables chosen, with budget, batch, target and groups, before any method was run on them "
-        "(`python -m benchmarks.heldout`), and before the default was made. Accuracy % / mean violation / "
-        "trials above 0.1.\n",
-        f"| method | {' | '.join(tables)} |",
-        f"|---{'|---' * len(tables)}|",
-    ]
-    for method in methods:
-        cells = []
-        for table in tables:
-            found = np.array(list(ends[table, method].values()))
-            mean, error = mean_and_error(found[:, 1])
-            few = "" if len(found) >= 100 else f" ({len(found)} trials)"
-            cells.append(
-                f"{100 * float(mean):.1f} ± {100 * float(error):.1f} / {found[:, 2].mean():.3f} / "
-                f"{(found[:, 2] > 0.1).mean():.0%}{few}"
-            )
-        lines.append(f"| {METHODS[method].label} | {' | '.join(cells)} |")
-    return lines

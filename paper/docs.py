@@ -10,6 +10,7 @@ import numpy as np
 from paper.beyond import beyond_section
 from paper.figures import FIGURES, draw_all
 from paper.floor import read_floors
+from paper.heldout import heldout_lines
 from paper.methods import METHODS
 from paper.misses import miss_table, what_helps
 from paper.populations import POPULATIONS
@@ -104,7 +105,8 @@ def _take_home(results: Results, setup: Setup, folder: Path, beside: Path | None
     figure = save_takehome(results, setup, folder)
     floors = {} if beside is None else read_floors(beside / "floor.csv")
     promise = _promise(None if beside is None else beside / "promise.csv")
-    said = [*(f"- {line}" for line in [lines[0], *promise, *lines[1:]]), ""]
+    unseen = heldout_lines(None if beside is None else beside / "heldout.csv")
+    said = [*(f"- {line}" for line in [lines[0], *promise, *unseen, *lines[1:]]), ""]
     if figure is None:
         return said
     title = "Labels against accuracy; solid lines are fair in the mean, dashed ones are not"
