@@ -16,7 +16,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fairask.cli.studio import register
+from fairask.cli.studio import studio
 from fairask.studio import Robot, Trainer, TrainerProcess, create_app, demo_study
 from fairask.studio._stopgap import Stopgap
 from fairask.studio.server import serve, serve_demo
@@ -175,7 +175,7 @@ def test_annotators_and_owners_are_told_that_the_trainer_stopped(make: Callable[
 )
 def test_the_command_says_what_is_wrong(words: list[str], message: str) -> None:
     app = typer.Typer()
-    register(app)
+    app.command()(studio)
     result = CliRunner().invoke(app, [*words, "--no-open"])
     assert message in str(result.exception)
     assert result.output == ""
