@@ -5,10 +5,8 @@ BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo
 STAMP := $(VENV)/.installed
 SITE := $(VENV)/.docs
-# Workers of a test run: JOBS=0 runs all tests in one process. Slow tests often wait for other processes, so
-# `make test` has one worker more than there are cores.
-JOBS ?=
-MORE = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+# Workers of a test run; JOBS=0 runs all tests in one process.
+JOBS ?= auto
 # Tests start hundreds of processes: without stored bytecode, each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest --dist worksteal
@@ -50,10 +48,10 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(PYTEST) -n $(or $(JOBS),auto) -m 'not slow'
+	$(PYTEST) -n $(JOBS) -m 'not slow'
 
 all: $(STAMP)
-	$(PYTEST) -n $(or $(JOBS),$(MORE))
+	$(PYTEST) -n $(JOBS)
 
 test:  ## everything: lint, types, all tests
 	$(MAKE) -j2 setup system labelstudio

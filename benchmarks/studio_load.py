@@ -146,8 +146,12 @@ def run(
     think: float = 0.5,
     processes: int = 1,
     rows: int = 20_000,
+    patience: float = 0.0,
 ) -> tuple[Tally, Study]:
-    """Make a study at ``target``, label it under load, and return what was seen and the study after."""
+    """Make a study at ``target``, label it under load, and return what was seen and the study after.
+
+    The server is stopped after the load, ``patience`` seconds later at most if there is no model yet.
+    """
     study = Study.create(
         target, make_pool(rows), protected="sex", classes=("bad", "good"), budget=rows, random_state=0
     )
@@ -163,7 +167,15 @@ def run(
 
     with served(target, processes) as port:
         asyncio.run(everybody(port))
+        until = time.monotonic() + patience
+        while time.monotonic() < until and not _has_model(target):
+            time.sleep(0.5)
     return tally, Study.open(target)
+
+
+def _has_model(target: str) -> bool:
+    with Study.open(target) as study:
+        return bool(study.status()["history"])
 
 
 def report(tally: Tally, study: Study, seconds: float) -> None:

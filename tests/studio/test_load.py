@@ -19,7 +19,9 @@ def test_many_annotators_at_once(
     target = str(tmp_path / "study")
     if database == "postgres":
         target = new_database(request.getfixturevalue("postgres_url"))
-    tally, study = run(target, people=20, seconds=8.0, think=0.2, processes=processes, rows=5000)
+    tally, study = run(
+        target, people=20, seconds=8.0, think=0.2, processes=processes, rows=5000, patience=90.0
+    )
     with study:
         status = study.status()
         events = study.store.events()
