@@ -10,7 +10,7 @@ from fairask.data.errors import TableError
 from fairask.data.values import is_number
 from fairask.errors import suggest
 
-__all__ = ["CHECK", "KNOWN_PAIRS", "find_positive", "known_positive"]
+__all__ = ["CHECK", "KNOWN_PAIRS", "find_positive", "known_note", "known_positive", "say_which"]
 
 #: A note that begins so is about a guess, and commands print it in bold.
 CHECK = "CHECK: "
@@ -47,6 +47,31 @@ def known_positive(values: Sequence[str]) -> str | None:
         if (a, b) in KNOWN_PAIRS or a in (f"not {b}", f"no {b}", f"non {b}", f"non-{b}"):
             return positive
     return None
+
+
+def known_note(kind: str, positive: str, negative: str) -> str:
+    """Return what owners should know of a well-known pair; ``kind`` is what the values are.
+
+    Examples
+    --------
+    >>> known_note("label", "yes", "no")
+    "label 'yes' counts as positive, 'no' as negative; --positive no turns it round"
+    """
+    return (
+        f"{kind} {positive!r} counts as positive, {negative!r} as negative; "
+        f"--positive {_quoted(negative)} turns it round"
+    )
+
+
+def say_which(values: Sequence[str]) -> str:
+    """Return the remedy where nobody has said which of the values count as 1.
+
+    Examples
+    --------
+    >>> say_which(["blue", "light green"])
+    "Say which count as 1, e.g. --positive 'light green' (repeat it for several)"
+    """
+    return f"Say which count as 1, e.g. --positive {_quoted(values[-1])} (repeat it for several)"
 
 
 def find_positive(
@@ -107,15 +132,12 @@ def find_positive(
             )
         raise TableError(
             f"label column {label!r} has {len(values):,} values: {listed(values)}",
-            f"Say which count as 1, e.g. --positive {_quoted(values[-1])} (repeat it for several)",
+            say_which(values),
         )
     positive = known or spelled[1]
     negative = next(value for value in spelled if value != positive)
     if known:
-        notes.append(
-            f"label {positive!r} counts as positive, {negative!r} as negative; "
-            f"--positive {_quoted(negative)} turns it round"
-        )
+        notes.append(known_note("label", positive, negative))
     else:
         notes.append(
             f"{CHECK}label {positive!r} is taken as positive and {negative!r} as negative, by the alphabet "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from fairask.data import TableError
 from fairask.data.encode import listed
 from fairask.data.extras import Arrow
 from fairask.data.kinds import kind_of
-from fairask.data.positive import known_positive
+from fairask.data.positive import known_note, known_positive, say_which
 from fairask.data.values import texts
 from fairask.metrics import Float
 
@@ -139,15 +138,9 @@ def choose_classes(
         positive = [known]
         other = next(value for value in found if value != known)
         if notes is not None:
-            notes.append(
-                f"prediction {known!r} counts as positive, {other!r} as negative; "
-                f"--positive {shlex.quote(other[:40])} turns it round"
-            )
+            notes.append(known_note("prediction", known, other))
     if not positive:
-        raise TableError(
-            f"predictions in {name!r} are classes: {listed(found)}",
-            f"Say which count as 1, e.g. --positive {shlex.quote(found[-1][:40])} (repeat it for several)",
-        )
+        raise TableError(f"predictions in {name!r} are classes: {listed(found)}", say_which(found))
     same = {key(value): value for value in found}
     absent = [one for one in positive if key(one) not in same]
     if len(absent) == len(positive):
