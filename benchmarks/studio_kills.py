@@ -107,11 +107,9 @@ class Service:
         found: dict[str, list[psutil.Process]] = {"server": [], "trainer": [], "desk": []}
         with contextlib.suppress(psutil.Error):
             for child in psutil.Process(self.process).children(recursive=True):
-                words = " ".join(child.cmdline())
-                if "_trainer_process" in words:
-                    found["trainer"].append(child)
-                elif "spawn_main" in words:
-                    found["desk"].append(child)
+                part = child.name().removeprefix("fairask-")
+                if part in found:
+                    found[part].append(child)
             found["server"] = [psutil.Process(self.process)]
         return found
 

@@ -177,7 +177,7 @@ async def trouble(
         if what == "kill":
             for process in psutil.Process().children(recursive=True):
                 with contextlib.suppress(psutil.Error):
-                    if "_trainer_process" in " ".join(process.cmdline()):
+                    if process.name() == "fairask-trainer":
                         process.kill()
                         kills += 1
         else:

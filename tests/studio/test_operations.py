@@ -12,7 +12,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,13 +37,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def until_reached(port: int, process: subprocess.Popen[bytes]) -> None:
+def until_reached(port: int, alive: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and process.poll() is None:
+    while time.monotonic() < deadline and alive():
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
-        time.sleep(0.1)
+        time.sleep(0.02)
     raise AssertionError(f"nothing listens on {port}")
 
 
@@ -51,7 +51,7 @@ def until_reached(port: int, process: subprocess.Popen[bytes]) -> None:
 def running(command: list[str], port: int, cwd: Path) -> Iterator[None]:
     with subprocess.Popen(command, cwd=cwd) as process:
         try:
-            until_reached(port, process)
+            until_reached(port, lambda: process.poll() is None)
             yield
         finally:
             process.terminate()

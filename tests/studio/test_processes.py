@@ -90,7 +90,7 @@ def test_guesses_and_the_trainers_end_are_known_to_both(make: Make, target: str,
         assert statuses == {401: 8, 429: 32}
         until(lambda: study.store.waiting().free)  # the trainer draws
         assert send(port, "GET", "/api/status", token=token)[1]["error"] is None
-        (trainer,) = [c for c in server.children() if "_trainer_process" in " ".join(c.cmdline())]
+        (trainer,) = [c for c in server.children(recursive=True) if c.name() == "fairask-trainer"]
         os.kill(trainer.pid, signal.SIGKILL)
         known = study.status()["batches"]
         rows = study.lease("ada", 10)

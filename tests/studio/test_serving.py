@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import tempfile
@@ -53,16 +54,15 @@ def test_the_trainers_process_draws_fits_and_ends(
     finally:
         trainer.stop()
     assert trainer._process is not None
-    assert trainer._process.returncode == 0
+    assert trainer._process.exitcode == 0
 
 
 @pytest.mark.slow
-def test_a_trainers_process_that_dies_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_trainers_process_that_dies_is_noticed(tmp_path: Path) -> None:
     trainer = TrainerProcess(str(tmp_path / "nothing"))
     trainer.start()
     until(lambda: trainer.starts > 1)  # it is started again
-    assert "ended with code 1; it is started again" in str(trainer.error)
-    assert "no study in" in capfd.readouterr().err
+    assert re.search("ended with code 1: no study in .*; it is started again", str(trainer.error))
     trainer.stop()
 
 
@@ -105,16 +105,17 @@ def test_the_demos_annotator_labels_and_rests(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_killed_or_stopped_trainer_is_started_again(make: Callable[..., Study]) -> None:
     study = make(budget=20)
-    trainer = TrainerProcess(study.target, patience=15.0)
+    trainer = TrainerProcess(study.target)
     trainer.start()
     try:
         until(lambda: study.store.waiting().free)
         assert trainer._process is not None
-        trainer._process.kill()
+        os.kill(trainer._process.pid, signal.SIGKILL)
         until(lambda: trainer.starts == 2)
         study.tell(rows := study.lease("ada", 10), ["good", "bad"] * (len(rows) // 2), "ada")
         until(lambda: study.state().history)  # the second one works
         until(lambda: study.store.training().error is None)
+        trainer.patience = 4.0  # two beats; the imports before the first one may take longer
         os.kill(trainer._process.pid, signal.SIGSTOP)  # alive, and it does nothing
         until(lambda: trainer.starts == 3)
     finally:

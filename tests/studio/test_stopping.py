@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +14,7 @@ import pytest
 from fairask.errors import FairaskWarning
 from fairask.studio.server import warn_of_sqlite
 from fairask.study import Study
+from tests.studio.forked import forked, serve_study
 from tests.studio.test_operations import free_port, until_reached
 
 
@@ -26,12 +24,10 @@ def test_the_studio_ends_although_visitors_hold_half_requests(make: Callable[...
     study = make()
     token = study.people.add("ada", "owner")
     port = free_port()
-    code = "import sys; from fairask.studio import serve, server; server._GRACE = 1; "
-    code += "serve(sys.argv[1], port=int(sys.argv[2]))"
     head = f"POST /api/next HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
     head += "Content-Length: 9\r\n\r\n{"
-    with subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, study.target, str(port)]) as server:
-        until_reached(port, server)
+    with forked(serve_study, study.target, port, 1, 1) as server:
+        until_reached(port, server.is_running)
         visitors = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
         for visitor, said in zip(visitors, ("", "GET / HT", head), strict=True):
             visitor.sendall(said.encode())
@@ -40,9 +36,9 @@ def test_the_studio_ends_although_visitors_hold_half_requests(make: Callable[...
             httpx.get(f"http://127.0.0.1:{port}/api/certificate", headers=asked, timeout=120).status_code
             == 200
         )
-        others = psutil.Process(server.pid).children(recursive=True)  # the trainer, the desk
-        assert any("spawn_main" in " ".join(other.cmdline()) for other in others)
-        server.send_signal(signal.SIGTERM)
+        others = server.children(recursive=True)
+        assert {"fairask-trainer", "fairask-desk"} <= {other.name() for other in others}
+        server.terminate()
         server.wait(120)  # raises if it does not end
     assert psutil.wait_procs(others, timeout=120)[1] == []
     for visitor in visitors:

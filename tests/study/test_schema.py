@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from fairask.study import Study, StudyError
-from fairask.study.store._database import Database
+from fairask.study import Study, StudyError, store
+from fairask.study.store._database import REVISIONS, Database
 from fairask.study.store._schema import metadata
 
 Make = Callable[..., Study]
@@ -21,6 +23,13 @@ def test_the_migrations_make_the_tables_that_are_declared(make: Make, target: st
     study = make(target)
     with study.store.database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_the_known_revisions_are_those_of_the_migrations() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(store.__file__).parent / "migrations"))
+    found = ScriptDirectory.from_config(config).walk_revisions()
+    assert tuple(revision.revision for revision in found) == REVISIONS
 
 
 def test_a_study_of_an_older_version_is_migrated(make: Make, target: str) -> None:

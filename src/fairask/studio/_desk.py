@@ -10,7 +10,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from typing import TypeVar, cast
 
 from fastapi import Request
 
+from fairask.studio._processes import begin_process, context
 from fairask.study import Study, StudyError
 
 __all__ = ["Desk", "desk_of"]
@@ -95,8 +95,7 @@ class Desk:
     def _worker(self) -> ProcessPoolExecutor:
         with self._lock:
             if self._pool is None:
-                context = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(1, context, _open, (self.study.target,))
+                self._pool = ProcessPoolExecutor(1, context(), _open, (self.study.target,))
             return self._pool
 
     def close(self) -> None:
@@ -126,8 +125,7 @@ _OPENED: list[Study] = []
 
 
 def _open(target: str) -> None:
-    if sys.platform != "win32":
-        os.nice(5)  # people who label come first
+    begin_process("fairask-desk", nice=5)  # people who label come first
     threading.Thread(target=_end_with_server, daemon=True).start()
     _OPENED.append(Study.open(target))
 

@@ -14,20 +14,19 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
-from fairask.study._errors import StudyError
+from fairask.study._errors import StudyError, senseless
 
-__all__ = ["Database", "clock", "connect_postgres", "is_url"]
+__all__ = ["REVISIONS", "Database", "clock", "connect_postgres", "is_url"]
 
+#: The schemas that this version knows, newest first. Alembic has them too, but takes long to import, and most
+#: processes find the newest schema.
+REVISIONS = ("0006", "0005", "0004", "0003", "0002", "0001")
 #: Keys of the advisory locks that writers of one PostgreSQL database take in turn; any fixed numbers.
 _ANSWERS, _LEASES = 0x66616972, 0x66616973
 _CONNECT_SECONDS = 5
@@ -104,19 +103,15 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the schema up to date; refuse one that a newer fairask made."""
-        known = _revisions()
         with self.write() as connection:
             present = self.revision(connection)
-            if present is not None and present not in known:
+            if present is not None and present not in REVISIONS:
                 raise StudyError(
-                    f"this study has schema {present}; this fairask knows up to {known[0]}. "
+                    f"this study has schema {present}; this fairask knows up to {REVISIONS[0]}. "
                     "It was made by a newer version: upgrade with pip install -U fairask"
                 )
-            if present == known[0]:
-                return
-            config = _migrations()
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            if present != REVISIONS[0]:
+                _upgrade(connection)
 
     def revision(self, connection: Connection) -> str | None:
         """Return the revision of the schema, None for an empty database."""
@@ -131,17 +126,18 @@ class Database:
             engine.dispose()
 
 
-def _migrations() -> Config:
+def _upgrade(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    return config
-
-
-@cache
-def _revisions() -> tuple[str, ...]:
-    """Return the schemas that this version knows, newest first; read once per process."""
-    script = ScriptDirectory.from_config(_migrations())
-    return tuple(revision.revision for revision in script.walk_revisions())
+    config.attributes["connection"] = connection
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise senseless(error) from error
 
 
 @contextmanager

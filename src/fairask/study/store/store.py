@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from alembic.util import CommandError
 from sqlalchemy import delete, func, insert, select
 
 from fairask.errors import FairaskWarning, UserError
@@ -152,7 +151,7 @@ class Store:
                 store._check_count(counted=before is not None and before >= "0004")
         except BaseException as error:
             store.close()
-            if isinstance(error, (*SENSELESS, CommandError)) and not isinstance(error, UserError):
+            if isinstance(error, SENSELESS) and not isinstance(error, UserError):
                 raise senseless(error) from error
             raise
         return store
