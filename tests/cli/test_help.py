@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
-from fairask.cli import doctor
+from fairask import installation
 from fairask.cli._app import app
 from fairask.cli._errors import EXTRAS
 from fairask.cli._help import GROUPS
@@ -92,8 +92,8 @@ def test_the_doctor_names_what_an_extra_lacks(monkeypatch: pytest.MonkeyPatch) -
             raise PackageNotFoundError(name)
         return "0.1" if name == "pyarrow" else "99"
 
-    monkeypatch.setattr(doctor, "version", without_dask)
-    lacks = doctor.missing("dask")
+    monkeypatch.setattr(installation, "version", without_dask)
+    lacks = installation.missing("dask")
     assert lacks[0] == "dask"
     assert any(lack.startswith("pyarrow>=15 (found 0.1)") for lack in lacks)
     shown = run("doctor")
@@ -106,9 +106,9 @@ def test_the_doctor_names_what_an_extra_lacks(monkeypatch: pytest.MonkeyPatch) -
 def test_the_doctor_and_the_remedies_know_every_extra() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     extras = {name: needs for name, needs in project["optional-dependencies"].items() if name not in OURS}
-    assert set(doctor.PURPOSES) == set(extras)
+    assert set(installation.PURPOSES) == set(extras)
     found = [f["what"] for f in json.loads(run("doctor", "--json"))["findings"] if f["what"].startswith("[")]
-    assert found == [f"[{extra}]" for extra in doctor.PURPOSES]
+    assert found == [f"[{extra}]" for extra in installation.PURPOSES]
     # PyTorch and matplotlib come with several extras, and no module is called parquet.
     assert set(EXTRAS.values()) == set(extras) - {"plot", "panda", "parquet"}
 

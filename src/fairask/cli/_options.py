@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairask.defaults import BATCH, BUDGET
+from fairask.errors import UserError
+
+if TYPE_CHECKING:
+    from fairask.data import TableFormat
 
 __all__ = [
     "BATCH",
@@ -16,34 +21,30 @@ __all__ = [
     "Backend",
     "Batch",
     "Budget",
-    "Decimal",
-    "Delimiter",
     "Device",
     "Drop",
     "Encoding",
-    "Figure",
     "Jobs",
     "Json",
     "Label",
     "Metric",
     "NoColor",
-    "Out",
+    "Output",
     "Positive",
     "Profile",
     "Protected",
     "Quiet",
+    "Reading",
+    "ReadingWithVectors",
     "Scheduler",
     "Seed",
-    "Sheet",
     "Stop",
     "Strategies",
     "Text",
     "TextModel",
-    "Thousands",
     "Tolerance",
     "Trials",
     "UseProtected",
-    "Vectors",
 ]
 
 #: Whether models may use the protected column.
@@ -77,18 +78,6 @@ TextModel = Annotated[
 Encoding = Annotated[
     str | None, typer.Option(help="Of text, e.g. latin-1; recognised by default.", show_default=False)
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Between fields; recognised by default.")]
-Decimal = Annotated[str | None, typer.Option(help="The decimal sign: . or ,")]
-Thousands = Annotated[str | None, typer.Option(help="The sign between thousands: , . ' or a blank.")]
-Sheet = Annotated[
-    str | None,
-    typer.Option(
-        help="The sheet of a workbook, table of a database, file of an archive or split of a dataset."
-    ),
-]
-Vectors = Annotated[
-    str | None, typer.Option(help="An .npy file with a vector (an embedding) per row of the table.")
-]
 Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", help="Compare this with passive sampling; repeat for more.")
 ]
@@ -119,10 +108,74 @@ Device = Annotated[
 Seed = Annotated[int, typer.Option(help="The same seed gives the same results.")]
 Backend = Annotated[str, typer.Option(help="joblib (this machine), dask or ray.")]
 Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask or Ray cluster.")]
-Out = Annotated[Path | None, typer.Option(help="The report; default report.html (none with --json).")]
-Figure = Annotated[
-    Path | None, typer.Option(help="Also write the learning curves as a PNG, SVG or PDF file.")
-]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the verdict only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON, and nothing else.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour (as NO_COLOR=1, or a pipe).")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a file is written."""
+
+    encoding: Encoding = None
+    delimiter: Annotated[str | None, typer.Option(help="Between fields; recognised by default.")] = None
+    decimal: Annotated[str | None, typer.Option(help="The decimal sign: . or ,")] = None
+    thousands: Annotated[str | None, typer.Option(help="The sign between thousands: , . ' or a blank.")] = (
+        None
+    )
+    sheet: Annotated[
+        str | None,
+        typer.Option(
+            help="The sheet of a workbook, table of a database, file of an archive or split of a dataset."
+        ),
+    ] = None
+
+    def format(self) -> TableFormat:
+        """Return what reads the file."""
+        from fairask.data import TableFormat
+
+        return TableFormat(**vars(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingWithVectors(Reading):
+    """How a file is written, and the vectors beside it."""
+
+    vectors: Annotated[
+        str | None, typer.Option(help="An .npy file with a vector (an embedding) per row of the table.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """Where results go, and how much is printed."""
+
+    out: Annotated[Path | None, typer.Option(help="The report; default report.html (none with --json).")] = (
+        None
+    )
+    figure: Annotated[
+        Path | None, typer.Option(help="Also write the learning curves as a PNG, SVG or PDF file.")
+    ] = None
+    quiet: Quiet = False
+    as_json: Json = False
+    no_color: NoColor = False
+
+    @property
+    def report(self) -> Path | None:
+        """The file of the report; None if none is written."""
+        return self.out or (None if self.as_json else Path("report.html"))
+
+    @property
+    def talks(self) -> bool:
+        """Whether more than the verdict is printed."""
+        return not self.quiet and not self.as_json
+
+    def check(self) -> None:
+        """Raise before the work, not after it, when a file cannot be written."""
+        for path in (self.report, self.figure):
+            if path is None:
+                continue
+            if path.is_dir():
+                raise UserError(f"{path} is a folder", "Give the name of a file to write")
+            if not path.parent.is_dir():
+                raise UserError(f"there is no folder {path.parent}", f"Make it first: mkdir -p {path.parent}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairask.cli._output import Output
+from fairask.cli._options import Output
 from fairask.experiment import Comparison, LabelledTable, Method, Task, compare
 from fairask.report import (
     audit_line,
@@ -94,7 +94,7 @@ def show(comparison: Comparison, output: Output, screen: Console) -> None:
         curves_display(comparison).plot().figure_.savefig(output.figure, dpi=110)
     if output.report is not None:
         write_report(comparison, output.report)
-    if output.json:
+    if output.as_json:
         print(json.dumps(to_dict(comparison), indent=1, allow_nan=False))
         return
     if output.talks:

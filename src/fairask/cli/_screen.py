@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from rich.console import Console
@@ -17,7 +19,7 @@ from fairask.data.positive import CHECK
 from fairask.experiment import Comparison, LabelledTable, Method, Run, Task, compare
 from fairask.metrics import Float
 
-__all__ = ["console", "print_notes", "results_table", "watch"]
+__all__ = ["PullProgress", "Screen", "console", "print_notes", "results_table", "watch"]
 
 
 def console(*, no_color: bool, stderr: bool = False) -> Console:
@@ -37,6 +39,38 @@ def print_notes(screen: Console, notes: Sequence[str]) -> None:
             screen.print(note, style="bold yellow", markup=False)
         else:
             screen.print(f"note: {note}", markup=False)
+
+
+class _Outcome(Protocol):
+    def headline(self) -> str: ...
+    def details(self) -> str: ...
+
+
+class Screen:
+    """Prints for people, for programs (JSON), or the outcome only."""
+
+    def __init__(self, quiet: bool, as_json: bool, no_color: bool) -> None:
+        self._json, self._quiet, self._console = as_json, quiet, console(no_color=no_color)
+
+    def say(self, text: str = "", *, always: bool = False, style: str | None = None) -> None:
+        """Print for people; ``always`` also when quiet."""
+        if not self._json and (always or not self._quiet):
+            self._console.print(text, style=style, markup=False)
+
+    def outcome(self, found: _Outcome) -> None:
+        """Print what came out, and its details unless quiet."""
+        self.say(found.headline(), always=True, style="bold")
+        self.say(found.details())
+
+    def notes(self, notes: Sequence[str]) -> None:
+        """Print what the owner of the table should know."""
+        if not self._json and not self._quiet:
+            print_notes(self._console, notes)
+
+    def data(self, values: Mapping[str, Any]) -> None:
+        """Print for programs, if that was asked for."""
+        if self._json:
+            print(json.dumps(values, indent=1, allow_nan=False))
 
 
 def watch(

@@ -5,7 +5,7 @@ killed at any instant goes on where it was.
 """
 
 from fairask.connect.errors import ToolUnreachable
-from fairask.connect.links import Link, ensure_link, is_token
+from fairask.connect.links import Link, LinkCounts, ensure_link, is_token, link_counts
 from fairask.connect.outgoing import OutgoingRow, outgoing_rows
 from fairask.connect.receiver import received_rows, send_answers
 from fairask.connect.signing import SignatureError, new_secret, sign, verify_signature
@@ -15,6 +15,7 @@ from fairask.connect.worker import Connector, Tool, finish
 __all__ = [
     "Connector",
     "Link",
+    "LinkCounts",
     "OutgoingRow",
     "SignatureError",
     "Tool",
@@ -23,6 +24,7 @@ __all__ = [
     "ensure_link",
     "finish",
     "is_token",
+    "link_counts",
     "new_secret",
     "outgoing_rows",
     "received_rows",

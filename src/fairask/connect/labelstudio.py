@@ -11,6 +11,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, TypeVar
 
@@ -23,7 +24,7 @@ from fairask.connect.labelstudio_tasks import (
     person_names,
     task_of,
 )
-from fairask.connect.links import Link, is_token, name_people
+from fairask.connect.links import Link, ensure_link, is_token, name_people
 from fairask.connect.outgoing import OutgoingRow, columns_for
 from fairask.connect.predicting import Predictor
 from fairask.errors import UserError
@@ -31,7 +32,7 @@ from fairask.study import Study
 from fairask.study.outside import TakenAnswer
 from fairask.study.receiving import OutsideAnswer
 
-__all__ = ["LabelStudioTool", "connect_project", "open_client", "register_webhook", "webhook_token"]
+__all__ = ["LabelStudioTool", "connect_project", "link_project", "open_client", "register_webhook"]
 
 _T = TypeVar("_T")
 #: ``label_studio_sdk.LabelStudio``, which is imported when it is needed.
@@ -85,6 +86,20 @@ def _ask(url: str, call: Callable[[], _T]) -> _T:
                 f"Label Studio at {url} has no such project (it may be deleted)", _GONE
             ) from error
         raise UserError(f"Label Studio at {url} answered {status}: {str(error.body)[:300]}", _GONE) from error
+
+
+def link_project(client: Client, study: Study, project: str, link: Link, studio: str, who: str) -> Link:
+    """Link a study to a project; with the address of a studio, Label Studio tells it of annotations.
+
+    Returns the link with the project's number. See :func:`connect_project` for ``project``.
+    """
+    studio = studio.rstrip("/")
+    link = replace(link, project=connect_project(client, study, project, link))
+    known = webhook_token(client, link, studio, study) if studio else None
+    token = ensure_link(study, link, who, renew=bool(studio) and known is None)
+    if studio and token:
+        register_webhook(client, link, studio, token)
+    return link
 
 
 def connect_project(client: Client, study: Study, project: str, link: Link) -> int:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from fairask.study import Study, StudyError
 from fairask.study.events import ToolLinked
+from fairask.study.outside import Refused
 
-__all__ = ["Link", "ensure_link", "is_token"]
+__all__ = ["Link", "LinkCounts", "ensure_link", "is_token", "link_counts"]
 
 
 @dataclass(frozen=True)
@@ -95,3 +96,28 @@ def name_people(study: Study, name: str, people: dict[str, str]) -> None:
 def is_token(linked: ToolLinked, token: str) -> bool:
     """Whether this is the token of a link."""
     return hmac.compare_digest(linked.token, _hash(token))
+
+
+@dataclass(frozen=True)
+class LinkCounts:
+    """What went through a link: rows sent, answers taken, and answers refused with the reason."""
+
+    place: str
+    sent: int
+    taken: int
+    refused: list[Refused]
+
+
+def link_counts(study: Study) -> dict[str, LinkCounts]:
+    """Return what went through each link of a study, by name."""
+    with study.lock:
+        outside = study.state().outside
+        return {
+            name: LinkCounts(
+                linked.url if linked.project is None else f"{linked.url}/projects/{linked.project}",
+                len(outside.sent.get(name, ())),
+                sum(key[0] == name and not answer.gone for key, answer in outside.taken.items()),
+                [found for found in outside.refused.values() if found.link == name],
+            )
+            for name, linked in outside.links.items()
+        }

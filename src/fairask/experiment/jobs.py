@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from fairask.data import TableFormat
+from fairask.data.protected import as_specs
 from fairask.errors import UserError
+from fairask.experiment.comparison import Comparison
 from fairask.experiment.method import Method
-from fairask.experiment.runner import Job
+from fairask.experiment.runner import Job, read_run
 from fairask.experiment.table import LabelledTable, MemoryTable, TableColumns
 from fairask.experiment.task import Task
 from fairask.experiment.trial import Run, Trial
 
-__all__ = ["TableJob", "TablePlace"]
+__all__ = ["TableJob", "TableJobs", "TablePlace"]
 
 
 @dataclass(frozen=True)
@@ -96,3 +99,48 @@ class TableJob(Job):
         """Compute the trial."""
         split = _keep_open(self.place, self.digest).split(self.task.seed, self.trial)
         return Trial(self.method, split, self.task, self.trial).run()
+
+
+@dataclass(frozen=True, eq=False)
+class TableJobs:
+    """Trials of several methods on one table.
+
+    Attributes
+    ----------
+    place : TablePlace
+    table : LabelledTable
+        What was found there.
+    methods : sequence of Method
+    task : Task
+    trials : int
+    """
+
+    place: TablePlace
+    table: LabelledTable
+    methods: Sequence[Method]
+    task: Task
+    trials: int
+
+    def jobs(self) -> list[TableJob]:
+        """Return one job per trial and method."""
+        return [
+            TableJob(self.place, self.table.digest, method, self.task, trial)
+            for trial in range(self.trials)
+            for method in self.methods
+        ]
+
+    def comparison(self, folder: Path) -> Comparison:
+        """Return what the results in a folder come to."""
+        columns, table = self.place.columns, self.table
+        return Comparison(
+            self.place.title,
+            target="" if columns is None else f"{columns.label} = {table.positive}",
+            protected="" if columns is None else ", ".join(as_specs(columns.protected)),
+            methods=self.methods,
+            runs=[read_run(folder / job.path, job.method.name) for job in self.jobs()],
+            task=self.task,
+            trials=self.trials,
+            pool_shares=table.group_shares,
+            notes=table.notes,
+            answers=(table.negative, table.positive),
+        )

@@ -2,6 +2,7 @@
 
 from fairask.report._page import curves_display, render, write_report
 from fairask.report._study import StudyReport, render_study
+from fairask.report._tables import write_tables
 from fairask.report._words import (
     audit_line,
     column_lines,
@@ -29,4 +30,5 @@ __all__ = [
     "to_dict",
     "verdict",
     "write_report",
+    "write_tables",
 ]

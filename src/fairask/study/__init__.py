@@ -4,7 +4,7 @@ try:
     from fairask.data import read_table as read_pool
     from fairask.study._errors import NotYoursError, StudyError
     from fairask.study._reference import PoolReference, refer
-    from fairask.study._source import choose_pool
+    from fairask.study._source import choose_pool, read_words
     from fairask.study.config import ColumnInfo, Config
     from fairask.study.exporting import export, load_model
     from fairask.study.model import TableModel
@@ -32,5 +32,6 @@ __all__ = [
     "export",
     "load_model",
     "read_pool",
+    "read_words",
     "refer",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from fairask.pools.runners import ProgressCallback
 from fairask.study._errors import StudyError
 from fairask.study._reference import PoolReference, refer
 
-__all__ = ["choose_pool"]
+__all__ = ["choose_pool", "read_words"]
 
 
 def choose_pool(
@@ -83,3 +84,12 @@ def _copied(reference: PoolReference) -> Any:
     batches = [batch for block in table.select(names) for batch in table.read(block, names)]
     parts = [pa.Table.from_batches([batch]) for batch in batches]
     return read_table(pa.concat_tables(parts, promote_options="permissive"))
+
+
+def read_words(file: Path) -> dict[str, dict[str, object]]:
+    """Read the dictionary of columns: titles, units and values, as JSON."""
+    try:
+        words: dict[str, dict[str, object]] = json.loads(file.read_text("utf-8"))
+    except ValueError as error:
+        raise StudyError(f"{file.name} is not JSON ({error}); see docs/study.md") from error
+    return words

@@ -12,6 +12,7 @@ from fairask.certify.audit.planner import BUDGETS, BudgetTable, plan_audit
 from fairask.certify.audit.streamed import footers_digest, open_streamed_table
 from fairask.certify.audit.table import AuditTable, open_audit_table
 from fairask.certify.questions import QUESTIONS
+from fairask.checks import check_count
 from fairask.data import TableFormat
 from fairask.data.limits import MOST_ROWS
 from fairask.data.read import PARQUET_SUFFIXES, file_digest
@@ -20,13 +21,33 @@ from fairask.pools.places import local_path, name_of
 from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.place import open_place
 
-__all__ = ["AuditError", "AuditRequest"]
+__all__ = ["AuditError", "AuditRequest", "with_least_ratio"]
 
 _FIRST = ("predictions", "protected", "positive")
 
 
 class AuditError(UserError):
     """An audit cannot be begun or continued as asked."""
+
+
+def with_least_ratio(settings: dict[str, Any], at_least: float | None) -> dict[str, Any]:
+    """Return the settings with the least ratio allowed, if one is given, as a tolerance: 1 minus it.
+
+    Examples
+    --------
+    >>> with_least_ratio({"metric": "tpr-ratio"}, 0.8)["tolerance"]
+    0.2
+    """
+    if at_least is None:
+        return settings
+    if not str(settings.get("metric", "")).endswith("-ratio") or "tolerance" in settings:
+        raise UserError(
+            "--at-least is for a ratio, and instead of --tolerance",
+            "Give --metric tpr-ratio, fpr-ratio or selection-ratio with it",
+        )
+    if not 0 < at_least < 1:
+        raise UserError(f"--at-least {at_least:g} is no ratio between 0 and 1", "Give one, such as 0.8")
+    return {**settings, "tolerance": round(1 - at_least, 12)}
 
 
 @dataclass(frozen=True)
@@ -112,6 +133,17 @@ class AuditRequest:
         if streamed:
             return open_streamed_table(self.table, progress=self.progress, device=self.device, **named)
         return open_audit_table(self.table, form=form, more=more, **named)
+
+    def checked_plan(self, runs: int) -> AuditPlan:
+        """Return the plan that is asked for; raise UserError, by the option's name, for one that is not."""
+        try:
+            check_count(runs, "runs")
+            return AuditPlan(**self.settings)
+        except ValueError as error:
+            what, _, remedy = str(error).partition("; ")
+            raise UserError(
+                f"--{what.replace('random_state=', 'seed=')}", remedy or "See fairask audit --help"
+            ) from error
 
     def check_columns(self) -> None:
         """Raise AuditError unless predictions and groups are named."""
