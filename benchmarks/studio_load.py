@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -126,11 +127,18 @@ def served(target: str, processes: int) -> Iterator[int]:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.2):
                 break
             time.sleep(0.1)
-        time.sleep(5.0)  # the trainer's process has started
+        while server.poll() is None and not _has_trainer(server.pid):
+            time.sleep(0.1)
         yield port
     finally:
         server.terminate()
         server.wait()
+
+
+def _has_trainer(server: int) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return "fairask-trainer" in {p.name() for p in psutil.Process(server).children(recursive=True)}
+    return False
 
 
 def quantiles(seconds: list[float]) -> str:
@@ -147,13 +155,17 @@ def run(
     processes: int = 1,
     rows: int = 20_000,
     patience: float = 0.0,
+    profile: str = "calibrated",
+    serve: Callable[[str, int], contextlib.AbstractContextManager[int]] = served,
 ) -> tuple[Tally, Study]:
     """Make a study at ``target``, label it under load, and return what was seen and the study after.
 
     The server is stopped after the load, ``patience`` seconds later at most if there is no model yet.
+    ``serve`` begins one at a target with so many processes, and yields its port.
     """
+    pool, classes = make_pool(rows), ("bad", "good")
     study = Study.create(
-        target, make_pool(rows), protected="sex", classes=("bad", "good"), budget=rows, random_state=0
+        target, pool, protected="sex", classes=classes, budget=rows, random_state=0, profile=profile
     )
     study.people.add("owner", "owner")
     tokens = [study.people.add(f"p{i}") for i in range(people)]
@@ -165,11 +177,11 @@ def run(
         workers = [Annotator(port, token, tally).work(until, think) for token in tokens]
         await asyncio.gather(*workers)
 
-    with served(target, processes) as port:
+    with serve(target, processes) as port:
         asyncio.run(everybody(port))
         until = time.monotonic() + patience
         while time.monotonic() < until and not _has_model(target):
-            time.sleep(0.5)
+            time.sleep(0.1)
     return tally, Study.open(target)
 
 

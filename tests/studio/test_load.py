@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from benchmarks.studio_load import Trial, highest, run
+from tests.forked import forked, serve_study
 from tests.studio.conftest import new_database
+from tests.studio.test_operations import free_port, until_reached
+
+
+@contextmanager
+def served(target: str, processes: int) -> Iterator[int]:
+    port = free_port()
+    with forked(serve_study, target, port, processes) as server:
+        until_reached(port, server.is_running)
+        yield port
 
 
 @pytest.mark.long
@@ -19,9 +31,11 @@ def test_many_annotators_at_once(
     target = str(tmp_path / "study")
     if database == "postgres":
         target = new_database(request.getfixturevalue("postgres_url"))
+    # The paper's model is soon fitted: the subject is what people wait for.
     tally, study = run(
-        target, people=20, seconds=8.0, think=0.2, processes=processes, rows=5000, patience=90.0
-    )
+        target, people=20, seconds=4.0, think=0.2, processes=processes, rows=2000, patience=90.0,
+        profile="paper", serve=served,
+    )  # fmt: skip
     with study:
         status = study.status()
         events = study.store.events()

@@ -10,7 +10,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ import httpx2 as httpx
 import psycopg
 import pytest
 
+from tests.forked import fairask_command
 from tests.study.conftest import people_table
 from tests.study.postgres import started
 
@@ -83,14 +83,11 @@ def test_every_command_of_the_page_works(tmp_path: Path) -> None:
         pytest.skip(reason)
     binaries = tmp_path / "bin"
     binaries.mkdir()
-    fairask = binaries / "fairask"
-    fairask.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fairask "$@"\n')
-    fairask.chmod(0o755)
     table = people_table()
     rows = zip(*table.values(), strict=True)
     (tmp_path / "loans.csv").write_text("\n".join([",".join(table), *(",".join(map(str, r)) for r in rows)]))
     inside, outside = free_port(), free_port()
-    with started() as server:
+    with started() as server, fairask_command(binaries):
         port = server.url.rpartition(":")[2]
         env = {**os.environ, "PGHOST": "127.0.0.1", "PGPORT": port, "PGUSER": "fairask",
                "CA": str(tmp_path / "studio.pem"), "STUDIO": f"https://localhost:{outside}",
@@ -136,7 +133,7 @@ def test_every_command_of_the_page_works(tmp_path: Path) -> None:
             deadline = time.monotonic() + 60
             while httpx.get(f"http://127.0.0.1:{inside}/readyz").status_code != 200:
                 assert time.monotonic() < deadline
-                time.sleep(0.2)
+                time.sleep(0.02)
             assert '"ok"' in sh(health)
             context = ssl.create_default_context(cafile=str(tmp_path / "studio.pem"))
             with httpx.Client(base_url=f"https://localhost:{outside}", verify=context) as client:

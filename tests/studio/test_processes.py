@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +18,9 @@ import pytest
 
 from fairask.study import Study
 from fairask.study.store import Training
+from tests.forked import forked, serve_study
 from tests.studio.conftest import new_database
+from tests.studio.test_operations import free_port
 from tests.studio.test_serving import until
 
 Make = Callable[..., Study]
@@ -37,31 +37,22 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 SLOW_START = """
 import sys, time
 if "--multiprocessing-fork" in sys.orig_argv:
-    time.sleep(7)
+    time.sleep(5.5)
 """
 
 
 @contextmanager
 def two_processes(target: str, folder: Path) -> Iterator[tuple[int, psutil.Process]]:
     """A studio of two server processes; its port and the process that started them."""
-    if "://" not in target:  # where the study is has no part in it: once is enough
+    slow = "://" not in target  # where the study is has no part in it: once is enough
+    if slow:
         (folder / "sitecustomize.py").write_text(SLOW_START)
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    code = (
-        "import sys; from fairask.studio import serve; serve(sys.argv[1], port=int(sys.argv[2]), processes=2)"
-    )
-    command = [sys.executable, "-c", code, target, str(port)]
-    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}) as server:
-        try:
-            # Two that listen, and the trainer.
-            until(lambda: len(psutil.Process(server.pid).children(recursive=True)) >= 3)
-            until(lambda: _reached(port))
-            yield port, psutil.Process(server.pid)
-        finally:
-            server.terminate()
+    port = free_port()
+    with forked(serve_study, target, port, 2, 8, str(folder) if slow else "") as server:
+        # Two that listen, and the trainer.
+        until(lambda: len(server.children(recursive=True)) >= 3)
+        until(lambda: _reached(port))
+        yield port, server
 
 
 def _reached(port: int) -> bool:
@@ -96,7 +87,7 @@ def test_guesses_and_the_trainers_end_are_known_to_both(make: Make, target: str,
         rows = study.lease("ada", 10)
         study.tell(rows, ["good"] * len(rows), "ada")
         until(lambda: study.status()["batches"] > known)  # another one was started, and draws
-        assert send(port, "GET", "/api/status", token=token)[0] == 200
+        until(lambda: send(port, "GET", "/readyz")[0] == 200)  # and both know that it works
 
 
 def test_what_the_trainer_says_is_read_by_every_process(make: Make, target: str) -> None:

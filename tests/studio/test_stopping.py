@@ -14,7 +14,7 @@ import pytest
 from fairask.errors import FairaskWarning
 from fairask.studio.server import warn_of_sqlite
 from fairask.study import Study
-from tests.studio.forked import forked, serve_study
+from tests.forked import forked, serve_study
 from tests.studio.test_operations import free_port, until_reached
 
 

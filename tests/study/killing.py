@@ -1,8 +1,9 @@
-"""Writers that are killed at random instants; what they were told is done is printed.
+"""Writers that are killed at random instants; what they were told is done is written to a file.
 
-Run as a program: one process imports everything and forks the writers, so that a kill costs
-milliseconds and not an import. Each writer opens the study, draws, labels, corrects, withdraws and fits,
-and reports each act only after the study has returned from it.
+:func:`main` runs in a process that has imported everything, and forks the writers: a kill costs milliseconds
+and not an import. Two writers are at work; one of them is killed and started again while the other goes on.
+Each opens the study, draws, labels, corrects, withdraws and fits, and reports each act only after the study
+has returned from it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import os
 import random
 import select
 import signal
-import sys
 import time
+from pathlib import Path
 
+from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.study import NotYoursError, Study
 
 CLASSES = ("bad", "good")
@@ -53,53 +55,69 @@ def write_until_killed(target: str, who: str, seed: int, pipe: int) -> None:
             study.refit()
 
 
-def main(target: str, kills: int, seed: int) -> None:
+class Writer:
+    """A process that writes, and what it has reported."""
+
+    def __init__(self, target: str, who: str, seed: int) -> None:
+        self.pipe, into = os.pipe()
+        self.said = b""
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.close(self.pipe)
+                write_until_killed(target, who, seed, into)
+            except BaseException as error:
+                failure = json.dumps(["failed", -1, who, repr(error)[:500]]) + "\n"
+                os.write(into, failure.encode())
+            os._exit(1)
+        os.close(into)
+
+    def read(self) -> bool:
+        """Take what it has written; return whether that was anything."""
+        part = os.read(self.pipe, 1 << 16)
+        self.said += part
+        return bool(part)
+
+    def acts(self) -> int:
+        """Count the acts that it has reported."""
+        return self.said.count(b"\n") - self.said.count(b'["ready"')
+
+    def take(self) -> list[list[object]]:
+        """Return what it has reported, once."""
+        lines, self.said = self.said.decode().splitlines(), b""
+        return [json.loads(line) for line in lines]
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        while self.read():
+            pass
+        os.close(self.pipe)
+
+
+def main(target: str, kills: int, seed: int, report_to: str) -> None:
+    LinearForestClassifier.__init__.__defaults__ = (6,)  # as the fixture few_trees does in the test
     Study.open(target).close()  # what is imported late is imported once
     rng = random.Random(seed)
-    for kill in range(kills):
-        children, pipes = [], []
-        for writer in range(2):
-            out, into = os.pipe()
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    os.close(out)
-                    write_until_killed(target, f"w{writer}", rng.randrange(2**31) + writer, into)
-                except BaseException as error:
-                    os.write(
-                        into, (json.dumps(["failed", -1, f"w{writer}", repr(error)[:500]]) + "\n").encode()
-                    )
-                os._exit(1)
-            os.close(into)
-            children.append(pid)
-            pipes.append(out)
-        said = [b""] * len(pipes)
-        # Acts to wait for, however long the machine takes for them; the others die while they open the study.
-        wanted = rng.randrange(6) if rng.random() < 0.8 else 0
-        while done(said) < wanted:
-            ready = select.select(pipes, [], [], 60)[0]
-            parts = {pipe: os.read(pipe, 1 << 16) for pipe in ready}
-            if not any(parts.values()):
-                break  # they ended, or hang
-            said = [data + parts.get(pipe, b"") for data, pipe in zip(said, pipes, strict=True)]
-        time.sleep(rng.uniform(0.0, 0.02 if wanted else 0.3))
-        for pid in children:
-            os.kill(pid, signal.SIGKILL)
-        for pid in children:
-            os.waitpid(pid, 0)
-        print(json.dumps([kill, "planned", wanted, "", ""]))
-        for pipe, data in zip(pipes, said, strict=True):
-            while select.select([pipe], [], [], 0)[0] and (part := os.read(pipe, 1 << 16)):
-                data += part
-            os.close(pipe)
-            for line in data.decode().splitlines():
-                print(json.dumps([kill, *json.loads(line)]), flush=True)
-
-
-def done(said: list[bytes]) -> int:
-    """Count the acts that writers have reported."""
-    return sum(data.count(b"\n") - data.count(b'["ready"') for data in said)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    writers = [Writer(target, f"w{number}", rng.randrange(2**31)) for number in range(2)]
+    with Path(report_to).open("w") as file:
+        for kill in range(kills):
+            # Acts to wait for, however long the machine takes for them; else it may die opening the study.
+            wanted = rng.randrange(6) if rng.random() < 0.8 else 0
+            while sum(writer.acts() for writer in writers) < wanted:
+                ready = select.select([writer.pipe for writer in writers], [], [], 60)[0]
+                read = [writer.read() for writer in writers if writer.pipe in ready]
+                if not any(read):
+                    break  # they ended, or hang
+            time.sleep(rng.uniform(0.0, 0.02 if wanted else 0.1))
+            number = rng.randrange(2)
+            writers[number].kill()
+            print(json.dumps([kill, "planned", wanted, "", ""]), file=file)
+            for writer in writers:
+                for act in writer.take():
+                    print(json.dumps([kill, *act]), file=file)
+            writers[number] = Writer(target, f"w{number}", rng.randrange(2**31))
+        for writer in writers:
+            writer.kill()
+            for act in writer.take():
+                print(json.dumps([kills, *act]), file=file)
