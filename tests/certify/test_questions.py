@@ -189,6 +189,15 @@ def test_a_certificate_that_was_changed_or_is_of_another_model_is_noticed():
     assert Certificate.from_dict(document).digests["model"] == "m1"
 
 
+def test_a_plan_knows_that_nothing_is_certified_where_half_of_the_groups_are_unknown():
+    y, pred, g = pool(4000)
+    half = np.where(np.arange(4000) % 2, g.astype(object), None)
+    (whole,) = plan_audit(pred, half, budgets=[4000], n_audits=20).rows
+    assert whole.certify_alike == 0
+    found = run(Audit(pred, half, budget=4000, random_state=0), y).certificate()
+    assert (found.verdict, found.advice()) == ("undecided", "No labels are left that could decide.")
+
+
 @pytest.mark.slow
 def test_a_plan_says_what_budgets_buy_with_and_without_a_score():
     _, pred, g = pool(4000)

@@ -130,6 +130,15 @@ def test_a_plan_writes_a_table_and_a_plot_only(fairask: Run, pool: Path) -> None
     assert {row["budget"] for row in found["budgets"]} >= {100, 240, 800}
 
 
+def test_rows_of_unknown_group_are_named_and_simulated(fairask: Run, pool: Path) -> None:
+    begun = fairask("audit", pool, *START, "--unknown-groups")
+    assert "(unknown) 30, f 790, m 1,580" in begun.stdout
+    known = Path("known.csv")
+    known.write_text("sex,said,truth\n" + "".join(f"{r['sex']},{r['said']},{r['truth']}\n" for r in TRUTH))
+    tried = fairask("audit", known, *START, "--truth", "truth", "--unknown-groups", "--runs", 20)
+    assert "Of 20 simulated audits" in tried.stdout, tried.output
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -143,6 +152,8 @@ def test_a_plan_writes_a_table_and_a_plot_only(fairask: Run, pool: Path) -> None
         (("--score", "scores"), ("no column 'scores'",)),
         (("--also", "tpr"), ("metric='tpr' is unknown",)),
         (("--compare", "all"), ("compare='all' is unknown",)),
+        (("--plan", "--cost", "cost"), ("--plan does not allow for --cost",)),
+        (("--plan", "--noise", "0.05"), ("--plan does not allow for --noise",)),
     ],
 )
 def test_a_wrong_new_option_is_refused_and_nothing_is_written(

@@ -114,7 +114,8 @@ class Certificate:
     rates : dict
         The compared rates by name (``"tpr"``, ``"fpr"``, ``"selection_rate"``).
     more_labels : int or None
-        Further labels it would likely take to decide; 0 when decided, None when no number is sensible.
+        Further labels it would likely take to decide; 0 when decided or when no row is left to label,
+        None when no number is sensible.
     comparisons : tuple of GroupComparison
         Every pair of groups that was compared (violation of the first over the second).
     unclear : tuple of str
@@ -300,8 +301,10 @@ class Certificate:
         >>> certify([1] * 400, [1] * 400, [0, 1] * 200).advice()
         'Decided: no further labels are needed.'
         """
-        if self.more_labels == 0:
+        if self.verdict != "undecided":
             return "Decided: no further labels are needed."
+        if self.more_labels == 0:
+            return "No labels are left that could decide."
         if self.unclear:
             return f"Cannot tell for {', '.join(self.unclear)}: too few labels there, or none exist."
         if self.more_labels is None:

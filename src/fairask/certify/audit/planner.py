@@ -237,7 +237,7 @@ def _chances(
     decided = layout.decision[0] == 1
     rate = hits[decided].sum() / max(hits.sum(), 1e-9)
     whole = np.zeros_like(hits)
-    for g in range(layout.n_groups):
+    for g in range(layout.n_groups + 1):  # the last are rows of unknown group
         step = {0: 0.5, 1: -0.5}.get(g, 0.0) * (gap * rate if question.ratio else gap)
         mine = layout.group == g
         total = hits[mine].sum()

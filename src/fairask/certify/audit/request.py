@@ -165,6 +165,9 @@ class AuditRequest:
     def plan(self, plan: AuditPlan, runs: int) -> tuple[BudgetTable, list[str]]:
         """Say what budgets would buy, from the predictions alone; and notes on the table."""
         self.check_columns()
+        for name in ("cost", "known", "noise"):
+            if self.columns.get(name) is not None:
+                raise AuditError(f"--plan does not allow for --{name}", f"Leave out --{name} or --plan")
         table = self.opened(self.columns, self.form, False)
         assert table.scores is not None
         assert table.groups is not None

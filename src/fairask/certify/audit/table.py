@@ -82,7 +82,7 @@ class AuditTable:
         assert self.groups is not None
         assert self.labels is not None
         for value in QUESTIONS[plan.metric].labels:
-            for group in self.group_rows:
+            for group in sorted(g for g in set(self.groups.tolist()) if g is not None):
                 if not (self.labels[self.groups == group] == value).any():
                     kind = "positive" if value else "negative"
                     raise TableError(
@@ -174,7 +174,8 @@ def open_audit_table(
         columns.column(predictions), predictions, as_specs(positive or ()), labels is not None, notes
     )
     scores, names = scores[known], groups[known]
-    found, counts = np.unique(names.astype(str), return_counts=True)
+    shown = np.where(names == None, UNKNOWN, names).astype(str)  # noqa: E711 - element by element
+    found, counts = np.unique(shown, return_counts=True)
     extras: AuditInputs = {"noise": read_noise(named.get("noise"))}
     try:
         noise_table(extras["noise"], found.tolist())
