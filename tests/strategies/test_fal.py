@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, violation
 from fairask.datasets import load
+from fairask.oracle.logistic import solve_logistic, with_intercept
 from fairask.strategies import Fal
 from fairask.strategies._plain import Disparity, fit_plain
 from fairask.testing._problem import make_problem
@@ -75,23 +76,26 @@ def test_choices_agree_with_full_refits():
 
 
 def _full_choice(X, y, codes, rows, pretrain, n_candidates):
-    def fitted(at, labels):
-        model = LogisticRegression(C=1.0, tol=1e-8, solver="newton-cholesky").fit(X[at], labels)
-        return model.coef_[0], model.intercept_[0]
+    """The row that FAL would choose if every refit started anew: all refits are one batch of problems."""
 
-    def unfairness(coef, intercept):
-        at = rows[:pretrain]
-        return violation(y[at], (X[at] @ coef + intercept > 0).astype(float), codes[at])
+    def fitted(at, labels, weight):
+        fit = solve_logistic(with_intercept(X[at]), labels, weight, ridge=1.0 / weight[0].sum(), tol=1e-14)
+        return fit.beta
 
-    coef, intercept = fitted(rows, y[rows])
+    (beta,) = fitted(rows, y[None, rows], np.ones((1, len(rows))))
     left = np.setdiff1d(np.arange(len(y)), rows)
-    p = expit(X[left] @ coef + intercept)
+    p = expit(X[left] @ beta[:-1] + beta[-1])
     near = np.argsort(np.abs(p - 0.5), kind="stable")[:n_candidates]
-    expected = []
-    for i in near:
-        after = [unfairness(*fitted(np.append(rows, left[i]), np.append(y[rows], c))) for c in (0.0, 1.0)]
-        expected.append(after[0] + p[i] * (after[1] - after[0]))
-    return left[near[int(np.argmin(expected))]]
+    # Problem 2 i + c: the labelled rows, and candidate i with label c.
+    own = np.repeat(np.eye(len(near)), 2, axis=0)
+    labels = np.tile(np.append(y[rows], np.zeros(len(near))), (len(own), 1))
+    labels[1::2, len(rows) :] = 1.0
+    weight = np.hstack([np.ones((len(own), len(rows))), own])
+    betas = fitted(np.append(rows, left[near]), labels, weight)
+    at = rows[:pretrain]
+    after = [violation(y[at], (X[at] @ b[:-1] + b[-1] > 0).astype(float), codes[at]) for b in betas]
+    no, yes = np.array(after).reshape(-1, 2).T
+    return left[near[int(np.argmin(no + p[near] * (yes - no)))]]
 
 
 def test_the_first_labels_are_uniform():
