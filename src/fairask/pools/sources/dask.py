@@ -55,16 +55,14 @@ class OnDask:
         if self.client is None:
             yield from zip(calls, dask.compute(*tasks), strict=True)
             return
-        futures = self.client.compute(tasks)  # type: ignore[no-untyped-call]
+        futures = self.client.compute(tasks)
         block_of = {future.key: block for future, block in zip(futures, calls, strict=True)}
         try:
             done = optional("distributed", "dask").as_completed(futures, with_results=True)
             for future, result in done:
                 yield block_of[future.key], result
         finally:
-            self.client.cancel(  # type: ignore[no-untyped-call]
-                [future for future in futures if not future.done()]
-            )
+            self.client.cancel([future for future in futures if not future.done()])
 
 
 def _current_client() -> Client | None:
