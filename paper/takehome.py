@@ -100,26 +100,42 @@ def _title(setup: Setup, name: str) -> str:
 
 
 def _half(results: Results, setup: Setup, tables: list[str]) -> str:
+    """Which tables need half the labels, or a third, for FARE's accuracy as printed and as run here."""
     if not tables:
         return ""
+    printed = {name: PAPER[name, "FARE"].accuracy for name in tables}
+    said = [
+        "The accuracy that the paper prints for FARE at its full budget is reached, within the tolerance, "
+        + _reached(results, setup, printed)
+    ]
+    run = {
+        name: summarize(results[name, "fare"], setup.tolerance).accuracy
+        for name in tables
+        if (name, "fare") in results
+    }
+    if run:
+        said.append(f"That of FARE as run here on the same splits is reached {_reached(results, setup, run)}")
+    return " ".join(said)
+
+
+def _reached(results: Results, setup: Setup, goals: Mapping[str, float]) -> str:
     reached = {}
     for share in (2, 3):
         names = []
-        for name in tables:
-            curves, paper = results[name, DEFAULT], PAPER[name, "FARE"]
+        for name, goal in goals.items():
+            curves = results[name, DEFAULT]
             at = np.flatnonzero(curves.labels <= setup.problem(name).budget // share)
             if not len(at):
                 continue
             accuracy, gap = curves.accuracy[:, at[-1]].mean(), curves.violation[:, at[-1]].mean()
-            if 100 * accuracy >= paper.accuracy and gap <= setup.tolerance:
+            if 100 * accuracy >= goal and gap <= setup.tolerance:
                 names.append(_title(setup, name))
         reached[share] = names
-    half, third = (f"{len(found)} of {len(tables)}" for found in reached.values())
-    named = f" ({', '.join(reached[2])})" if reached[2] else ""
-    return (
-        f"The paper's FARE at its full budget is reached with half the labels on {half}{named}, with a "
-        f"third on {third}, within the tolerance."
+    half, third = (
+        f"{len(found)} of {len(goals)}" + (f" ({', '.join(found)})" if found else "")
+        for found in reached.values()
     )
+    return f"with half the labels on {half}, with a third on {third}."
 
 
 def _exploring(results: Results, setup: Setup, tables: list[str]) -> str:

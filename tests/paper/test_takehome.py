@@ -47,6 +47,13 @@ def test_a_rival_that_is_fair_and_ahead_is_named_and_an_unfair_one_is_not():
     assert "ThresholdOptimizer 0 % (mean of 1 tables, the default there 0 %)" in text
 
 
+def test_half_the_labels_are_held_against_fare_as_printed_and_as_run():
+    ours, fare = curves("default", 0.69, 0.05), curves("fare", 0.655, 0.05)
+    text = "\n".join(takehome_lines(found(ours, fare), PAPER))
+    assert "with half the labels on 0 of 1, with a third on 0 of 1. That of FARE as run here" in text
+    assert text.count("with half the labels on 1 of 1 (German)") == 1  # 66 at 50 labels; printed are 66.8
+
+
 def test_the_table_has_trials_and_the_floor():
     table = "\n".join(takehome_table(found(curves("default", 0.70, 0.05)), PAPER, {"german": 0.21}))
     assert "/ 0.050 / 0 % (8) |" in table
