@@ -71,6 +71,21 @@ def test_links_between_pages_lead_to_a_file_and_a_heading(page):
             assert anchor in anchors(found), f"{name(page)} links to {target}"
 
 
+#: Written by a program, a map of the code, and includes of other pages.
+NOT_PROSE = ("docs/results.md", "docs/architecture.md", "docs/develop/")
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if not name(p).startswith(NOT_PROSE)], ids=name)
+def test_a_page_begins_with_what_the_reader_gets_and_has_no_long_paragraph(page):
+    text = re.sub(r"\A---\n.*?^---\n", "", page.read_text("utf-8"), flags=re.S | re.M)
+    first = text.split("\n\n")[1]
+    assert re.match(r"[\w*`]", first), f"{name(page)} begins with {first[:40]!r}, not with a sentence"
+    prose = re.sub(r"^(```|::::).*?^\1", "", text, flags=re.S | re.M)
+    for paragraph in re.split(r"\n\s*\n|\n(?=(?:[-*]|\d+\.) )", prose):
+        lines = [line for line in paragraph.strip().splitlines() if not line.startswith(("|", "    "))]
+        assert len(lines) <= 7, f"{name(page)}: {len(lines)} lines from {lines[0]!r}"
+
+
 WITH_CODE = [page for page in PAGES if blocks(page) and name(page) not in ELSEWHERE]
 
 
