@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 from tests.study.conftest import people_table, truth
 
 __all__ = [
+    "EMPTY",
     "LABELS",
     "READY",
     "VIEWS",
@@ -24,7 +25,9 @@ __all__ = [
     "fits",
     "look",
     "new_page",
+    "serious",
     "shown_row",
+    "violations",
 ]
 
 VIEWS = ["label", "overview", "rows", "model", "certificate", "people", "settings"]
@@ -39,7 +42,19 @@ READY = {
     "people": "#people table",
     "settings": "main form",
 }
-_AXE = Axe()
+#: What is there when a view has loaded that has nothing to show, or is no view.
+EMPTY = {
+    "label": "#card:has-text('Choosing the next rows')",
+    "overview": "main:has-text('the first batch is uniform, so that nothing is assumed')",
+    "rows": "main:has-text('No such rows yet')",
+    "model": "main:has-text('No model yet')",
+    "certificate": "main:has-text('No certificate yet')",
+    "people": "#people:has-text('Nobody yet')",
+    "settings": READY["settings"],
+    "signin": "#token",
+    "nowhere": "main:has-text('There is no such page')",
+}
+_AXE = Axe().axe_script
 _COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 
 
@@ -117,13 +132,26 @@ class StandIn:
         route.fulfill(status=409, json={"detail": "too late"})
 
 
+def violations(page: Page, options: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    """What axe finds wrong. What it finds right is long, and is left in the browser."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_AXE)
+    run = "(options) => axe.run(document, options).then((found) => found.violations)"
+    found: list[dict[str, Any]] = page.evaluate(run, {"resultTypes": ["violations"], **(options or {})})
+    return found
+
+
+def serious(found: list[dict[str, Any]]) -> list[str]:
+    """Name the violations that keep people out."""
+    return [violation["id"] for violation in found if violation["impact"] in ("serious", "critical")]
+
+
 def faultless(page: Page, name: str) -> None:
     """Look at the page in light and dark; axe finds no serious fault. Dark differs in colours only."""
     for scheme, options in (("light", {}), ("dark", _COLOURS)):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        found = _AXE.run(page, options=options).response["violations"]
-        serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
-        assert serious == [], f"{name}, {scheme}: {found}"
+        found = violations(page, options)
+        assert serious(found) == [], f"{name}, {scheme}: {found}"
         look(page, f"{name}-{scheme}")
     page.emulate_media(color_scheme="light")
 

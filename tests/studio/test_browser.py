@@ -8,24 +8,43 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from fairask.studio import Robot, create_app, demo_study
 from fairask.study import Study
-from tests.studio.browsing import LABELS, READY, StandIn, browser, new_page, shown_row
+from tests.studio.browsing import (
+    LABELS,
+    READY,
+    StandIn,
+    browser,
+    new_page,
+    serious,
+    shown_row,
+    violations,
+)
 from tests.studio.serving import serving
+from tests.study.conftest import people_table
 from tests.study.test_files import HOSTILE
 
 __all__ = ["browser", "new_page"]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees_unless_pictures")]
 Make = Callable[..., Study]
+#: Whether pictures are made for the documentation.
+PICTURES = os.environ.get("FAIRASK_SCREENSHOTS") == "1"
+
+
+@pytest.fixture(scope="module")
+def few_trees_unless_pictures(request: pytest.FixtureRequest) -> None:
+    """Pictures for the documentation show the default model."""
+    if not PICTURES:
+        request.getfixturevalue("few_trees")
 
 
 def test_labelling_with_the_keyboard_alone(make: Make, new_page: Callable[..., Page]) -> None:
     study = make()
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         page.goto(f"{url}/label")
@@ -70,7 +89,9 @@ def test_labelling_with_the_keyboard_alone(make: Make, new_page: Callable[..., P
 
 
 def test_everything_can_be_reached_by_tab(make: Make, new_page: Callable[..., Page]) -> None:
-    with serving(create_app(make())) as url:
+    study = make()
+    study.draw()
+    with serving(create_app(study)) as url:
         page = new_page()
         page.goto(f"{url}/label")
         shown_row(page)
@@ -85,6 +106,7 @@ def test_everything_can_be_reached_by_tab(make: Make, new_page: Callable[..., Pa
 
 def test_the_end_of_the_budget_is_said(make: Make, new_page: Callable[..., Page]) -> None:
     study = make(budget=3, batch_size=3)
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         page.goto(f"{url}/label")
@@ -99,6 +121,7 @@ def test_two_people_sign_in_and_never_get_the_same_row(make: Make, new_page: Cal
     study = make()
     owner = study.people.add("ada", "owner")
     tokens = {"bob": study.people.add("bob"), "cyn": study.people.add("cyn")}
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         page.goto(f"{url}/overview")
@@ -170,33 +193,45 @@ def test_rows_and_the_model_move_without_a_reload(make: Make, new_page: Callable
         expect(rows_page.locator("#page")).to_have_text("1 to 46 of 46", timeout=10_000)
 
 
+@pytest.fixture(scope="module")
+def report(
+    few_trees_unless_pictures: None, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A report, as the browser downloads it."""
+    folder = tmp_path_factory.mktemp("report")
+    with Study.create(folder / "study", people_table(), protected="sex", classes=("bad", "good"), budget=60,
+                      batch_size=10, random_state=3) as study:  # fmt: skip
+        rows = study.ask(40, "ada")
+        study.tell(rows, [LABELS[row] for row in rows], "ada")
+        study.refit()
+        with serving(create_app(study, train=False)) as url, browser.new_context() as context:
+            page = context.new_page()
+            page.goto(f"{url}/overview")
+            with page.expect_download(timeout=60_000) as download:
+                page.get_by_role("link", name="Report").click()
+            download.value.save_as(folder / "report.html")
+    return folder / "report.html"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_report_opens_from_disk_on_a_phone_and_for_everybody(
-    make: Make, new_page: Callable[..., Page], tmp_path: Path, scheme: str
+    report: Path, new_page: Callable[..., Page], scheme: str
 ) -> None:
-    study = make()
-    rows = study.ask(40, "ada")
-    study.tell(rows, [LABELS[row] for row in rows], "ada")
-    study.refit()
-    with serving(create_app(study, train=False)) as url:
-        page = new_page(accept_downloads=True)
-        page.goto(f"{url}/overview")
-        with page.expect_download() as download:
-            page.get_by_role("link", name="Report").click()
-        download.value.save_as(tmp_path / "report.html")
     asked: list[str] = []
     page = new_page(color_scheme=scheme, viewport={"width": 375, "height": 740})
     page.on("request", lambda request: asked.append(request.url))
-    page.goto((tmp_path / "report.html").as_uri())
+    page.goto(report.as_uri())
     assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
     expect(page.get_by_role("heading", level=1)).to_contain_text("Which class is this?")
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
-    found = Axe().run(page, options={"preload": False}).response["violations"]
-    assert [v for v in found if v["impact"] in ("serious", "critical")] == []
+    found = violations(page, {"preload": False})
+    assert serious(found) == [], found
 
 
 def test_a_row_is_answered_on_a_phone_without_scrolling(make: Make, new_page: Callable[..., Page]) -> None:
-    with serving(create_app(make())) as url:
+    study = make()
+    study.draw()
+    with serving(create_app(study)) as url:
         page = new_page(viewport={"width": 375, "height": 740}, has_touch=True, is_mobile=True)
         page.goto(f"{url}/label")
         before = shown_row(page)
@@ -249,6 +284,7 @@ def test_an_audit_is_started_labelled_and_certified(make: Make, new_page: Callab
 
 def test_a_refused_answer_is_said_and_the_next_one_counts(make: Make, new_page: Callable[..., Page]) -> None:
     study = make()
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         server = StandIn(page)
@@ -278,6 +314,7 @@ def test_an_answer_survives_what_is_out_of_reach(
             route.fulfill(status=503, json={"detail": words})
 
     study = make()
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         server = StandIn(page)
@@ -295,6 +332,7 @@ def test_an_answer_survives_what_is_out_of_reach(
 
 def test_a_hostile_pool_is_shown_as_text(make: Make, new_page: Callable[..., Page]) -> None:
     study = make(table=HOSTILE, budget=40, batch_size=40, classes=("<b>no</b>", "yes"))
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         dialogs: list[str] = []
@@ -320,8 +358,7 @@ def test_screenshots_for_the_documentation(
     tmp_path: Path, new_page: Callable[..., Page], request: pytest.FixtureRequest
 ) -> None:
     """With FAIRASK_SCREENSHOTS=1 they are written to docs/img, where the README takes them from."""
-    wanted = os.environ.get("FAIRASK_SCREENSHOTS") == "1"
-    pictures = request.config.rootpath / "docs" / "img" if wanted else tmp_path
+    pictures = request.config.rootpath / "docs" / "img" if PICTURES else tmp_path
 
     def shoot(page: Page, name: str) -> None:
         path = pictures / f"studio-{name}.png"

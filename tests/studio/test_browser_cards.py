@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from fairask.studio import create_app
 from fairask.study import Study
-from tests.studio.browsing import browser, look, new_page, shown_row
+from tests.studio.browsing import browser, look, new_page, serious, shown_row, violations
 from tests.studio.serving import serving
 from tests.studio.test_cards import comments, host, with_images
 
 __all__ = ["browser", "host", "new_page"]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 
 
 def test_a_card_is_set_by_its_content(
@@ -69,8 +68,7 @@ def _check_letter(page: Page) -> None:
         look(page, f"card-letter-{width}")
     assert text.bounding_box()["width"] <= 700  # type: ignore[index]
     page.set_viewport_size({"width": 1200, "height": 860})
-    found = Axe().run(page).response["violations"]
-    assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+    assert serious(violations(page)) == []
     page.get_by_role("button", name="Enlarge: photo").click()
     expect(page.locator("dialog.zoom img")).to_be_visible()
     page.keyboard.press("Escape")

@@ -14,7 +14,7 @@ from tests.studio.serving import serving
 
 __all__ = ["browser", "new_page"]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 SCRIPT = """() => performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation"))
   .map((e) => ({ name: new URL(e.name).pathname, bytes: e.transferSize, end: e.responseEnd }))"""
 

@@ -83,7 +83,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         for page, name in ((laptop, "bob"), (phone, "cyn")):
             page.goto(links[name])
             expect(page).to_have_url(f"{url}/s/comments/label", timeout=60_000)
-        for number in range(1, 16):
+        for number in range(1, 9):
             for page in (laptop, phone):
                 words = shown_row(page)
                 if page is laptop:
@@ -98,9 +98,9 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         phone.close()
 
     with Study.open(studies / "comments") as study:  # nothing was lost when the server ended
-        assert study.status()["labels"] == 30
+        assert study.status()["labels"] == 16
         for who in ("bob", "cyn", "ada"):  # two of them still hold rows
-            _label(study, study.lease(who, 2) if who != "ada" else study.ask(30, who), who)
+            _label(study, study.lease(who, 2) if who != "ada" else study.ask(60, who), who)
         study.refit()
 
     app = create_home(studies)

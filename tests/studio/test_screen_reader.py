@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from fairask.studio import create_app
 from fairask.study import Study
-from tests.studio.browsing import LABELS, VIEWS, StandIn, browser, new_page, shown_row
+from tests.studio.browsing import EMPTY, LABELS, READY, VIEWS, StandIn, browser, new_page, shown_row
 from tests.studio.serving import serving
 
 __all__ = ["browser", "new_page"]
@@ -63,6 +63,7 @@ def focused(page: Page) -> str:
 
 def test_the_label_view_as_a_tree(make: Make, new_page: Callable[..., Page]) -> None:
     study = make(question="Did they repay?")
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         page.goto(f"{url}/label")
@@ -100,6 +101,7 @@ def _row_of(page: Page) -> int:
 
 def test_each_action_is_announced_and_focus_follows(make: Make, new_page: Callable[..., Page]) -> None:
     study = make()
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         page.goto(f"{url}/label")
@@ -144,6 +146,7 @@ def test_each_action_is_announced_and_focus_follows(make: Make, new_page: Callab
 
 def test_the_end_and_a_fault_are_announced(make: Make, new_page: Callable[..., Page]) -> None:
     study = make(budget=2, batch_size=2)
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         server = StandIn(page)
@@ -169,6 +172,7 @@ def test_a_key_held_down_answers_once_and_keys_can_be_turned_off(
     make: Make, new_page: Callable[..., Page]
 ) -> None:
     study = make()
+    study.draw()  # nobody waits for the trainer
     with serving(create_app(study)) as url:
         page = new_page()
         page.goto(f"{url}/label")
@@ -197,11 +201,12 @@ def test_every_view_has_one_first_heading_landmarks_and_a_way_past_the_menu(
     rows = study.ask(40, "ada")
     study.tell(rows, [LABELS[row] for row in rows], "ada")
     study.refit()
+    study.draw()
     with serving(create_app(study)) as url:
         page = new_page()
-        for view in [*VIEWS, "signin", "nowhere"]:
+        for view, shown in {**EMPTY, **READY}.items():
             page.goto(f"{url}/{view}")
-            page.wait_for_load_state("networkidle")
+            page.wait_for_selector(shown)
             levels = [int(n["level"]) for n in tree(page) if n["role"] == "heading"]
             assert levels.count(1) == 1, view
             assert all(b - a <= 1 for a, b in pairwise(levels)), (view, levels)
@@ -223,10 +228,8 @@ def test_every_view_has_one_first_heading_landmarks_and_a_way_past_the_menu(
 def test_every_view_says_when_the_server_fails(make: Make, new_page: Callable[..., Page], view: str) -> None:
     with serving(create_app(make())) as url:
         page = new_page()
-        page.goto(f"{url}/{view}")
-        page.wait_for_load_state("networkidle")
         page.route("**/api/**", lambda route: route.fulfill(status=409, json={"detail": "it broke"}))
-        page.reload()
+        page.goto(f"{url}/{view}")
         expect(page.get_by_role("alert")).to_have_text("it broke")
         page.unroute("**/api/**")
         page.reload()
