@@ -2,8 +2,10 @@
 
 import signal
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
+import typer.testing
 
 # A shell that starts the tests in the background makes them ignore Ctrl-C, and their children too; some of
 # them test what Ctrl-C does.
@@ -18,6 +20,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _slow(item: pytest.Item) -> bool:
     return item.get_closest_marker("slow") is not None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_made_once() -> Iterator[None]:
+    """Typer's runner makes all commands anew for each call, which takes longer than most calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from fairask.certify import Audit
 from fairask.cli._app import app
 
 
@@ -39,6 +40,12 @@ def run(*words: Any) -> Result:
 @pytest.fixture
 def fairask() -> Callable[..., Result]:
     return run
+
+
+@pytest.fixture
+def no_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The replay of an audit at its end is tested elsewhere and takes seconds."""
+    monkeypatch.setattr(Audit, "calibration", lambda *_, **__: 0.05)
 
 
 @pytest.fixture

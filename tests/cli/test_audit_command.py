@@ -317,6 +317,7 @@ def test_zero_may_be_the_positive_class(fairask: Run, write: Callable[..., Path]
     assert json.loads(Path("pool.audit/audit.json").read_text())["audit"]["labels"] == [1]
 
 
+@pytest.mark.usefixtures("no_replay")
 @pytest.mark.slow
 def test_several_classes_may_be_positive(fairask: Run, write: Callable[..., Path]) -> None:
     """Rows, verdict and labels are those of an audit whose predictions say yes or no."""
@@ -414,6 +415,7 @@ def test_parquet_that_is_none_is_refused(fairask: Run, pool: Path, tmp_path: Pat
     refused(fairask("audit", whole, *COLUMNS), "truncated")
 
 
+@pytest.mark.usefixtures("no_replay")
 @pytest.mark.slow
 def test_rows_without_a_group_are_a_group_of_their_own(fairask: Run, write: Callable[..., Path]) -> None:
     truth = applications()
@@ -454,6 +456,7 @@ def test_demographic_parity_needs_no_labels(fairask: Run, pool: Path) -> None:
     assert sorted(contents()) == ["audit.json", "certificate.html", "certificate.json", "certificate.txt"]
 
 
+@pytest.mark.usefixtures("no_replay")
 def test_json_and_quiet_say_what_is_next(fairask: Run, pool: Path) -> None:
     found = json.loads(fairask("audit", pool, *SHORT, "--json").stdout)
     assert (found["status"], found["awaited"], found["certificate"]) == ("labels awaited", 150, None)
@@ -473,6 +476,7 @@ def test_the_simulation_shows_power_and_cost_and_writes_nothing(fairask: Run, po
     assert not Path("pool.audit").exists()
 
 
+@pytest.mark.usefixtures("no_replay")
 def test_hostile_names_are_only_text_on_the_page(fairask: Run, write: Callable[..., Path]) -> None:
     evil = "<script>alert(1)</script>"
     truth = [{**row, "sex": row["sex"] + evil} for row in applications()]

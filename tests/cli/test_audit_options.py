@@ -14,9 +14,10 @@ import pytest
 from referencing import Registry, Resource
 from typer.testing import Result
 
-from fairask.certify import Audit, json_schema
+from fairask.certify import json_schema
 from tests.cli.test_audit_command import label, read, refused, to_the_end
 
+pytestmark = pytest.mark.usefixtures("no_replay")
 Run = Callable[..., Result]
 Rows = list[dict[str, Any]]
 START = ("--predictions", "said", "--protected", "sex", "--positive", "yes", "--budget", 240, "--looks", 2)
@@ -44,12 +45,6 @@ def applications(n: int = 2400) -> Rows:
 
 
 TRUTH = applications()
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The replay of an audit at its end is tested elsewhere and takes seconds."""
-    monkeypatch.setattr(Audit, "calibration", lambda *_, **__: 0.05)
 
 
 @pytest.fixture

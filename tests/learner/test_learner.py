@@ -37,9 +37,9 @@ def snapshot(learner):
 @pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
 @pytest.mark.filterwarnings("ignore::fairask.errors.DisagreementWarning")
 def test_ask_and_tell_end_in_a_fair_model(strategy, metric, profile):
-    learner, y = made(strategy=strategy, metric=metric, profile=profile)
+    learner, y = made(strategy=strategy, metric=metric, profile=profile, batch_size=40)
     history = simulate(learner, y, 120, test=(learner.X, y, np.array(learner.groups_)[learner.pool.groups]))
-    assert history["labels"].tolist() == [20, 40, 60, 80, 100, 120]
+    assert history["labels"].tolist() == [40, 80, 120]
     assert history["test_accuracy"][-1] > 0.65
     if profile == "paper":
         assert history["violation"][-1] <= history["tolerance"][-1] + 1e-7
@@ -83,8 +83,8 @@ def test_the_same_seed_gives_the_same_run_on_any_number_of_workers():
             learner.state.history[-1]["error"],
         )
 
-    one = Parallel(n_jobs=1)(delayed(run)(s) for s in range(4))
-    two = Parallel(n_jobs=2)(delayed(run)(s) for s in range(4))
+    one = Parallel(n_jobs=1)(delayed(run)(s) for s in range(2))
+    two = Parallel(n_jobs=2)(delayed(run)(s) for s in range(2))
     assert one == two
     assert one[0] != one[1]
 

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from fairask.experiment import run
 from paper import METHODS, plan
+from paper.figures import FIGURES
 from paper.store import Curves
 
 
@@ -26,7 +27,14 @@ def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     def touch(figure: Figure, path: Path, **settings: object) -> None:
         Path(path).touch()
 
+    def touch_all(results: object, setup: object, folder: Path, *rest: object, **settings: object) -> None:
+        folder.mkdir(parents=True)
+        for name in (*FIGURES, "fig1-sampling", "synthetic"):
+            (folder / f"{name}.png").touch()
+
     monkeypatch.setattr(Figure, "savefig", touch)
+    monkeypatch.setattr("paper.docs.draw_all", touch_all)
+    monkeypatch.setattr("paper.sweeps.draw_sweep", lambda *_: Figure())
 
 
 def make_curves(method="passive", problem="german", labels=(25, 50, 75), accuracy=(), violation=()) -> Curves:
