@@ -111,7 +111,8 @@ def test_json_is_all_there_is_and_a_figure_can_be_written(demo_json: tuple[dict[
     assert [m["method"] for m in found["methods"]] == ["fare", "passive", "plain"]
     assert found["methods"][0]["labels"] == [50, 100]
     assert len(found["methods"][0]["final_violation_by_trial"]) == 2
-    assert found["command"].startswith("fairask demo --dataset german --metric tprp --trials 2")
+    command = "fairask demo --dataset german --metric tprp --profile calibrated --trials 2"
+    assert found["command"].startswith(command)
     assert not (folder / "report.html").exists()
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
 
