@@ -26,6 +26,10 @@ CLASS_NAMES_LEFT: set[str] = set()
 #: Calls of hasattr and getattr, and how many of them still lack a comment that says why.
 MOST_PROBES, WITHOUT_REASON_LEFT = 15, 0
 MOST_PARAMETERS = 12
+#: Lines of a file, and lines of code of a function without its docstring and comments.
+MOST_LINES, MOST_LINES_OF_A_FUNCTION = 400, 50
+#: Lines of a file of a command: it only parses and prints.
+MOST_LINES_OF_A_COMMAND = 150
 #: Public methods of `Study`, which is what people use; more belongs beside it.
 MOST_METHODS_OF_A_STUDY = 20
 
@@ -186,6 +190,40 @@ def test_capabilities_are_declared_and_not_probed() -> None:
 def test_only_commands_have_many_parameters() -> None:
     wrong = [text for name, text in long_functions() if name not in commands()]
     assert not wrong, "\n".join(wrong)
+
+
+def lines_of_code(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its signature, docstring, comments and empty lines."""
+    body = function.body[ast.get_docstring(function) is not None :]
+    lines = source.lines[body[0].lineno - 1 : function.end_lineno] if body else []
+    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in lines)
+
+
+def test_files_are_short() -> None:
+    wrong = [f"{source.name}: {len(source.lines)}" for source in sources() if len(source.lines) > MOST_LINES]
+    assert not wrong, wrong
+
+
+def test_functions_are_short() -> None:
+    wrong = [
+        f"{source.place(node)} {node.name} has {lines_of_code(source, node)} lines"
+        for source in sources()
+        for node in source.nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and lines_of_code(source, node) > MOST_LINES_OF_A_FUNCTION
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_commands_only_parse_and_print() -> None:
+    wrong = [
+        f"{source.name}: {len(source.lines)}"
+        for source in sources()
+        if source.package == "cli"
+        and not Path(source.name).stem.startswith("_")
+        and len(source.lines) > MOST_LINES_OF_A_COMMAND
+    ]
+    assert not wrong, wrong
 
 
 def test_a_study_has_few_public_methods() -> None:

@@ -9,23 +9,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, Self, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import expit, logit
 
+from fairask.classifiers import HasBare, has_probabilities
 from fairask.matrix import row_count
 from fairask.metrics import Bool, Float, Int, Matrix
 
 __all__ = [
-    "Classifier",
     "ConstantRule",
     "FittedProbability",
     "FittedRule",
     "GroupLinearRule",
-    "HasBare",
     "LinearProbability",
     "LinearRule",
     "PlugInRule",
@@ -35,7 +34,6 @@ __all__ = [
     "Scaling",
     "as_rule",
     "decide",
-    "has_probabilities",
     "is_cut",
 ]
 
@@ -44,31 +42,6 @@ CLIP = 20.0
 #: Log odds of a classifier that has seen one class only: a probability of 0.98 of that class. Far enough from
 #: 0 to follow the labels, and near enough for scaling to correct it once the other class is seen.
 ONE_CLASS_LOG_ODDS = 4.0
-
-
-class Classifier(Protocol):
-    """A scikit-learn classifier of 0 and 1."""
-
-    def get_params(self) -> dict[str, Any]:
-        """Settings by name."""
-        ...
-
-    def fit(self, X: Matrix, y: ArrayLike, **given: ArrayLike) -> Self:
-        """Fit on labelled rows."""
-        ...
-
-    def predict(self, X: Matrix) -> NDArray[Any]:
-        """Predict classes."""
-        ...
-
-
-@runtime_checkable
-class HasBare(Protocol):
-    """A classifier that can leave out what its predictions do not need, to be written to a file."""
-
-    def bare(self) -> Any:
-        """Return the same classifier with nothing but what predictions need."""
-        ...
 
 
 class Rule(ABC):
@@ -385,19 +358,6 @@ def as_rule(model: object) -> Rule:
     if callable(getattr(model, "predict", None)):  # any object with predict() serves: there is no base class
         return FittedRule(model)
     raise TypeError(f"model must have decide() or predict(), got {type(model).__name__}")
-
-
-def has_probabilities(estimator: object) -> bool:
-    """Whether a classifier has ``predict_proba``.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> has_probabilities(LinearSVC())
-    False
-    """
-    # scikit-learn's own way to ask: some classifiers have the method or not by their settings.
-    return hasattr(estimator, "predict_proba")
 
 
 def _needed(groups: Int | None) -> Int:

@@ -16,7 +16,7 @@ from fairask.certify import certify
 from fairask.certify.audit.streamed import open_streamed_table
 from fairask.certify.audit.table import open_audit_table
 from fairask.data import GroupColumns, TableError, column_violations, group_names, prepare
-from fairask.data.groups import OTHER, UNKNOWN
+from fairask.data.folding import OTHER, UNKNOWN
 from fairask.errors import UserError
 from fairask.experiment.open import open_table
 from fairask.experiment.table import TableColumns

@@ -99,7 +99,7 @@ def test_known_probabilities_need_no_search_to_beat_every_pair_of_thresholds():
     rng = np.random.default_rng(0)
     p, codes = rng.beta(1.2, 1.0, size=400), np.repeat([0, 1], 200)
     p[codes == 1] **= 1.5
-    from fairask.oracle._program import FairnessMoments
+    from fairask.oracle._moments import FairnessMoments
     from fairask.oracle._search import search
 
     moments = FairnessMoments.soft(p, codes, 2, "tprp")

@@ -7,13 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from fairask import EmpiricalFairOracle
-from fairask.oracle._program import (
-    FairnessMoments,
-    _by_highs,
-    best_mixture,
-    best_of_many_groups,
-    best_single,
-)
+from fairask.oracle._moments import FairnessMoments
+from fairask.oracle._program import _by_highs, best_mixture, best_of_many_groups, best_single
 
 numbers = st.integers(-10, 10).map(lambda i: i / 20)
 

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from fairask.certify._card import certificate_card
 from fairask.certify._page import render
 from fairask.certify.questions import QUESTIONS, ROUNDING
-from fairask.data.groups import UNKNOWN
+from fairask.data.folding import UNKNOWN
 
 __all__ = ["SCHEMA", "Certificate", "GroupComparison", "labels_needed", "verdict_of"]
 

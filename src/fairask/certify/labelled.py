@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from fairask.certify.bounds.methods import METHODS
 from fairask.certify.certificate import Certificate
-from fairask.certify.questions import QUESTIONS, AuditMetric, check_question
+from fairask.certify.questions import QUESTIONS, AuditMetric, Question, check_question
 from fairask.certify.sample import Sample, SampleDraws, build_sample
 from fairask.checks import check_count, check_share, renamed
 from fairask.errors import EmptyCellWarning, suggest
@@ -169,7 +169,6 @@ def certify(
     ('certified', 'exact', 0.038)
     """
     question = QUESTIONS[check_question(metric)]
-    conditions = question.conditions
     check_share(tolerance, "tolerance")
     check_share(delta, "delta")
     check_count(candidates, "candidates")
@@ -185,34 +184,17 @@ def certify(
     name = "known" if known else _pick(method, sample, question.ratio)
     soft = known or METHODS[name].soft
     value = sample.score if soft else sample.decision
-    rates = {_RATE[label]: _rates(sample, label, value) for label in conditions}
+    rates = {_RATE[label]: _rates(sample, label, value) for label in question.conditions}
     _warn_empty(sample.groups, rates)
     estimate = max(question.violation(values) for values in rates.values())
-    assumptions: tuple[str, ...] = ("The rows given are the whole pool.",)
     if known:
-        lower = upper = estimate
-        valid, target = "known", "the pool given, all of it"
+        bounds, valid, target = (estimate, estimate), "known", "the pool given, all of it"
+        assumptions: tuple[str, ...] = ("The rows given are the whole pool.",)
     else:
-        ratios = METHODS[name].ratios
-        bound = ratios if question.ratio and ratios is not None else METHODS[name].bounds
-        lower, upper = bound(sample, conditions, delta / candidates)
-        valid, assumptions, target = METHODS[name].valid, METHODS[name].assumptions, LABELS_TARGET
-        if not soft and not np.array_equal(sample.score, sample.decision):
-            assumptions = (*assumptions, _DRAWN)
-        if name == "betting":
-            assumptions = (*assumptions, _BET_ON_POOL if sample.propensities is not None else _BET_ON_ROWS)
-            target = _POOL if sample.propensities is not None else LABELS_TARGET
-        if candidates > 1:
-            shared = (
-                f"No more than {candidates} models were tried on these labels; each had delta / {candidates}."
-            )
-            assumptions = (*assumptions, shared)
-        if not math.isnan(estimate):
-            lower, upper = min(lower, estimate), max(upper, estimate)
-    k, ones = len(sample.groups), np.zeros(len(sample.codes)) if sample.y is None else sample.y
-    seen = np.zeros(len(ones)) if sample.y is None else 1 - sample.y
+        bounds = _bounds(name, sample, question, delta / candidates, estimate)
+        valid, assumptions, target = METHODS[name].valid, *_assumptions(name, sample, candidates)
     return Certificate.of(
-        (estimate, lower, upper),
+        (estimate, *bounds),
         metric=metric,
         tolerance=tolerance,
         delta=delta,
@@ -223,10 +205,45 @@ def certify(
         n_labels=0 if sample.y is None else len(sample.codes),
         rows=len(sample.codes),
         groups=tuple(sample.groups),
-        positives=tuple(int(v) for v in np.bincount(sample.codes, weights=ones, minlength=k)),
-        negatives=tuple(int(v) for v in np.bincount(sample.codes, weights=seen, minlength=k)),
+        positives=_counts(sample, 1),
+        negatives=_counts(sample, 0),
         rates=rates,
         unclear=tuple(
             str(g) for i, g in enumerate(sample.groups) if any(math.isnan(v[i]) for v in rates.values())
         ),
     )
+
+
+def _bounds(
+    name: str, sample: Sample, question: Question, delta: float, estimate: float
+) -> tuple[float, float]:
+    """Bounds of a method on the violation; they enclose the estimate where there is one."""
+    ratios = METHODS[name].ratios
+    bound = ratios if question.ratio and ratios is not None else METHODS[name].bounds
+    lower, upper = bound(sample, question.conditions, delta)
+    return (lower, upper) if math.isnan(estimate) else (min(lower, estimate), max(upper, estimate))
+
+
+def _assumptions(name: str, sample: Sample, candidates: int) -> tuple[tuple[str, ...], str]:
+    """What a method's bounds rest on, and what they are about."""
+    assumptions, target = METHODS[name].assumptions, LABELS_TARGET
+    if not METHODS[name].soft and not np.array_equal(sample.score, sample.decision):
+        assumptions = (*assumptions, _DRAWN)
+    if name == "betting":
+        drawn = sample.propensities is not None
+        assumptions = (*assumptions, _BET_ON_POOL if drawn else _BET_ON_ROWS)
+        target = _POOL if drawn else LABELS_TARGET
+    if candidates > 1:
+        shared = (
+            f"No more than {candidates} models were tried on these labels; each had delta / {candidates}."
+        )
+        assumptions = (*assumptions, shared)
+    return assumptions, target
+
+
+def _counts(sample: Sample, label: int) -> tuple[int, ...]:
+    """Rows with this label in each group; 0 where there are no labels."""
+    if sample.y is None:
+        return (0,) * len(sample.groups)
+    found = np.bincount(sample.codes, weights=sample.y == label, minlength=len(sample.groups))
+    return tuple(int(n) for n in found)

@@ -40,9 +40,9 @@ def ask(
     from fairask.cli._passes import passes
     from fairask.pools import check_device
     from fairask.study import Study
+    from fairask.study.config import NO_DEVICE
     from fairask.study.events import RowsDrawn
     from fairask.study.files import check_sheet_place, write_rows
-    from fairask.study.study import NO_DEVICE
 
     name = me(who)
     if device not in (None, NO_DEVICE):

@@ -2,8 +2,9 @@
 
 from fairask.data.encode import Encoder, plain_encoder
 from fairask.data.errors import TableError
+from fairask.data.folding import check_groups
 from fairask.data.formats import TableFormat
-from fairask.data.groups import GroupColumns, check_groups, column_violations, group_names
+from fairask.data.groups import GroupColumns, column_violations, group_names
 from fairask.data.labels import Prepared, prepare
 from fairask.data.read import read_noted, read_table
 from fairask.data.survey import Survey, TextColumns, fit_encoder, survey

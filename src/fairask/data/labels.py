@@ -12,7 +12,8 @@ import numpy.typing as npt
 from fairask.data.encode import Encoder
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
-from fairask.data.groups import GroupColumns, folding, group_notes, groups_by_column, spelling_notes
+from fairask.data.folding import folding, group_notes, spelling_notes
+from fairask.data.groups import GroupColumns, groups_by_column
 from fairask.data.leaks import group_leaks
 from fairask.data.limits import FEWEST_LABELS
 from fairask.data.positive import find_positive

@@ -13,13 +13,13 @@ import numpy as np
 
 from fairask.certify import BudgetTable, Certificate
 from fairask.certify.questions import QUESTIONS
-from fairask.data.groups import group_text
+from fairask.data.folding import group_text
 from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
 from fairask.experiment.loop import audit_model, play
 from fairask.experiment.method import Method
 from fairask.experiment.plain import fit_plain, majority
 from fairask.experiment.split import Split, TestRows
-from fairask.experiment.task import Task
+from fairask.experiment.task import BatchPlan, Task
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Metric, group_rates, violation
 from fairask.plotting import SamplingDisplay
@@ -205,48 +205,19 @@ class Trial:
         if recorder is not None:
             learner.strategy = recorder
         batches = self.method.plan_batches(task, split.rows)
-        curve: list[tuple[int, float, float]] = []
-        by_group: dict[str, list[int]] = {group_text(group): [] for group in learner.groups_}
-        stopped: int | None = None
-        feasible: list[bool] = []
-        decided: list[Float] = []
-
-        def go_on_to(goal: int) -> None:
-            nonlocal stopped
-            for spent in play(learner, split.labels_of, goal, batches.size):
-                if not batches.is_measured(spent):
-                    continue
-                if measure is not None:
-                    curve.append((spent, *measure(learner, split.test)))
-                else:
-                    decided[:] = [self.method.decider(learner, task.tolerance)(split.test[0], split.test[2])]
-                    curve.append((spent, *_score(decided[0], split.test, task.metric)))
-                history = learner.history_
-                feasible.append(bool(history["feasible"][-1]))
-                for group in learner.groups_:
-                    by_group[group_text(group)].append(int(history[f"labels[{group}]"][-1]))
-                if task.stop is not None and stopped is None and task.stop.reason(learner) is not None:
-                    stopped = spent
-                if on_round is not None:
-                    on_round(*curve[-1])
-
-        go_on_to(batches.budget)
+        curve = _Curve(self, learner, batches, on_round, measure)
+        curve.go_on_to(batches.budget)
+        decided = curve.decided
         spend, rates = _spend(learner, split), _rates(decided, split.test)
         by_column = {
             column: float(violation(split.test[1], decided[0], alone, task.metric))
             for column, alone in (split.test_by_column if decided else {}).items()
         }
-        references = None
-        if self.method.is_baseline:
-            references = _references(learner, split.test, task.metric)
+        references = _references(learner, split.test, task.metric) if self.method.is_baseline else None
         snapshot = None if recorder is None else _snapshot(learner, recorder)
-        certificate, audit_plan = None, None
-        if task.audit and self.number == 0 and self.method.name == task.audited:
-            if QUESTIONS[task.metric].labels:
-                audit_plan = learner.plan_audit([task.audit // 2, task.audit, 2 * task.audit], n_audits=100)
-            certificate = audit_model(learner, task.audit, split.labels_of)
-        go_on_to(batches.reach)
-        labels, accuracy, gaps = zip(*curve, strict=True)
+        certificate, audit_plan = self._audit(learner)
+        curve.go_on_to(batches.reach)
+        labels, accuracy, gaps = zip(*curve.points, strict=True)
         return Run(
             method=self.method.name,
             trial=self.number,
@@ -259,12 +230,64 @@ class Trial:
             snapshot=snapshot,
             certificate=certificate,
             audit_plan=audit_plan,
-            stopped=stopped,
-            group_labels=by_group,
-            feasible=feasible,
+            stopped=curve.stopped,
+            group_labels=curve.by_group,
+            feasible=curve.feasible,
             references=references,
             by_column=by_column,
         )
+
+    def _audit(self, learner: FairActiveLearner) -> tuple[Certificate | None, BudgetTable | None]:
+        """Audit the model of the first trial of the audited method, and say what budgets would buy."""
+        labels = self.task.audit
+        if not labels or self.number != 0 or self.method.name != self.task.audited:
+            return None, None
+        plan = None
+        if QUESTIONS[self.task.metric].labels:
+            plan = learner.plan_audit([labels // 2, labels, 2 * labels], n_audits=100)
+        return audit_model(learner, labels, self.split.labels_of), plan
+
+
+class _Curve:
+    """What is measured while a trial goes on."""
+
+    def __init__(
+        self,
+        trial: Trial,
+        learner: FairActiveLearner,
+        batches: BatchPlan,
+        on_round: Callable[[int, float, float], None] | None,
+        measure: Measure | None,
+    ) -> None:
+        self.trial, self.learner, self.batches = trial, learner, batches
+        self.on_round, self.measure = on_round, measure
+        self.points: list[tuple[int, float, float]] = []
+        self.by_group: dict[str, list[int]] = {group_text(group): [] for group in learner.groups_}
+        self.feasible: list[bool] = []
+        self.decided: list[Float] = []  #: the last decisions on the test rows, if they were measured
+        self.stopped: int | None = None
+
+    def go_on_to(self, goal: int) -> None:
+        """Ask and tell until ``goal`` labels are spent."""
+        for spent in play(self.learner, self.trial.split.labels_of, goal, self.batches.size):
+            if self.batches.is_measured(spent):
+                self._add(spent)
+
+    def _add(self, spent: int) -> None:
+        learner, task, test = self.learner, self.trial.task, self.trial.split.test
+        if self.measure is not None:
+            self.points.append((spent, *self.measure(learner, test)))
+        else:
+            self.decided = [self.trial.method.decider(learner, task.tolerance)(test[0], test[2])]
+            self.points.append((spent, *_score(self.decided[0], test, task.metric)))
+        history = learner.history_
+        self.feasible.append(bool(history["feasible"][-1]))
+        for group in learner.groups_:
+            self.by_group[group_text(group)].append(int(history[f"labels[{group}]"][-1]))
+        if task.stop is not None and self.stopped is None and task.stop.reason(learner) is not None:
+            self.stopped = spent
+        if self.on_round is not None:
+            self.on_round(*self.points[-1])
 
 
 def _spend(learner: FairActiveLearner, split: Split) -> dict[str, dict[str, int]]:

@@ -11,7 +11,8 @@ from fairask.cards import bar_chart, card, line_chart
 from fairask.pools import MemoryPool
 
 if TYPE_CHECKING:
-    from fairask.learner.learner import FairActiveLearner, Query
+    from fairask.learner.learner import FairActiveLearner
+    from fairask.learner.state import Query
 
 __all__ = ["learner_card", "query_card"]
 

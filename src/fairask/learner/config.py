@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import clone
 
 from fairask.checks import check_choice, check_count, check_number
+from fairask.classifiers import Classifier, has_probabilities
 from fairask.defaults import BATCH
 from fairask.errors import suggest
 from fairask.metrics import Metric, check_metric
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle, FairOracle
 from fairask.oracle.base import Seed, drawn_seed
-from fairask.rules import Classifier, has_probabilities
 from fairask.sampling import WEIGHTS
 from fairask.stopping import StoppingRule, make_rule
 from fairask.strategies import Strategy, make_strategy

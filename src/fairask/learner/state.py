@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.learner.card import query_card
 from fairask.metrics import Float, Int
 from fairask.sampling import Draws, importance_weights
 
@@ -21,12 +22,29 @@ __all__ = [
     "HistoryRow",
     "LearnerRecord",
     "LearnerState",
+    "Query",
 ]
 
 ASKED, LABELLED, SKIPPED = "asked", "labelled", "skipped"
 
 #: One entry of a history: numbers by column.
 HistoryRow: TypeAlias = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Rows to label: ``indices`` into the pool, with the probability and component of each draw."""
+
+    batch_id: int
+    indices: Int
+    propensities: Float
+    components: list[str]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def _repr_html_(self) -> str:
+        return query_card(self)
 
 
 @dataclass(slots=True)

@@ -20,14 +20,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from fairask.metrics import Bool, Float, Int
-from fairask.oracle._program import (
-    MANY_PAIRS,
-    FairnessMoments,
-    Mixture,
-    best_mixture,
-    best_of_many_groups,
-    best_single,
-)
+from fairask.oracle._moments import FairnessMoments
+from fairask.oracle._program import MANY_PAIRS, Mixture, best_mixture, best_of_many_groups, best_single
 from fairask.rules import Rule
 
 __all__ = ["BaseLearner", "Solution", "search"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -31,7 +31,7 @@ from fairask.oracle.labelled import Labelled, PoolSample
 from fairask.oracle.logistic import fast_ridge
 from fairask.rules import Rule, RuleMixture, decide
 
-__all__ = ["FairFit", "FairOracle", "PerturbedModel", "Seed", "decision_probability", "drawn_seed"]
+__all__ = ["FairOracle", "PerturbedModel", "Seed", "decision_probability", "drawn_seed"]
 
 #: What ``random_state`` may be.
 Seed = int | np.random.RandomState | np.random.Generator | None
@@ -377,30 +377,6 @@ def drawn_seed(random_state: Seed) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     return int(check_random_state(random_state).randint(2**31))
-
-
-@dataclass(frozen=True)
-class FairFit:
-    """How a strategy fits fair models: as the learner does, with its oracle, tolerance, margin and weights.
-
-    Attributes
-    ----------
-    labelled : Labelled
-    current : callable
-        Returns the fair model of these rows, fitting it when it is asked for first.
-    """
-
-    labelled: Labelled
-    current: Callable[[], FairOracle]
-
-    @property
-    def model(self) -> FairOracle:
-        """The current fair model."""
-        return self.current()
-
-    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[PerturbedModel]:
-        """Fit on the labelled rows with other labels (k, n) or with weights (k, n) times their own."""
-        return self.model.perturbed(self.labelled, labels, weights)
 
 
 def decision_probability(model: Any, X: Matrix, groups: ArrayLike | None) -> Float:

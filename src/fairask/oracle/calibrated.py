@@ -9,44 +9,32 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from fairask.checks import check_lengths
-from fairask.data.groups import check_group_count
+from fairask.classifiers import Classifier, has_probabilities
+from fairask.data.folding import check_group_count
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.matrix import take_rows
 from fairask.metrics import Float, Int, Matrix, Metric, encode_groups
-from fairask.oracle._program import FairnessMoments
-from fairask.oracle._search import search
 from fairask.oracle.base import FairOracle, PerturbedModel, Seed
+from fairask.oracle.choosing import PoolScores, RuleGoal, choose_aware, choose_blind, log_odds
 from fairask.oracle.curves import fit_curves
 from fairask.oracle.labelled import Labelled, PoolSample, check_weight, rates_by_label
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import fast_ridge
-from fairask.oracle.plugin import PlugInLearner
 from fairask.oracle.probability import RIDGES, Calibration, calibrate, folds_by_label, perturb
-from fairask.oracle.promise import (
-    SafeChoice,
-    choose_rule,
-    choose_thresholds,
-    draw_rates,
-    largest_gap,
-    tabulate,
-)
+from fairask.oracle.promise import SafeChoice, largest_gap
 from fairask.oracle.row_space import FEW_FEATURES
-from fairask.rules import Classifier, ConstantRule, PlugInRule, Probability, Rule, has_probabilities
+from fairask.rules import ConstantRule, PlugInRule, Probability, Rule
 
 __all__ = ["CalibratedFairOracle"]
 
 #: Draws of the calibration curves.
 _DRAWS = 256
-#: Parts of the tolerance at which a blind rule is searched for; the safest that is worth it is taken.
-_BLIND_PATH = (1.0, 0.6, 0.3, 0.0)
-#: Rows of the pool on which the rates of blind rules are drawn.
-_BLIND_ROWS = 1500
 #: Standard errors by which pool and labels may disagree on a gap.
 _DISAGREEMENT = 3.5
 
@@ -228,16 +216,21 @@ class CalibratedFairOracle(FairOracle):
         # says something, though: on development populations roots of the weights told errors of gaps best.
         self.curves_ = fit_curves(
             logit(own_p), labelled.y, labelled.groups, np.sqrt(labelled.fairness_weights),
-            labelled.n_groups, _log_odds(p), n_draws=_DRAWS, rng=rng,
+            labelled.n_groups, log_odds(p), n_draws=_DRAWS, rng=rng,
         )  # fmt: skip
-        mean = self.curves_.table().proba(_log_odds(p), codes)
+        mean = self.curves_.table().proba(log_odds(p), codes)
         self._pool_sample_ = (X, codes, mean)
+        pool = PoolScores(X, codes, p, mean)
+        goal = RuleGoal(self.metric, self.tolerance, self.level, self.randomized)
         if self.blind:
-            rules, weights, choice, decisions = self._choose_blind(X, codes, p, mean, labelled, rng)
+            group_model, unseen = self._group_model(X, codes), self._held_out(None)
+            chosen = choose_blind(self.curves_, model, group_model, pool, unseen, labelled, goal, rng)
         else:
-            rules, weights, choice, decisions = self._choose_aware(codes, p, own_p, labelled, rng)
-        self._store(rules, weights, choice)
-        self._compare_with_labels(labelled, decisions)
+            chosen = choose_aware(self.curves_, model, pool, own_p, labelled, goal, rng)
+        self._exploring_, self.n_fits_ = chosen.exploring, chosen.n_fits
+        self.thresholds_ = dict(zip(self.groups_, chosen.thresholds.tolist(), strict=True))
+        self._store(chosen.rules, chosen.weights, chosen.choice)
+        self._compare_with_labels(labelled, chosen.decisions)
         self._warn(len(labelled))
         return self
 
@@ -246,57 +239,6 @@ class CalibratedFairOracle(FairOracle):
         calibration = self.calibration_
         p = calibration.model.scaling.proba(calibration.out_of_fold, groups)
         return np.clip(p, 1e-6, 1.0 - 1e-6)
-
-    def _choose_aware(
-        self, codes: Int, p: Float, own_p: Float, labelled: Labelled, rng: np.random.Generator
-    ) -> tuple[list[PlugInRule], Float, SafeChoice, Float]:
-        """Choose a threshold for each group; return also the decisions on the labelled rows."""
-        tables = tabulate(self.curves_, _log_odds(p), codes, labelled.n_groups, self.metric, rng)
-        choice = choose_thresholds(tables, self.tolerance, self.level, randomized=self.randomized)
-        cuts, unsafe = (
-            np.array([t.cuts[k] for t, k in zip(tables, position, strict=True)])
-            for position in (choice.position, choice.unsafe)
-        )
-        rule = PlugInRule(expit(cuts), -np.ones(labelled.n_groups), self.calibration_.model)
-        self._exploring_ = ([replace(rule, intercept=expit(unsafe))], np.ones(1))
-        self.n_fits_ = sum(len(t.cuts) for t in tables)
-        values = self.curves_.table().proba(np.clip(cuts, -6.0, 6.0), np.arange(len(cuts)))
-        shown = np.where(np.isfinite(cuts), values, np.where(cuts > 0, 1.0, 0.0))
-        self.thresholds_ = dict(zip(self.groups_, shown.tolist(), strict=True))
-        decisions = (rule.costs(own_p, labelled.groups) < 0).astype(np.float64)
-        return [rule], np.ones(1), choice, decisions
-
-    def _choose_blind(
-        self, X: Matrix, codes: Int, p: Float, mean: Float, labelled: Labelled, rng: np.random.Generator
-    ) -> tuple[list[PlugInRule], Float, SafeChoice, Float]:
-        """Search for rules at several tolerances and choose among them."""
-        model, group_model = self.calibration_.model, self._group_model(X, codes)
-        seen = (model.proba(X, None), group_model.predict_proba(X))
-        learner = PlugInLearner(mean, codes, seen, labelled.n_groups, self.metric)
-        moments = FairnessMoments.soft(mean, codes, labelled.n_groups, self.metric)
-        found = []
-        for part in _BLIND_PATH:
-            limit = part * self.tolerance
-            found += search(moments, learner, limit, randomized=self.randomized, max_fits=60, worthwhile=5e-4)
-        members = [solution.members for solution in found]
-        decided = np.array([w @ np.array([r.costs(*seen) < 0 for r in rules], float) for rules, w in members])
-        some = rng.permutation(len(codes))[:_BLIND_ROWS]
-        rates = draw_rates(self.curves_, _log_odds(p[some]), codes[some], decided[:, some], self.metric, rng)
-        errors = np.array([solution.mixture.error for solution in found])
-        choice = choose_rule(
-            rates, errors, float(mean.mean()), float(1.0 - mean.mean()),
-            self.tolerance, self.level, randomized=self.randomized,
-        )  # fmt: skip
-        rules, weights = members[int(choice.position[0])]
-        own_seen = (self._held_out(None), group_model.predict_proba(labelled.X))
-        decisions = weights @ np.array([rule.costs(*own_seen) < 0 for rule in rules], dtype=np.float64)
-        self.n_fits_ = sum(len(solution.candidates.errors) for solution in found)
-        unsafe, parts = members[int(choice.unsafe[0])]
-        self._exploring_ = ([replace(r, group_model=group_model) for r in unsafe], parts)
-        rules = [replace(r, probability=model, group_model=group_model) for r in rules]
-        heaviest = rules[int(np.argmax(weights))]
-        self.thresholds_ = dict(zip(self.groups_, heaviest.thresholds().tolist(), strict=True))
-        return rules, weights, choice, decisions
 
     def _store(self, rules: list[PlugInRule], weights: Float, choice: SafeChoice) -> None:
         self.members_, self.weights_ = [*rules], choice.share * weights
@@ -427,7 +369,3 @@ class CalibratedFairOracle(FairOracle):
         return (LogisticRegression(C=1.0, max_iter=500) if estimator is None else clone(estimator)).fit(
             X, codes
         )
-
-
-def _log_odds(p: Float) -> Float:
-    return np.asarray(logit(np.clip(p, 1e-6, 1.0 - 1e-6)))

@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.checks import check_lengths
-from fairask.data.groups import check_group_count
+from fairask.classifiers import Classifier
+from fairask.data.folding import check_group_count
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
 from fairask.matrix import row_count
 from fairask.metrics import Float, Matrix, Metric, encode_groups
-from fairask.oracle._program import FairnessMoments
+from fairask.oracle._moments import FairnessMoments
 from fairask.oracle._search import Solution, search
 from fairask.oracle.base import FairOracle, PerturbedModel, Seed
 from fairask.oracle.labelled import Labelled, PoolSample, check_weight
 from fairask.oracle.learners import EstimatorLearner, LogisticLearner
 from fairask.oracle.logistic import SEPARABLE_RIDGE, fast_ridge, held_back
-from fairask.rules import Classifier, LinearRule
+from fairask.rules import LinearRule
 
 __all__ = ["EmpiricalFairOracle"]
 

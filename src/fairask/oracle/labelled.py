@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,10 @@ from numpy.typing import ArrayLike
 from fairask.matrix import take_rows
 from fairask.metrics import METRICS, Bool, Float, Int, Matrix, Metric
 
-__all__ = ["Labelled", "PoolSample", "check_weight", "rates_by_label"]
+if TYPE_CHECKING:
+    from fairask.oracle.base import FairOracle, PerturbedModel
+
+__all__ = ["FairFit", "Labelled", "PoolSample", "check_weight", "rates_by_label"]
 
 
 @dataclass(frozen=True)
@@ -146,3 +149,27 @@ def rates_by_label(labelled: Labelled, decisions: Float, metric: Metric) -> tupl
             floor = 0.5 / (total**2 / (weight @ weight) + 2.0) ** 2
             variances[z, g] = ((weight * (decisions - rate)) ** 2).sum() / total**2 + floor
     return rates, variances
+
+
+@dataclass(frozen=True)
+class FairFit:
+    """How a strategy fits fair models: as the learner does, with its oracle, tolerance, margin and weights.
+
+    Attributes
+    ----------
+    labelled : Labelled
+    current : callable
+        Returns the fair model of these rows, fitting it when it is asked for first.
+    """
+
+    labelled: Labelled
+    current: Callable[[], FairOracle]
+
+    @property
+    def model(self) -> FairOracle:
+        """The current fair model."""
+        return self.current()
+
+    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[PerturbedModel]:
+        """Fit on the labelled rows with other labels (k, n) or with weights (k, n) times their own."""
+        return self.model.perturbed(self.labelled, labels, weights)

@@ -11,11 +11,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from fairask.blas import small_problem
+from fairask.classifiers import Classifier
 from fairask.matrix import take_rows
 from fairask.metrics import Float, Int, Matrix
 from fairask.oracle.logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic, with_intercept
 from fairask.oracle.row_space import row_space, solve_in_row_space
-from fairask.rules import Classifier, ConstantRule, FittedRule, LinearRule, Rule
+from fairask.rules import ConstantRule, FittedRule, LinearRule, Rule
 
 __all__ = ["EstimatorLearner", "LogisticLearner", "best_shift", "weight_parameter"]
 

@@ -15,8 +15,8 @@ from scipy.linalg import lapack
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from fairask.classifiers import Classifier
 from fairask.metrics import Bool, Float
-from fairask.rules import Classifier
 
 __all__ = [
     "INTERCEPT_RIDGE",

@@ -12,13 +12,14 @@ from scipy.special import expit, logit
 from sklearn import config_context
 from sklearn.base import clone
 
+from fairask.classifiers import Classifier
 from fairask.matrix import take_rows
 from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.oracle.labelled import Labelled
 from fairask.oracle.learners import weight_parameter
 from fairask.oracle.logistic import LogisticFit, solve_logistic
 from fairask.oracle.row_space import RowSpace, row_space, solve_in_row_space
-from fairask.rules import CLIP, Classifier, FittedProbability, LinearProbability, Scaling
+from fairask.rules import CLIP, FittedProbability, LinearProbability, Scaling
 
 __all__ = ["Calibration", "HeldOutClassifier", "calibrate", "folds_by_label", "perturb"]
 

@@ -10,11 +10,12 @@ from typing import TypeAlias
 import numpy as np
 from scipy.sparse import issparse
 
+from fairask.classifiers import Classifier
 from fairask.metrics import Float, Int, Matrix
 from fairask.pools.cells import Codes
 from fairask.pools.codes import decisions, pattern_codes
 from fairask.pools.rows import uniforms
-from fairask.rules import Classifier, Rule, RuleMixture, as_rule
+from fairask.rules import Rule, RuleMixture, as_rule
 
 __all__ = ["Chunk", "Coder", "Group", "Model", "Predictions", "SoftModel", "decision_coder", "is_randomised"]
 

@@ -3,16 +3,63 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairask.errors import FairaskWarning
 from fairask.learner import FairActiveLearner, Query
+from fairask.study._audit import propose_audit
+from fairask.study._errors import StudyError
 from fairask.study._rows import StudyRows
 from fairask.study.events import RowsDrawn
 from fairask.study.state import State
 
-__all__ = ["propose", "propose_uniform"]
+if TYPE_CHECKING:
+    from fairask.study.study import Study
+
+
+def draw(study: Study, n: int | None, *, uniform: bool) -> Query | None:
+    """See :meth:`Study.draw`."""
+    with study.lock:
+        learner = None if uniform else study.learner()
+        state = study.state() if uniform else study.last_state  # the learner has read the newest events
+        left, start = state.undrawn, len(state.log.entries)
+        count = min(n or study.config.learner.batch_size, left)
+        proposed = propose_audit(state, study.rows)
+        if proposed is None and learner is None:
+            proposed = propose_uniform(state, count, study.rows)
+    if left < 1:
+        return None
+    if proposed is None:
+        assert learner is not None
+        proposed = propose(learner, count, study.rows)
+    query, drawn = proposed
+    with study.store.write() as turn:
+        booked = turn.book_batch(drawn, start, study.config.overlap)
+    return query if booked else None
+
+
+def ask(study: Study, n: int | None, who: str, seconds: float) -> list[int]:
+    """See :meth:`Study.ask`."""
+    n = study.config.learner.batch_size if n is None else n
+    if n < 1:
+        raise StudyError(f"n={n} must be 1 or more")
+    rows = before = study.store.pending(who)
+    try:
+        while True:
+            rows = study.lease(who, len(before) + n, seconds)
+            missing = len(before) + n - len(rows)
+            if missing <= 0 or (study.draw(missing) is None and not _somebody_drew(study)):
+                return [row for row in rows if row not in set(before)]
+    except BaseException:
+        # A long pass was stopped: nobody was told of the rows that were free before it.
+        study.store.release(who, set(rows) - set(before))
+        raise
+
+
+def _somebody_drew(study: Study) -> bool:
+    return study.config.overlap == 1 and study.store.waiting().free > 0
 
 
 def propose(learner: FairActiveLearner, n: int, rows: StudyRows) -> tuple[Query, RowsDrawn]:

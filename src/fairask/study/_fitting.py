@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import issparse
@@ -10,10 +11,19 @@ from scipy.sparse import issparse
 from fairask.data.leaks import columns_that_tell
 from fairask.learner import FairActiveLearner
 from fairask.learner.state import ASKED
+from fairask.study._rows import StudyRows
+from fairask.study.config import NO_DEVICE, Config
 from fairask.study.estimating import estimate, model_digest
 from fairask.study.events import Document
 
-__all__ = ["fit_entry"]
+
+def make_learner(rows: StudyRows, config: Config, device: str | None = None) -> FairActiveLearner:
+    """Return the learner of a study, without labels; ``device`` replaces the study's own."""
+    # The study keeps the budget and the stopping rule itself: its log knows of audits and of changed rules.
+    X, groups = rows.given
+    learner = FairActiveLearner(X, groups, replace(config.learner, budget=None, stopping=None))
+    where = device or config.device or NO_DEVICE
+    return learner if where == NO_DEVICE else learner.on_device(where)
 
 
 def fit_entry(learner: FairActiveLearner, features: Sequence[str]) -> Document:

@@ -12,11 +12,9 @@ from fairask.study._errors import StudyError
 from fairask.study._pool import check_columns, column_infos
 from fairask.study._reference import PoolReference
 from fairask.study._rows import StudyTable
-from fairask.study.config import Config, new_seed
+from fairask.study.config import Config, check_stop, new_seed
 from fairask.study.display import guess_displays
-from fairask.study.events import Document
-
-__all__ = ["make_config"]
+from fairask.study.events import Document, Happening, LimitsChanged, StopRuleChanged, StudyReworded
 
 
 def make_config(
@@ -79,3 +77,20 @@ def _checked_rows(table: StudyTable, chosen: Document) -> int:
     """Return the rows of the pool; settings are checked against it before a pass over it, not after."""
     Config.make(protected="", rows=table.num_rows, **chosen)
     return int(table.num_rows)
+
+
+def checked_changes(
+    config: Config, limits: LimitsChanged, stop: str | None, words: StudyReworded
+) -> list[Happening]:
+    """Return the events that change settings, or raise for one that makes no sense."""
+    changes: list[Happening] = []
+    if limits.to_data():
+        config.limited(limits)
+        changes.append(limits)
+    if stop is not None:
+        check_stop(stop)
+        changes.append(StopRuleChanged(stop))
+    if words.to_data():
+        config.reworded(words)
+        changes.append(words)
+    return changes

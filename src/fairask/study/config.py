@@ -27,6 +27,8 @@ __all__ = [
     "new_seed",
 ]
 
+#: In place of a device: batches are drawn where the rows are.
+NO_DEVICE = "none"
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
 _LONGEST_GUIDELINES = 50_000
 #: Reasons to skip a row, and characters of one.

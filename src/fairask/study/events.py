@@ -11,41 +11,6 @@ from typing import Any, ClassVar, Self
 
 from fairask.study._errors import StudyError
 
-__all__ = [
-    "SKIP",
-    "AccessNoted",
-    "AnswerRefused",
-    "AnswerWithdrawn",
-    "AnswersReopened",
-    "AnswersRestored",
-    "AuditChanged",
-    "CertificateIssued",
-    "Document",
-    "Event",
-    "EventLost",
-    "FitAsked",
-    "FlagAnswered",
-    "FlagResolved",
-    "Happening",
-    "KnownAnswered",
-    "KnownMarked",
-    "KnownRemoved",
-    "LimitReached",
-    "LimitsChanged",
-    "ModelFitted",
-    "PoolMoved",
-    "RowCorrected",
-    "RowFlagged",
-    "RowLabelled",
-    "RowSkipped",
-    "RowsDrawn",
-    "RowsSent",
-    "StopRuleChanged",
-    "StudyCreated",
-    "StudyReworded",
-    "ToolLinked",
-]
-
 #: Code of the answer "cannot be labelled"; other codes are positions of classes.
 SKIP = -1
 #: A JSON object.
@@ -58,6 +23,11 @@ class Happening:
     """What happened, as a frozen dataclass whose fields are plain values."""
 
     kind: ClassVar[str]
+    kinds: ClassVar[dict[str, type[Happening]]] = {}  #: the kinds of this module, by name
+
+    def __init_subclass__(cls) -> None:
+        if "kind" in vars(cls) and cls.__module__ == __name__:
+            cls.kinds[cls.kind] = cls
 
     def to_data(self) -> Document:
         """Return the fields as a JSON object."""
@@ -382,17 +352,6 @@ class CertificateIssued(_WholeDocument):
         return cls({**data, "tolerance": data["alpha"]} if "alpha" in data else data)
 
 
-_KINDS: dict[str, type[Happening]] = {
-    happening.kind: happening
-    for happening in (
-        StudyCreated, StudyReworded, RowsDrawn, RowLabelled, RowSkipped, AnswerWithdrawn, RowCorrected,
-        AnswersReopened, AnswersRestored, LimitsChanged, LimitReached, StopRuleChanged, PoolMoved,
-        AuditChanged, ModelFitted, CertificateIssued, AccessNoted, FitAsked, EventLost, ToolLinked, RowsSent,
-        AnswerRefused, RowFlagged, FlagAnswered, FlagResolved, KnownMarked, KnownRemoved, KnownAnswered,
-    )
-}  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Event:
     """One entry of the log, as it is stored."""
@@ -406,13 +365,13 @@ class Event:
     @property
     def about(self) -> int | None:
         """The row it is about or, for a drawing, its batch."""
-        known = _KINDS.get(self.kind)
+        known = Happening.kinds.get(self.kind)
         return None if known is None else known.about(self.data)
 
     @property
     def happening(self) -> Happening:
         """What happened; StudyError for a kind that only a later version knows."""
-        known = _KINDS.get(self.kind)
+        known = Happening.kinds.get(self.kind)
         if known is None:
             raise StudyError(
                 f"event {self.id} is of kind {self.kind!r}, which this version does not know; a newer "

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairask.certify.questions import QUESTIONS
 from fairask.data import Encoder
-from fairask.data.groups import group_notes
+from fairask.data.folding import group_notes
 from fairask.data.leaks import group_leaks
 from fairask.data.positive import CHECK, known_positive
 from fairask.study._reference import PoolReference

@@ -90,32 +90,7 @@ def _pack(state: State) -> bytes:
     code = {who: number for number, who in enumerate(people)}
     components = sorted({entry.component for entry in entries})
     place = {name: number for number, name in enumerate(components)}
-    config = {name: value for name, value in state.config.to_dict().items() if name != "encoder"}
-    rest: Document = {
-        **{name: vars(state)[name] for name in _PLAIN},
-        "config": config,
-        "uri": None if state.pool is None else state.pool["uri"],
-        "people": people,
-        "components": components,
-        "version": state.log.version,
-        "notes": {str(i): answer.note for i, (_, _, answer) in enumerate(given) if answer.note},
-        "links": {str(i): answer.link for i, (_, _, answer) in enumerate(given) if answer.link},
-        "reasons": {str(i): answer.reason for i, (_, _, answer) in enumerate(given) if answer.reason},
-        "outside": state.outside.to_data(),
-        "flags": state.flags.to_data(),
-        "known": state.known.to_data(),
-        "by": dict(state.by),
-        "skips": dict(state.skips),
-        "seen": state.seen,
-        "reopened": [
-            [number, [[row, who, *astuple(a)] for (row, who), a in taken.items()]]
-            for number, taken in state.reopened.items()
-        ],
-        "warned": [[at, limit.to_data()] for at, limit in state.warned],
-        "decided": [[row, label, state.decided_by[row]] for row, label in state.decided.items()],
-        "kept": None if state.kept is None else state.kept["event"],
-        "cells": list(state.cells.items()),
-    }
+    rest = _rest(state, people, components, [answer for _, _, answer in given])
     arrays: dict[str, NDArray[Any]] = {
         "index": np.array([e.index for e in entries], np.int64),
         "batch": np.array([e.batch for e in entries], np.int32),
@@ -135,6 +110,36 @@ def _pack(state: State) -> bytes:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
+
+
+def _rest(state: State, people: list[str], components: list[str], given: list[Answer]) -> Document:
+    """Return what is not an array; ``given`` are all answers, by row and person."""
+    config = {name: value for name, value in state.config.to_dict().items() if name != "encoder"}
+    return {
+        **{name: vars(state)[name] for name in _PLAIN},
+        "config": config,
+        "uri": None if state.pool is None else state.pool["uri"],
+        "people": people,
+        "components": components,
+        "version": state.log.version,
+        "notes": {str(i): answer.note for i, answer in enumerate(given) if answer.note},
+        "links": {str(i): answer.link for i, answer in enumerate(given) if answer.link},
+        "reasons": {str(i): answer.reason for i, answer in enumerate(given) if answer.reason},
+        "outside": state.outside.to_data(),
+        "flags": state.flags.to_data(),
+        "known": state.known.to_data(),
+        "by": dict(state.by),
+        "skips": dict(state.skips),
+        "seen": state.seen,
+        "reopened": [
+            [number, [[row, who, *astuple(a)] for (row, who), a in taken.items()]]
+            for number, taken in state.reopened.items()
+        ],
+        "warned": [[at, limit.to_data()] for at, limit in state.warned],
+        "decided": [[row, label, state.decided_by[row]] for row, label in state.decided.items()],
+        "kept": None if state.kept is None else state.kept["event"],
+        "cells": list(state.cells.items()),
+    }
 
 
 def _unpack(data: bytes, created: StudyCreated) -> State:

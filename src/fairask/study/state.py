@@ -59,6 +59,22 @@ def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str,
     return (SKIPPED, None) if len(answers) >= overlap else (ASKED, None)
 
 
+#: Events that change a part of the state (``outside``, ``flags``, ``known``), or nothing.
+_ELSEWHERE = (
+    happened.AccessNoted,
+    happened.AnswerRefused,
+    happened.EventLost,
+    happened.FlagAnswered,
+    happened.FlagResolved,
+    happened.KnownAnswered,
+    happened.KnownMarked,
+    happened.KnownRemoved,
+    happened.RowFlagged,
+    happened.RowsSent,
+    happened.ToolLinked,
+)
+
+
 @dataclass
 class State:
     """Everything known about a study after event number ``last``."""
@@ -110,10 +126,20 @@ class State:
 
     def apply(self, event: Event) -> None:
         """Take one event into account; StudyError for a kind that this version does not know."""
-        who, what = event.who, event.happening
+        what = event.happening
         self.outside.apply(event, what)
         self.flags.apply(event, what)
         self.known.apply(event, what)
+        taken = self._apply_answer(event, what) or self._apply_model(event, what) or self._apply_setting(what)
+        if not taken and not isinstance(what, _ELSEWHERE):
+            raise StudyError(
+                f"event {event.id} of kind {event.kind!r} cannot happen here; see fairask repair"
+            )
+        self.last = event.id
+
+    def _apply_answer(self, event: Event, what: happened.Happening) -> bool:
+        """Take an event about rows and their answers into account; False if it is none."""
+        who = event.who
         match what:
             case happened.RowLabelled(row=row, label=code, note=note, origin=origin):
                 self._answer(row, who, Answer(code, event.at, note or "", link_of(origin)))
@@ -134,10 +160,6 @@ class State:
                     self._give(row, name, answer)
                     self.answers[row] = dict(sorted(self.answers[row].items(), key=lambda kept: kept[1].at))
                 self._settle_all(back, 1)
-            case happened.LimitReached() as limit:
-                self.warned.append((event.at, limit))
-            case happened.LimitsChanged() as limits:
-                self.config = self.config.limited(limits)
             case happened.RowCorrected(row=row, label=code, decides=True):
                 self.decided[row], self.decided_by[row] = code, who
                 self.changed = event.id
@@ -148,6 +170,15 @@ class State:
                 self.answers[row][who] = replace(before, code=code, reason="")
                 self.changed = event.id
                 self._settle(row)
+            case happened.LimitReached() as limit:
+                self.warned.append((event.at, limit))
+            case _:
+                return False
+        return True
+
+    def _apply_model(self, event: Event, what: happened.Happening) -> bool:
+        """Take an event about a model, an audit or a certificate into account; False if it is none."""
+        match what:
             case happened.ModelFitted(document=entry):
                 self.stale = False
                 self.history.append({**entry, "event": event.id, "at": event.at})
@@ -160,10 +191,17 @@ class State:
             case happened.CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
                 self._keep_certified(certificate)
-            case happened.EventLost():
-                pass
             case happened.FitAsked():
                 self.kept = None
+            case _:
+                return False
+        return True
+
+    def _apply_setting(self, what: happened.Happening) -> bool:
+        """Take a changed setting into account; False if it is none."""
+        match what:
+            case happened.LimitsChanged() as limits:
+                self.config = self.config.limited(limits)
             case happened.StudyReworded() as words:
                 self.config = self.config.reworded(words)
             case happened.StopRuleChanged(rule=rule):
@@ -171,19 +209,9 @@ class State:
                 self.config = replace(self.config, learner=learner)
             case happened.PoolMoved(uri=uri) if self.pool is not None:
                 self.pool = {**self.pool, "uri": uri}
-            case happened.AccessNoted() | happened.ToolLinked() | happened.RowsSent():
-                pass
-            case happened.AnswerRefused() | happened.RowFlagged():
-                pass
-            case happened.FlagAnswered() | happened.FlagResolved():
-                pass
-            case happened.KnownMarked() | happened.KnownRemoved() | happened.KnownAnswered():
-                pass
             case _:
-                raise StudyError(
-                    f"event {event.id} of kind {event.kind!r} cannot happen here; see fairask repair"
-                )
-        self.last = event.id
+                return False
+        return True
 
     def _keep_certified(self, certificate: Document) -> None:
         # Certificates of version 0.1.0 do not name their model.

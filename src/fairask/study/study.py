@@ -6,51 +6,32 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairask.data import TextColumns, read_table
+from fairask.data import TextColumns
 from fairask.errors import UserError
 from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import LABELLED
-from fairask.pools import MemoryPool
 from fairask.pools.runners import ProgressCallback
 from fairask.study import _answering
 from fairask.study import events as happened
 from fairask.study._answering import Receipt
-from fairask.study._audit import begin_audit, certificate_of, propose_audit
-from fairask.study._drawing import propose, propose_uniform
+from fairask.study._drawing import ask, draw
 from fairask.study._errors import SENSELESS, StudyError, senseless
-from fairask.study._fitting import fit_entry
-from fairask.study._pool import from_parquet, to_parquet
-from fairask.study._reference import PoolReference
-from fairask.study._rows import StudyRows, StudyTable, placed, rows_of, with_sample
-from fairask.study._settings import make_config
+from fairask.study._fitting import make_learner
+from fairask.study._judging import certify, refit, start_audit
+from fairask.study._making import StudyRequest, read_stored
+from fairask.study._rows import StudyTable, placed, rows_of
+from fairask.study._settings import checked_changes
 from fairask.study._status import status_of
-from fairask.study.config import Config, check_person, check_stop
-from fairask.study.events import SKIP, Cell, Document, Happening
+from fairask.study.config import Config, check_person
+from fairask.study.events import SKIP, Cell, Document
 from fairask.study.snapshot import keep_snapshot, read_state
 from fairask.study.state import State
 from fairask.study.store import Store, Transaction, is_url
 
 __all__ = ["Receipt", "Study"]
-
-#: Kinds of events after which another model is judged, or a model is judged otherwise.
-_JUDGED = {
-    kind.kind
-    for kind in (
-        happened.ModelFitted,
-        happened.AuditChanged,
-        happened.CertificateIssued,
-        happened.AnswersReopened,
-        happened.AnswersRestored,
-    )
-}
-
-
-#: In place of a device: batches are drawn where the rows are.
-NO_DEVICE = "none"
 
 
 class Study:
@@ -141,21 +122,8 @@ class Study:
             See :class:`Config`: ``classes``, ``question``, ``metric``, ``tolerance``, ``budget``,
             ``batch_size``, ``strategy``, ``overlap``, ``lease_seconds``, ``show_protected``, ...
         """
-        check_person(who)
-        table = read_table(table) if isinstance(table, Mapping) else table
-        # Everything that can be wrong with the pool or a setting is found before anything is written.
-        try:
-            config, table = make_config(table, protected, hide, words or {}, random_state, settings, text)
-            learner = make_learner(rows_of(table, config), config)
-        except (ValueError, TypeError) as error:
-            raise StudyError(str(error)) from error
-        table = with_sample(table, learner)
-        if isinstance(table, PoolReference):
-            data, sha256, reference = None, table.sha256, table.to_dict()
-        else:
-            (data, sha256), reference = to_parquet(table), None
-        created = happened.StudyCreated({**config.to_dict(), "pool_sha256": sha256}, reference)
-        Store.create(str(target), data, created, who)
+        asked = StudyRequest(protected, tuple(hide), words or {}, text, random_state, settings)
+        asked.write(str(target), table, check_person(who))
         return cls.open(target)
 
     @classmethod
@@ -185,12 +153,7 @@ class Study:
         """
         store = Store.open(str(target))
         try:
-            with store.read() as turn:
-                state = read_state(turn)
-            if state.pool is None:
-                table = from_parquet(store.read_pool(), state.config.pool_sha256)
-            else:
-                table = PoolReference.from_dict(state.pool)
+            state, table = read_stored(store)
             study = cls(store, state, placed(table, pool, progress), device)
             keep_snapshot(store, state)
             if moved_by is not None and state.pool is not None and study.table.uri != state.pool["uri"]:
@@ -232,6 +195,11 @@ class Study:
             return self._state
 
     @property
+    def last_state(self) -> State:
+        """The state after the events that were read last; read it under ``lock``, as :meth:`state`."""
+        return self._state
+
+    @property
     def config(self) -> Config:
         """The study's settings."""
         return self._state.config
@@ -271,23 +239,7 @@ class Study:
         With ``uniform`` every row that is left is equally likely: no model is fitted, so people who wait get
         rows at once. Returns None when the budget is drawn, or when another process drew first.
         """
-        with self.lock:
-            learner = None if uniform else self.learner()
-            state = self.state() if uniform else self._state  # the learner has read the newest events
-            left, start = state.undrawn, len(state.log.entries)
-            count = min(n or self.config.learner.batch_size, left)
-            proposed = propose_audit(state, self.rows)
-            if proposed is None and learner is None:
-                proposed = propose_uniform(state, count, self.rows)
-        if left < 1:
-            return None
-        if proposed is None:
-            assert learner is not None
-            proposed = propose(learner, count, self.rows)
-        query, drawn = proposed
-        with self.store.write() as turn:
-            booked = turn.book_batch(drawn, start, self.config.overlap)
-        return query if booked else None
+        return draw(self, n, uniform=uniform)
 
     def lease(self, who: str, count: int = 1, seconds: float | None = None) -> list[int]:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
@@ -299,23 +251,7 @@ class Study:
         Rows drawn before and held by nobody come first. They are held for ``seconds``, a week by default.
         Fewer than ``n`` rows come back when the budget or the pool ends.
         """
-        n = self.config.learner.batch_size if n is None else n
-        if n < 1:
-            raise StudyError(f"n={n} must be 1 or more")
-        rows = before = self.store.pending(who)
-        try:
-            while True:
-                rows = self.lease(who, len(before) + n, seconds)
-                missing = len(before) + n - len(rows)
-                if missing <= 0 or (self.draw(missing) is None and not self._somebody_drew()):
-                    return [row for row in rows if row not in set(before)]
-        except BaseException:
-            # A long pass was stopped: nobody was told of the rows that were free before it.
-            self.store.release(who, set(rows) - set(before))
-            raise
-
-    def _somebody_drew(self) -> bool:
-        return self.config.overlap == 1 and self.store.waiting().free > 0
+        return ask(self, n, who, seconds)
 
     # -- answering ------------------------------------------------------------------------------
 
@@ -398,19 +334,10 @@ class Study:
         who : str
             Who changes them.
         """
-        changes: list[Happening] = []
         limits = happened.LimitsChanged(most_skips, most_per_minute, gold_every, gold_least)
-        if limits.to_data():
-            self.config.limited(limits)  # raises before anything is written
-            changes.append(limits)
-        if stop is not None:
-            check_stop(stop)
-            changes.append(happened.StopRuleChanged(stop))
         reasons = None if skip_reasons is None else list(skip_reasons)
         words = happened.StudyReworded(question, columns, guidelines, reasons)
-        if words.to_data():
-            self.config.reworded(words)  # raises before anything is written
-            changes.append(words)
+        changes = checked_changes(self.config, limits, stop, words)  # raises before anything is written
         self.store.append(check_person(who), *changes)
         self.state()
 
@@ -430,31 +357,7 @@ class Study:
         dict or None
             The new entry of the history; None when no fit is due.
         """
-        if asked_by is not None:
-            with self.turn() as (turn, state):
-                if state.kept is not None:
-                    turn.append(check_person(asked_by), happened.FitAsked())
-            force = True
-        with self.lock:
-            state = self.state()
-            if state.kept is not None or not (force or state.fit_is_due()):
-                return None
-            if state.audit is not None:
-                raise StudyError("an audit is under way and its labels must not train; end the audit first")
-            learner, now = self.learner(), self._state
-            seen = now.last
-            if now.audit is not None or now.kept is not None:
-                return None  # another process began to judge the model while the learner was made
-        if not len(learner.labelled_indices_):
-            return None
-        entry = fit_entry(learner, self.rows.encoder.feature_names_out) | {"seen": seen}
-        with self.store.write() as turn:
-            if any(event.kind in _JUDGED for event in turn.events(seen)):
-                return None  # another process fitted first, or began to judge the last model
-            turn.append("fairask", happened.ModelFitted(entry))
-        with self.lock:
-            keep_snapshot(self.store, self.state())
-        return entry
+        return refit(self, force, asked_by)
 
     @contextmanager
     def turn(self) -> Iterator[tuple[Transaction, State]]:
@@ -469,21 +372,7 @@ class Study:
 
         Until :meth:`end_audit` nothing is fitted. The labels do not count against the budget.
         """
-        check_person(who)
-        while True:
-            with self.lock:
-                state = self.state()
-                if state.model is None:
-                    raise StudyError("there is no model to audit yet; label a batch first")
-                if state.audit is not None:
-                    raise StudyError("an audit is under way already")
-                last = state.last  # before the learner reads what others have written since
-                begun = begin_audit(state, self.learner(at=state.trained_to), labels)
-            with self.store.write() as turn:
-                news = {event.kind for event in turn.events(last)}
-                if not news & {*_JUDGED, happened.RowsDrawn.kind}:
-                    turn.append(who, begun)
-                    return
+        start_audit(self, labels, check_person(who))
 
     def end_audit(self, who: str = "owner") -> None:
         """End the audit; its labels may train from now on."""
@@ -498,25 +387,4 @@ class Study:
         The certificate names the model by round and digest. A certified model stays the study's model
         until an owner asks for another one: :meth:`refit`.
         """
-        with self.lock:
-            state = self.state()
-            digested = None if state.audit is None else self._digested_rows(state.audit.seen)
-        with self.turn() as (turn, state):
-            document = certificate_of(state, digested)
-            turn.append(check_person(who), happened.CertificateIssued(document), happened.AuditChanged(0))
-        return document
-
-    def _digested_rows(self, seen: int) -> list[int] | None:
-        """Return the rows on which a model's digest was made; None for the whole pool."""
-        if isinstance(self._learner.pool, MemoryPool):
-            return None
-        return list(self.learner(at=seen).state.log.position)
-
-
-def make_learner(rows: StudyRows, config: Config, device: str | None = None) -> FairActiveLearner:
-    """Return the learner of a study, without labels; ``device`` replaces the study's own."""
-    # The study keeps the budget and the stopping rule itself: its log knows of audits and of changed rules.
-    X, groups = rows.given
-    learner = FairActiveLearner(X, groups, replace(config.learner, budget=None, stopping=None))
-    where = device or config.device or NO_DEVICE
-    return learner if where == NO_DEVICE else learner.on_device(where)
+        return certify(self, check_person(who))

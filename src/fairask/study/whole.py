@@ -16,7 +16,7 @@ from fairask.study.events import Event, EventLost
 from fairask.study.snapshot import check_snapshot
 from fairask.study.state import State
 from fairask.study.store import START, Store, is_url, link
-from fairask.study.store.transaction import Tables
+from fairask.study.store._log import Tables
 
 __all__ = ["Salvage", "StudyCheck", "backup", "salvage", "verify"]
 

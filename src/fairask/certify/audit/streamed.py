@@ -16,7 +16,7 @@ from fairask.certify.audit.table import AuditTable, check_wanted, parquet_files
 from fairask.data import Encoder, GroupColumns, Survey, TableError
 from fairask.data.categories import Category, CategoryTally
 from fairask.data.encode import listed
-from fairask.data.groups import group_notes
+from fairask.data.folding import group_notes
 from fairask.data.kinds import kind_of
 from fairask.data.limits import MOST_LEVELS
 from fairask.data.numbers import Number, NumberTally

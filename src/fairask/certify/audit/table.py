@@ -19,7 +19,7 @@ from fairask.certify.audit.simulate import AuditSimulation, simulate_audit
 from fairask.certify.questions import QUESTIONS
 from fairask.data import TableError, TableFormat, group_names, read_noted, read_table
 from fairask.data.encode import listed
-from fairask.data.groups import UNKNOWN, group_notes
+from fairask.data.folding import UNKNOWN, group_notes
 from fairask.data.labels import check_columns
 from fairask.data.positive import find_positive
 from fairask.data.protected import as_specs, protected_columns
@@ -139,18 +139,7 @@ def open_audit_table(
     >>> pool.scores.tolist(), pool.classes.names
     ([1.0, 0.0], ('no', 'yes'))
     """
-    table: Any
-    notes: list[str] = []
-    local = local_path(path)
-    if (
-        local is None
-        or (local.is_dir() and not is_dataset_folder(local))
-        or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists())
-    ):
-        table = _Parquet(path if local is None else local)
-    else:
-        whole, notes = read_noted(local, form)
-        table = _Whole(whole)
+    table, notes = _open(path, form)
     named = dict(more or {})
     wanted = {"predictions": predictions} | ({} if label is None else {"truth": label})
     wanted |= {name: str(named[name]) for name in ("score", "cost", "known") if named.get(name)}
@@ -161,31 +150,17 @@ def open_audit_table(
         names_known = groups.astype(object)
         names_known[groups == UNKNOWN] = None
         groups = names_known
-    known = np.ones(len(groups), dtype=bool)
-    labels: NDArray[Any] | None = None
+    known, labels = np.ones(len(groups), dtype=bool), None
     if label is not None:
-        answers = words_of(columns.column(label))
-        value = find_positive(label, answers.tolist(), positive, notes, guess=False)
-        labels = np.isin(answers.astype(str), value).astype(np.int64)
-        if n := int((answers == None).sum()):  # noqa: E711
-            notes.append(f"{n:,} rows have no value in {label!r} and were left out")
-            known = np.asarray(answers != None)  # noqa: E711 - element by element
+        known, labels = _truth(columns.column(label), label, positive, notes)
     scores, classes = scores_of(
         columns.column(predictions), predictions, as_specs(positive or ()), labels is not None, notes
     )
     scores, names = scores[known], groups[known]
     shown = np.where(names == None, UNKNOWN, names).astype(str)  # noqa: E711 - element by element
     found, counts = np.unique(shown, return_counts=True)
-    extras: AuditInputs = {"noise": read_noise(named.get("noise"))}
-    try:
-        noise_table(extras["noise"], found.tolist())
-    except ValueError as error:
-        raise TableError(f"--noise {named['noise']}: {error}", f"Groups: {listed(found.tolist())}") from error
-    for option in ("score", "cost"):
-        if column := named.get(option):
-            extras[option] = _numbers(columns.column(column), column, option)[known]
+    extras = _extras(columns, named, known, found.tolist(), classes)
     if column := named.get("known"):
-        extras["known"] = _known(words_of(columns.column(column))[known], column, classes)
         notes.append(f"{len(extras['known'] or {}):,} rows have a label in {column!r} and are not asked for")
     return AuditTable(
         names=table.names,
@@ -201,6 +176,53 @@ def open_audit_table(
         groups=names,
         labels=None if labels is None else labels[known],
     )
+
+
+def _open(path: str | Path, form: TableFormat | None) -> tuple[_Whole | _Parquet, list[str]]:
+    """Open the table, and note what was recognised in it; Parquet is read when it is needed."""
+    local = local_path(path)
+    if (
+        local is None
+        or (local.is_dir() and not is_dataset_folder(local))
+        or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists())
+    ):
+        return _Parquet(path if local is None else local), []
+    whole, notes = read_noted(local, form)
+    return _Whole(whole), notes
+
+
+def _truth(
+    column: Any, name: str, positive: str | Sequence[str] | None, notes: list[str]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return which rows have a label, and 1 where it is positive."""
+    answers = words_of(column)
+    value = find_positive(name, answers.tolist(), positive, notes, guess=False)
+    labels = np.isin(answers.astype(str), value).astype(np.int64)
+    known = np.asarray(answers != None)  # noqa: E711 - element by element
+    if n := int((~known).sum()):
+        notes.append(f"{n:,} rows have no value in {name!r} and were left out")
+    return known, labels
+
+
+def _extras(
+    columns: Any,
+    named: Mapping[str, str | None],
+    known: NDArray[np.bool_],
+    groups: list[str],
+    classes: Classes,
+) -> AuditInputs:
+    """Return score, cost, labels that exist already and noise, as far as they are named."""
+    extras: AuditInputs = {"noise": read_noise(named.get("noise"))}
+    try:
+        noise_table(extras["noise"], groups)
+    except ValueError as error:
+        raise TableError(f"--noise {named['noise']}: {error}", f"Groups: {listed(groups)}") from error
+    for option in ("score", "cost"):
+        if column := named.get(option):
+            extras[option] = _numbers(columns.column(column), column, option)[known]
+    if column := named.get("known"):
+        extras["known"] = _known(words_of(columns.column(column))[known], column, classes)
+    return extras
 
 
 def _numbers(column: Any, name: str, option: str) -> NDArray[np.float64]:

@@ -20,11 +20,12 @@ from fairask.study.events import Event, Happening, StudyCreated
 from fairask.study.store._chain import START, first_break
 from fairask.study.store._count import COUNT, read_count, write_count
 from fairask.study.store._database import Database, is_url
+from fairask.study.store._log import Tables
 from fairask.study.store._repair import Repair, repair
 from fairask.study.store._schema import snapshots, training
 from fairask.study.store.attempts import Attempts
 from fairask.study.store.people import People
-from fairask.study.store.transaction import Tables, Transaction, Waiting
+from fairask.study.store.transaction import Transaction, Waiting
 
 __all__ = ["Store", "Training"]
 
