@@ -22,9 +22,9 @@ Make = Callable[..., Study]
 def test_every_view_and_dialog_is_for_everybody(make: Make, new_page: Callable[..., Page]) -> None:
     study = make(overlap=2)
     study.change(guidelines="Repaid within **a year** is good.", question="Will they repay?")
-    rows = study.ask(16, "ada")  # axe looks at every cell of every row
-    study.tell(rows, [LABELS[row] for row in rows], "ada", notes=["hard to read"] * 3 + [""] * 13)
-    others = study.ask(6, "bob")
+    rows = study.ask(40, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada", notes=["hard to read"] * 3 + [""] * 37)
+    others = study.ask(10, "bob")
     study.tell(others, ["good"] * len(others), "bob")
     study.refit(force=True)
     with serving(create_app(study, train=False)) as url:
