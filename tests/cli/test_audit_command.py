@@ -18,6 +18,8 @@ from typer.testing import Result
 Run = Callable[..., Result]
 Rows = list[dict[str, Any]]
 COLUMNS = ("--predictions", "said", "--protected", "sex")
+#: Exit code while labels are awaited.
+AWAITED = 3
 SHORT = (*COLUMNS, "--positive", "yes", "--budget", 300, "--looks", 2)
 
 
@@ -83,7 +85,7 @@ def contents(folder: str = "pool.audit") -> dict[str, bytes]:
 
 def test_it_begins_with_rows_to_label_that_hide_the_prediction(fairask: Run, pool: Path) -> None:
     result = fairask("audit", pool, *SHORT)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == AWAITED, result.output
     assert "Label 150 rows of" in result.stdout
     assert "--tell" in result.stdout
     assert sorted(contents()) == ["audit.json", "rows-1.csv"]
@@ -145,7 +147,7 @@ def test_a_file_that_somebody_fills_in_is_not_written_again(fairask: Run, pool: 
     fairask("audit", pool, *SHORT)
     file = Path("pool.audit/rows-1.csv")
     file.write_text("row,label\n", encoding="utf-8")
-    assert fairask("audit", pool).exit_code == 0
+    assert fairask("audit", pool).exit_code == AWAITED
     assert file.read_text(encoding="utf-8") == "row,label\n"
     file.unlink()
     fairask("audit", pool)
@@ -156,7 +158,7 @@ def test_a_sheet_saved_in_place_with_semicolons_is_not_asked_a_second_time(faira
     fairask("audit", pool, *SHORT)
     file = Path("pool.audit/rows-1.csv")
     file.write_text(file.read_text("utf-8").replace(",", ";"), encoding="utf-8-sig")
-    assert fairask("audit", pool).exit_code == 0
+    assert fairask("audit", pool).exit_code == AWAITED
     assert sorted(contents()) == ["audit.json", "rows-1.csv"]
 
 
@@ -174,7 +176,7 @@ def test_an_interrupt_is_130_and_the_next_call_goes_on(
         patch.setattr("os.fsync", stop)
         assert fairask("audit", pool).exit_code == 130
     assert list(contents()) == ["audit.json"]
-    assert fairask("audit", pool).exit_code == 0
+    assert fairask("audit", pool).exit_code == AWAITED
     assert len(read("pool.audit/rows-1.csv")) == 150
 
 
@@ -337,7 +339,7 @@ def test_several_classes_may_be_positive(fairask: Run, write: Callable[..., Path
     for version in named:
         pool = write(version, "pool.csv")
         begun = fairask("audit", pool, *COLUMNS, *fine, "--budget", 300, "--looks", 2)
-        assert begun.exit_code == 0, begun.output
+        assert begun.exit_code == AWAITED, begun.output
         assert [row["row"] for row in read("pool.audit/rows-1.csv")] == plain
         assert "distinction or passed or failed" in begun.stdout
         assert ("no prediction in 'said' is 'distinction'" in begun.stdout) == (version is named[1])
@@ -385,10 +387,10 @@ def test_parquet_files_and_folders_ask_for_the_same_rows_as_csv(
         parquet.write_table(table.slice(1000 * i, 1000), tmp_path / "parts" / f"part-{i}.parquet")
     for name in ("pool.csv", "pool.parquet", "parts"):
         result = fairask("audit", tmp_path / name, *SHORT, "--out", f"of-{name}")
-        assert result.exit_code == 0, result.output
+        assert result.exit_code == AWAITED, result.output
     one, two, three = (contents(f"of-{name}")["rows-1.csv"] for name in ("pool.csv", "pool.parquet", "parts"))
     assert one == two == three
-    assert fairask("audit", tmp_path / "parts", *SHORT).exit_code == 0
+    assert fairask("audit", tmp_path / "parts", *SHORT).exit_code == AWAITED
     assert Path("parts.audit/rows-1.csv").exists()
     parquet.write_table(table.slice(2000, 999), tmp_path / "parts" / "part-2.parquet")
     refused(fairask("audit", tmp_path / "parts"), "has changed since the audit")
@@ -400,7 +402,7 @@ def test_the_folder_one_is_in_can_be_the_pool(
     (tmp_path / "parts").mkdir()
     parquet.write_table(pa.Table.from_pylist(applications()), tmp_path / "parts" / "one.parquet")
     monkeypatch.chdir(tmp_path / "parts")
-    assert fairask("audit", ".", *SHORT).exit_code == 0
+    assert fairask("audit", ".", *SHORT).exit_code == AWAITED
     assert (tmp_path / "parts.audit" / "rows-1.csv").exists()
 
 
@@ -587,7 +589,7 @@ def test_a_well_known_pair_of_predictions_needs_no_option_and_other_words_do(
         in begun.stdout
     )
     named = fairask("audit", pool, *SHORT, "--out", "named")
-    assert named.exit_code == 0, named.output
+    assert named.exit_code == AWAITED, named.output
     states = [json.loads(Path(folder, "audit.json").read_text()) for folder in ("pool.audit", "named")]
     assert states[0] == states[1]
     other = write(

@@ -15,7 +15,7 @@ from referencing import Registry, Resource
 from typer.testing import Result
 
 from fairask.certify import json_schema
-from tests.cli.test_audit_command import label, read, refused, to_the_end
+from tests.cli.test_audit_command import AWAITED, label, read, refused, to_the_end
 
 pytestmark = pytest.mark.usefixtures("no_replay")
 Run = Callable[..., Result]
@@ -63,7 +63,7 @@ def check(document: dict[str, Any], name: str) -> None:
 def finished(fairask: Run, pool: Path, *options: Any) -> dict[str, Any]:
     """Audit to the end with true labels, check both files against their schemas, return the certificates."""
     begun = fairask("audit", pool, *START, *options)
-    assert begun.exit_code == 0, begun.output
+    assert begun.exit_code == AWAITED, begun.output
     to_the_end(fairask, pool, TRUTH)
     check(json.loads(Path("pool.audit/audit.json").read_text()), "audit-state")
     found = json.loads(Path("pool.audit/certificate.json").read_text())
@@ -99,7 +99,7 @@ def test_several_metrics_and_ratios_are_decided_together(fairask: Run, pool: Pat
 
 def test_intersections_and_unknown_groups(fairask: Run, pool: Path) -> None:
     begun = fairask("audit", pool, *START, "--protected", "old", "--unknown-groups", "--json")
-    assert begun.exit_code == 0, begun.output
+    assert begun.exit_code == AWAITED, begun.output
     to_the_end(fairask, pool, TRUTH)
     found = json.loads(Path("pool.audit/certificate.json").read_text())
     check(found, "audit")
@@ -254,12 +254,12 @@ def test_a_file_with_other_signs_is_read_as_it_was_begun(fairask: Run, rows: Row
     file.write_bytes("\n".join(["sex|paid|né", *cells]).encode("latin-1"))
     how = ("--delimiter", "|", "--decimal", ",", "--encoding", "latin-1")
     begun = fairask("audit", file, "--predictions", "paid", "--protected", "sex", "--budget", 20, *how)
-    assert begun.exit_code == 0, begun.output
+    assert begun.exit_code == AWAITED, begun.output
     state = json.loads(Path("odd.audit/audit.json").read_text())
     assert state["pool"]["form"] == {"delimiter": "|", "decimal": ","}
     assert state["pool"]["encoding"] == "latin-1"
     again = fairask("audit", file)
-    assert again.exit_code == 0, again.output
+    assert again.exit_code == AWAITED, again.output
     refused(fairask("audit", file, "--delimiter", ";"), "--delimiter ;", "was begun with |")
 
 

@@ -19,7 +19,7 @@ EXAMPLE = """fairask audit scored.csv --predictions score --protected sex
 fairask audit scored.csv --tell scored.audit/rows-1.csv
 fairask audit history.csv --predictions score --protected sex --truth repaid"""
 
-#: Exit code of the command for each verdict; 3 also if some labels were told and more are awaited.
+#: Exit code of the command for each verdict; 3 also while labels are awaited, so that 0 means certified.
 EXIT_CODES = {"certified": 0, "refuted": 1, "undecided": 3}
 
 
@@ -98,8 +98,6 @@ def _advance(options: AuditOptions, screen: Screen) -> None:
         found = work.advance()
     screen.outcome(found)
     screen.data({**found.to_dict(), "notes": work.table.notes})
-    # A gate must not pass while labels are awaited; writing the first rows is no failure.
-    first = tell is None and not work.audit.n_labels
-    verdict = found.verdict if isinstance(found, Decided) else "certified" if first else "undecided"
+    verdict = found.verdict if isinstance(found, Decided) else "undecided"
     if code := EXIT_CODES[verdict]:
         raise typer.Exit(code)
