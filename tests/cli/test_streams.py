@@ -114,7 +114,8 @@ def test_a_device_changes_nothing_but_where_rows_are_counted(
         json.loads(
             fairask(
                 "simulate", bucket, "--stream", "--label", "paid", "--protected", "sex", "--drop",
-                "said,word,chance", "--budget", "60", "--trials", "1", "--strategy", "fare", "--json", *more,
+                "said,word,chance", "--budget", "60", "--trials", "1", "--strategy", "fare", "--jobs", "1",
+                "--json", *more,
             ).output
         )
         for more in ((), ("--device", "cpu"))
@@ -212,7 +213,7 @@ def test_places_that_cannot_be_read_are_explained(fairask: Run, tmp_path: Path) 
 
 
 SIMULATE = ("--label", "paid", "--protected", "sex", "--drop", "said,word,chance,none", "--positive", "yes",
-            "--budget", "80", "--batch", "40", "--trials", "1", "--seed", "2")  # fmt: skip
+            "--budget", "80", "--batch", "40", "--trials", "1", "--seed", "2", "--jobs", "1")  # fmt: skip
 
 
 def test_a_simulation_streams_a_bucket_and_learns(fairask: Run, bucket: str, tmp_path: Path) -> None:

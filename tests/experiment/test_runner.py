@@ -46,6 +46,7 @@ def test_only_missing_jobs_are_computed_and_come_out_the_same(smoke_run, tmp_pat
     assert result_bytes(tmp_path) == result_bytes(smoke_run)
 
 
+@pytest.mark.slow
 def test_two_workers_write_the_same_bytes_as_one(smoke_run, tmp_path):
     run(JOBS, tmp_path, workers=2)
     assert result_bytes(tmp_path) == result_bytes(smoke_run)

@@ -43,9 +43,9 @@ def test_a_cluster_draws_what_one_process_draws(strategy: str, client: Any, stor
     X, groups, y = rows
     settings: dict[str, Any] = {"columns": NAMES, "preprocess": "none", "client": client}
     frame = dd.from_pandas(as_table(*rows).to_pandas(), npartitions=5)
-    expected = campaign(MemoryPool(X, groups, 3), strategy, y, rounds=3)
+    expected = campaign(MemoryPool(X, groups, 3), strategy, y)
     for pool in (open_pool(stored / "many", "group", **settings), open_pool(frame, "group", **settings)):
-        found = campaign(pool, strategy, y, rounds=3)
+        found = campaign(pool, strategy, y)
         assert found.labelled_indices_.tolist() == expected.labelled_indices_.tolist()
 
 

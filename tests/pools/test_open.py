@@ -336,6 +336,7 @@ def test_the_columns_of_a_dask_frame_that_are_not_needed_are_not_computed(rows: 
     assert set(table._selected) == {("group",)}
 
 
+@pytest.mark.slow
 def test_arrays_need_no_extra_and_files_name_theirs(stored: Path) -> None:
     code = """
 import sys

@@ -184,7 +184,7 @@ def works_in_a_learner(strategy: Strategy) -> None:
         )
         query = learner.ask()
         learner.tell(query.indices, start.truth[query.indices])
-        learner.batch_size = 4
+        learner.batch_size = 8
         history = simulate(learner, start.truth, 45)
         _require(history["labels"][-1] == 45, "the learner did not spend its budget")
         runs.append(learner.labelled_indices_)
