@@ -147,6 +147,7 @@ def test_rows_of_unknown_group_are_named_and_simulated(fairask: Run, pool: Path)
         (("--score", "scores"), ("no column 'scores'",)),
         (("--also", "tpr"), ("metric='tpr' is unknown",)),
         (("--compare", "all"), ("compare='all' is unknown",)),
+        (("--predictions", "score"), ("--predictions names 2 columns, and an audit is of one model",)),
         (("--plan", "--cost", "cost"), ("--plan does not allow for --cost",)),
         (("--plan", "--noise", "0.05"), ("--plan does not allow for --noise",)),
     ],

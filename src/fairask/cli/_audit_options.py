@@ -31,7 +31,9 @@ class AuditOptions:
     """The options of ``fairask audit``."""
 
     pool: Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of Parquet files, or a URL.")]
-    predictions: Annotated[str | None, _option("Predictions: 0/1, classes, or probabilities of 1.")] = None
+    predictions: Annotated[
+        list[str] | None, _option("Predictions of one model: 0/1, classes, or probabilities of 1.")
+    ] = None
     protected: Annotated[
         list[str] | None,
         _option("The column whose groups are to be treated alike (repeat; age:30,50 for bands)."),
@@ -106,6 +108,12 @@ class AuditOptions:
 
         if self.device is not None:
             check_device(self.device)
+        models = self.predictions or []
+        if len(models) > 1:
+            raise UserError(
+                f"--predictions names {len(models)} columns, and an audit is of one model",
+                "Give each model an audit of its own (--out), or several to fairask.certify.Audit",
+            )
         given = {
             "metric": self.metric, "tolerance": self.tolerance, "delta": self.delta, "budget": self.budget,
             "looks": self.looks, "target": self.target, "random_state": self.seed, "compare": self.compare,
@@ -118,7 +126,7 @@ class AuditOptions:
         return AuditRequest(
             self.pool,
             {
-                "predictions": self.predictions, "protected": protected, "positive": positive,
+                "predictions": models[0] if models else None, "protected": protected, "positive": positive,
                 "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
                 "unknown_groups": "yes" if self.unknown_groups else None,
             },

@@ -34,7 +34,7 @@ class LabelStudioOptions:
         str, typer.Option(help="The studio's address, as Label Studio reaches it: annotations come at once.")
     ] = ""
     predictions: Annotated[
-        bool, typer.Option("--predictions", help="Send the model's predictions along. They sway people.")
+        bool, typer.Option("--predictions", help="Send the model's predictions along. They influence people.")
     ] = False
     send_protected: SendProtected = False
     name: LinkName = "labelstudio"
