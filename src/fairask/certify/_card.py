@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from fairask.certify.audit.audit import Audit
     from fairask.certify.certificate import Certificate
 
-__all__ = ["audit_card", "certificate_card"]
-
 
 def certificate_card(certificate: Certificate) -> str:
     """Return the verdict, the bounds as a chart, and what they rest on."""

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fairask.certify.certificate import Certificate
 
-__all__ = ["VERDICT_COLOURS", "draw_bounds", "render"]
-
 VERDICT_COLOURS = {"certified": "#1a7f4b", "refuted": "#b3261e", "undecided": "#8a6100"}
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#1d1d1f}

@@ -16,8 +16,6 @@ from fairask.certify._page import render
 from fairask.certify.questions import QUESTIONS, ROUNDING
 from fairask.data.folding import UNKNOWN
 
-__all__ = ["SCHEMA", "Certificate", "GroupComparison", "labels_needed", "verdict_of"]
-
 #: Name and version of what :meth:`Certificate.to_dict` writes.
 SCHEMA, VERSION = "fairask-certificate", 1
 

@@ -18,8 +18,6 @@ from fairask.checks import check_count, check_share, renamed
 from fairask.errors import EmptyCellWarning, suggest
 from fairask.metrics import Float
 
-__all__ = ["certify"]
-
 _RATE = {1: "tpr", 0: "fpr", None: "selection_rate"}
 LABELS_TARGET = (
     "the population that the labelled rows are a random sample of (of a finite pool, the bounds are if "

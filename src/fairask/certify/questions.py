@@ -12,8 +12,6 @@ import numpy as np
 from fairask.checks import check_choice
 from fairask.metrics import Float
 
-__all__ = ["COMPARISONS", "QUESTIONS", "ROUNDING", "AuditMetric", "Question", "check_question"]
-
 #: The metrics of a model, and ratios of the same rates.
 AuditMetric = Literal["tprp", "fprp", "eo", "dp", "tpr-ratio", "fpr-ratio", "selection-ratio"]
 

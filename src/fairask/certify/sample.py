@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.checks import check_lengths
 from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
 
-__all__ = ["Sample", "SampleDraws", "build_sample"]
-
 
 class SampleDraws(TypedDict, total=False):
     """What is known of how labelled rows were drawn; see :func:`fairask.certify.certify`."""

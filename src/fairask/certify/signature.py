@@ -12,16 +12,6 @@ from typing import Any
 from fairask.certify.certificate import SCHEMA, Certificate
 from fairask.checks import check_choice
 
-__all__ = [
-    "JSON_SCHEMAS",
-    "check_certificate",
-    "digest_of_settings",
-    "is_sealed",
-    "json_schema",
-    "seal",
-    "sign",
-]
-
 #: Schemas by document: a certificate, ``certificate.json`` and ``audit.json`` of an audit's folder.
 JSON_SCHEMAS = {"certificate": "certificate-1", "audit": "audit-1", "audit-state": "audit-state-2"}
 

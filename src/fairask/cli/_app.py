@@ -13,8 +13,6 @@ from typer.core import TyperGroup
 from fairask.cli._errors import guarded
 from fairask.cli._help import GROUPS, HelpfulApp, write_commands
 
-__all__ = ["COMMANDS", "app"]
-
 #: All commands, in the order of ``fairask --help``.
 COMMANDS = [name for commands in GROUPS.values() for name in commands]
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from fairask.certify.audit.request import AuditRequest
     from fairask.pools.runners import ProgressCallback
 
-__all__ = ["AuditOptions"]
-
 
 def _option(text: str, *names: str) -> Any:
     return typer.Option(*names, help=text, show_default=False)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from fairask.connect import Tool
     from fairask.study import Study
 
-__all__ = ["ConnectorOptions", "LinkName", "Pause", "SendProtected"]
-
 LinkName = Annotated[str, typer.Option("--name", help="The link's name, if a study has several.")]
 SendProtected = Annotated[
     bool, typer.Option("--send-protected", help="Send the protected columns too; they never are otherwise.")

@@ -10,8 +10,6 @@ from typing import Protocol, cast
 
 from fairask.errors import UserError
 
-__all__ = ["FAILED", "INTERRUPTED", "WRONG_USE", "guarded"]
-
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 
 #: Which extra brings a module.

@@ -9,8 +9,6 @@ from typing import Any, Protocol, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["GROUPS", "HelpfulApp", "write_commands"]
-
 #: The commands of ``fairask --help`` in its order. Each is a module of this package, which imports what is
 #: heavy or optional inside its functions.
 GROUPS: Mapping[str, Mapping[str, str]] = {

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fairask.pools.runners import PassProgress, ProgressCallback
 
-__all__ = ["passes"]
-
 
 @contextmanager
 def passes(*, quiet: bool = False) -> Iterator[ProgressCallback | None]:

@@ -26,8 +26,6 @@ from fairask.report import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["About", "play", "show"]
-
 
 @dataclass(frozen=True)
 class About:

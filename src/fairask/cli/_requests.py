@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, TypeVar, get_type_hints
 
-__all__ = ["command_of", "takes_options"]
-
 _Options = TypeVar("_Options")
 
 

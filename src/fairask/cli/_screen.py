@@ -19,8 +19,6 @@ from fairask.data.positive import CHECK
 from fairask.experiment import Comparison, LabelledTable, Method, Run, Task, compare
 from fairask.metrics import Float
 
-__all__ = ["PullProgress", "Screen", "console", "print_notes", "results_table", "watch"]
-
 
 def console(*, no_color: bool, stderr: bool = False) -> Console:
     """A console that writes plain text when it is no terminal, and never highlights by itself."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from fairask.study import Study
     from fairask.study.events import Document
 
-__all__ = ["NewPlace", "StudyPlace", "Who", "me", "open_study", "refit_after", "say", "without_password"]
-
 
 def without_password(place: str | None) -> str | None:
     """Return the place of a study; refuse a URL with a password, which every user of the machine can see.

@@ -13,8 +13,6 @@ from fairask.cli._study import StudyPlace, Who, me, say
 if TYPE_CHECKING:
     from fairask.study import Study
 
-__all__ = ["EXAMPLE", "ask"]
-
 EXAMPLE = "fairask ask loans -o batch.csv"
 
 

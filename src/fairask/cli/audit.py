@@ -13,8 +13,6 @@ from fairask.cli._requests import takes_options
 if TYPE_CHECKING:
     from fairask.cli._screen import Screen
 
-__all__ = ["EXAMPLE", "EXIT_CODES", "audit"]
-
 EXAMPLE = """fairask audit scored.csv --predictions score --protected sex
 fairask audit scored.csv --tell scored.audit/rows-1.csv
 fairask audit history.csv --predictions score --protected sex --truth repaid"""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fairask.cli._options import Json
 from fairask.cli._study import NewPlace, StudyPlace, say
 
-__all__ = ["EXAMPLE", "backup"]
-
 EXAMPLE = "fairask backup loans --to loans-monday"
 
 

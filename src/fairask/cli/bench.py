@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from fairask.experiment import Comparison
     from fairask.experiment.jobs import TableJobs
 
-__all__ = ["EXAMPLE", "BenchOptions", "bench"]
-
 EXAMPLE = "fairask bench adult german --strategy fare --strategy passive --trials 20"
 
 

@@ -13,8 +13,6 @@ from fairask.errors import UserError
 if TYPE_CHECKING:
     from fairask.study import Study
 
-__all__ = ["EXAMPLE", "certify"]
-
 EXAMPLE = "fairask certify loans --labels 200"
 
 

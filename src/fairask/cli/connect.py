@@ -15,8 +15,6 @@ from fairask.cli._requests import takes_options
 from fairask.cli._study import StudyPlace, me, open_study, say
 from fairask.errors import UserError
 
-__all__ = ["labelstudio", "links", "register", "webhook"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LabelStudioOptions:

@@ -9,8 +9,6 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, refit_after, say
 
-__all__ = ["EXAMPLE", "correct"]
-
 EXAMPLE = "fairask correct loans 17 good"
 
 

@@ -16,8 +16,6 @@ from fairask.errors import UserError
 if TYPE_CHECKING:
     from fairask.datasets import Dataset
 
-__all__ = ["load_dataset", "register"]
-
 _Name = Annotated[str, typer.Argument(help="A dataset's name.")]
 _Names = Annotated[list[str] | None, typer.Argument(help="Datasets; default all.", show_default=False)]
 

@@ -10,8 +10,6 @@ import typer
 from fairask.cli import _options as opt
 from fairask.cli._requests import command_of, takes_options
 
-__all__ = ["EXAMPLE", "DemoOptions", "demo"]
-
 EXAMPLE = "fairask demo --trials 3"
 
 #: Without a constraint, groups of Adult get the positive answer at rates more than the tolerance apart.

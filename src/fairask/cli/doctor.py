@@ -10,8 +10,6 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import open_study, say, without_password
 
-__all__ = ["EXAMPLE", "doctor"]
-
 EXAMPLE = "fairask doctor"
 
 

@@ -10,8 +10,6 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import say
 
-__all__ = ["EXAMPLE", "explain"]
-
 EXAMPLE = "fairask explain tolerance"
 
 

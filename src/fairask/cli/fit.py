@@ -5,8 +5,6 @@ from __future__ import annotations
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 
-__all__ = ["EXAMPLE", "fit"]
-
 EXAMPLE = "fairask fit loans"
 
 

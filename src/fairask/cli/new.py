@@ -12,8 +12,6 @@ from fairask.cli import _options as opt
 from fairask.cli._requests import takes_options
 from fairask.cli._study import me, say, without_password
 
-__all__ = ["EXAMPLE", "NewOptions", "new"]
-
 EXAMPLE = "fairask new loans.csv --classes bad,good --protected sex --to loans"
 
 

@@ -16,8 +16,6 @@ from fairask.cli._study import StudyPlace, say
 if TYPE_CHECKING:
     from fairask.study.store import Store
 
-__all__ = ["EXAMPLE", "people"]
-
 EXAMPLE = "fairask people loans --add ada"
 
 

@@ -10,8 +10,6 @@ from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 from fairask.errors import UserError
 
-__all__ = ["EXAMPLE", "reasons"]
-
 EXAMPLE = "fairask reasons loans --set unclear --set 'wrong language'"
 
 

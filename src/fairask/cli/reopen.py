@@ -11,8 +11,6 @@ from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 from fairask.errors import UserError
 
-__all__ = ["EXAMPLE", "reopen"]
-
 EXAMPLE = "fairask reopen loans --by bob --since 2026-11-15 --look"
 
 

@@ -9,8 +9,6 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, open_study, say
 
-__all__ = ["EXAMPLE", "repair"]
-
 EXAMPLE = "fairask repair loans"
 
 

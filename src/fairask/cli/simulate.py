@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from fairask.experiment import LabelledTable
     from fairask.experiment.table import TableColumns
 
-__all__ = ["EXAMPLE", "SimulateOptions", "simulate"]
-
 EXAMPLE = "fairask simulate loans.csv --label repaid --protected sex --budget 300"
 
 _SILENT = {"silent": True}

@@ -10,8 +10,6 @@ from fairask.cli._study import StudyPlace, open_study, say
 if TYPE_CHECKING:
     from fairask.study.events import Document
 
-__all__ = ["EXAMPLE", "status"]
-
 EXAMPLE = "fairask status loans"
 
 

@@ -9,8 +9,6 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, say
 
-__all__ = ["EXAMPLE", "stop"]
-
 EXAMPLE = "fairask stop loans plateau"
 
 

@@ -9,8 +9,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["EXAMPLE", "studio"]
-
 EXAMPLE = "fairask studio loans"
 
 

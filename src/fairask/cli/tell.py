@@ -10,8 +10,6 @@ import typer
 from fairask.cli._options import Json
 from fairask.cli._study import StudyPlace, Who, me, open_study, refit_after, say
 
-__all__ = ["EXAMPLE", "tell"]
-
 EXAMPLE = "fairask tell loans batch.csv"
 
 

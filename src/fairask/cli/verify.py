@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from fairask.study.verifying import CertificateCheck
     from fairask.study.whole import StudyCheck
 
-__all__ = ["EXAMPLE", "verify"]
-
 EXAMPLE = "fairask verify loans"
 
 

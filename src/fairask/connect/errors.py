@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ToolUnreachable"]
-
 
 class ToolUnreachable(Exception):
     """The tool cannot be reached now, or asks to be left alone for a while; the same is tried again later.

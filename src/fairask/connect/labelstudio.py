@@ -32,8 +32,6 @@ from fairask.study import Study
 from fairask.study.outside import TakenAnswer
 from fairask.study.receiving import OutsideAnswer
 
-__all__ = ["LabelStudioTool", "connect_project", "link_project", "open_client", "register_webhook"]
-
 _T = TypeVar("_T")
 #: ``label_studio_sdk.LabelStudio``, which is imported when it is needed.
 Client: TypeAlias = Any

@@ -14,8 +14,6 @@ from fairask.study.events import Cell, Document
 from fairask.study.files import chosen
 from fairask.study.receiving import OutsideAnswer
 
-__all__ = ["annotated_answers", "check_config", "label_config", "person_names", "task_of", "webhook_answers"]
-
 #: Keys of a task that are the study's own.
 ROW, CHECK = "fairask_row", "fairask_check"
 #: Columns with these displays have a place of their own; all others stand in one table.

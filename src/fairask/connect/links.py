@@ -12,8 +12,6 @@ from fairask.study import Study, StudyError
 from fairask.study.events import ToolLinked
 from fairask.study.outside import Refused
 
-__all__ = ["Link", "LinkCounts", "ensure_link", "is_token", "link_counts"]
-
 
 @dataclass(frozen=True)
 class Link:

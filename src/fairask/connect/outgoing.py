@@ -11,8 +11,6 @@ from fairask.study.events import Cell
 from fairask.study.files import shown_columns
 from fairask.study.receiving import row_codes
 
-__all__ = ["OutgoingRow", "columns_for", "outgoing_rows", "unsent_rows"]
-
 
 @dataclass(frozen=True)
 class OutgoingRow:

@@ -12,8 +12,6 @@ from fairask.oracle import decision_probability
 from fairask.study import Study
 from fairask.study.events import Document
 
-__all__ = ["Predictor"]
-
 
 class Predictor:
     """Predicts with the study's model, which is fitted again only when it has changed."""

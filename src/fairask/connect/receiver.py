@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from fairask.connect.signing import verify_signature
 from fairask.study.events import Document
 
-__all__ = ["received_rows", "send_answers"]
-
 
 def received_rows(secret: str, headers: Mapping[str, str], body: bytes) -> list[Document]:
     """Return the rows of a message, each with its number, check code and fields, or raise SignatureError.

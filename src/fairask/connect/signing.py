@@ -16,8 +16,6 @@ from collections.abc import Mapping
 
 from fairask.errors import UserError
 
-__all__ = ["TOLERANCE", "SignatureError", "new_secret", "sign", "verify_signature"]
-
 #: Seconds by which the time of a message may differ from ours.
 TOLERANCE = 300
 _PREFIX = "whsec_"

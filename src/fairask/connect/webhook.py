@@ -20,8 +20,6 @@ from fairask.study import Study
 from fairask.study.receiving import OutsideAnswer
 from fairask.study.times import now
 
-__all__ = ["WebhookTool"]
-
 #: Status codes that pass: try again later.
 _LATER = {408, 409, 425, 429}
 _LONGEST_WAIT = 3600.0

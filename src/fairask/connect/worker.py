@@ -14,8 +14,6 @@ from fairask.study import Study
 from fairask.study.events import Document, RowsSent
 from fairask.study.receiving import Intake, OutsideAnswer, receive
 
-__all__ = ["Connector", "Tool", "finish"]
-
 #: First and longest pause after a failure, in seconds.
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 

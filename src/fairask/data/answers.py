@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from fairask.data.errors import TableError
 from fairask.data.values import text_of
 
-__all__ = ["match_labels", "refuse_labels"]
-
 #: Wrong labels that a message shows.
 _SHOWN = 20
 

@@ -14,8 +14,6 @@ from fairask.data.text import WORDS_OF_NAMES, WORDS_OF_TEXT, TextSample, count_w
 from fairask.data.values import coded, text_of
 from fairask.data.written import written_number
 
-__all__ = ["Category", "CategoryTally"]
-
 
 @dataclass(frozen=True)
 class Category:

@@ -8,8 +8,6 @@ from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 from fairask.data.values import is_number
 
-__all__ = ["cell_column"]
-
 
 def cell_column(file: str, name: str, values: Sequence[object]) -> Arrow:
     """Return the cells of a column as an array; numbers and other texts together become texts.

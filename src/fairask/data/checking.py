@@ -15,8 +15,6 @@ from fairask.data.files import plain_cell
 from fairask.data.values import text_of
 from fairask.errors import UserError
 
-__all__ = ["CHECK", "ReturnedRow", "check_code", "check_returned"]
-
 #: Name of the column of check codes.
 CHECK = "check"
 _NAMED = 5

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from fairask.data.extras import Arrow, optional
 
-__all__ = ["parse_dates", "with_dates"]
-
 _WRITTEN = (
     r"^\s*(?P<a>[0-9]{1,2})(?P<sign>[./-])(?P<b>[0-9]{1,2})[./-](?P<year>[12][0-9]{3})"
     r"(?:[ T]+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?)?\s*$"

@@ -15,8 +15,6 @@ from fairask.data.limits import LONGEST_FIELD
 from fairask.data.understood import understood
 from fairask.data.written import with_point
 
-__all__ = ["header_of", "read_cells", "read_delimited"]
-
 #: Cells that mean "unknown".
 _MISSING = ("", "?", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "-NaN", "<NA>")
 #: Characters per cell of a sheet; pools of Parquet can have longer ones than text files may.

@@ -21,8 +21,6 @@ from fairask.data.text import WORDS_OF_NAMES, Text, count_words
 from fairask.data.textmodel import ModelText
 from fairask.data.vectors import Vector
 
-__all__ = ["CONSTANT", "Encoder", "Part", "listed", "plain_encoder"]
-
 #: Why a column with one value is left out.
 CONSTANT = "one value only"
 #: Texts with so many different values, or fewer, are answers to choose from, however many words they have.

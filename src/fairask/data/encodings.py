@@ -6,8 +6,6 @@ import codecs
 
 from fairask.data.errors import TableError
 
-__all__ = ["decode"]
-
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",

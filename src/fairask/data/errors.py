@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fairask.errors import UserError
 
-__all__ = ["TableError"]
-
 
 class TableError(UserError):
     """A file, or one of its columns, cannot be used.

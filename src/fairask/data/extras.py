@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from fairask.errors import MissingExtra
 
-__all__ = ["Arrow", "Column", "Out", "optional"]
-
 #: An object of pyarrow, which has no type stubs.
 Arrow: TypeAlias = Any
 #: What a column can be: a pyarrow array, or a plain sequence.

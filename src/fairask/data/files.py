@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["csv_text", "plain_cell", "safe_cell", "write_whole"]
-
 #: How a formula begins: a sign (also full-width) after any blanks.
 _SIGN = r"[^\S\t\r\n]*[=+\-@|%＝＋－＠｜％]"
 #: Places of text that get an apostrophe: before a formula or a tab or line break at the beginning, and before

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from fairask.data.errors import TableError
 
-__all__ = ["TableFormat", "recognised"]
-
 
 @dataclass(frozen=True)
 class TableFormat:

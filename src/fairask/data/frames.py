@@ -11,8 +11,6 @@ from fairask.data.errors import TableError
 from fairask.data.extras import Arrow, optional
 from fairask.metrics import Matrix
 
-__all__ = ["column_names", "frame_table"]
-
 
 def column_names(X: Matrix) -> list[str] | None:
     """Return the names of a data frame's columns; None where there are none, as in an array.

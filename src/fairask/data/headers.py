@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from fairask.data.values import is_number, text_of
 
-__all__ = ["DELIMITERS", "below_title", "find_header"]
-
 #: Signs between fields that are recognised.
 DELIMITERS = (",", ";", "\t", "|")
 _LOOKED_AT = 20

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fairask.data.extras import Arrow, optional
 
-__all__ = ["kind_of"]
-
 
 def kind_of(kind: Arrow) -> str | None:
     """Return the kind of column that a pyarrow type is; None if nothing can be learned from it.

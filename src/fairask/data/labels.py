@@ -22,16 +22,6 @@ from fairask.data.survey import TextColumns, fit_encoder
 from fairask.data.values import text_of, texts
 from fairask.errors import suggest
 
-__all__ = [
-    "LabelFacts",
-    "Prepared",
-    "check_columns",
-    "check_labels",
-    "columns_hint",
-    "feature_columns",
-    "prepare",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Prepared:

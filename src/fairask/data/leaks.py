@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["columns_that_tell", "group_leaks"]
-
 #: Accuracy from one column that nothing honest reaches.
 TELLING = 0.99
 #: Rows that are looked at, and rows per level of a category, at least.

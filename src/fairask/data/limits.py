@@ -1,20 +1,5 @@
 """The limits on tables, each with one value for all commands."""
 
-__all__ = [
-    "FEWEST_LABELS",
-    "LONGEST_FIELD",
-    "LONGEST_TEXT",
-    "MOST_BYTES",
-    "MOST_GROUPS",
-    "MOST_LEVELS",
-    "MOST_ROWS",
-    "MOST_STRAY",
-    "MOST_TEXTS",
-    "MOST_UNPACKED",
-    "SMALL_GROUP",
-    "SMALL_GROUP_SHARE",
-]
-
 #: Most groups of the protected column. A column with more values is usually a number to be cut into bands.
 MOST_GROUPS = 50
 #: Fewest rows of a combination of protected columns, in rows and as a share of a small table.

@@ -6,8 +6,6 @@ import json
 
 from fairask.data.extras import Arrow
 
-__all__ = ["with_lists"]
-
 
 def with_lists(table: Arrow, notes: list[str]) -> Arrow:
     """Return the table with columns of written lists of numbers as vectors; ``notes`` say which.

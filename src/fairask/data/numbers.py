@@ -15,8 +15,6 @@ from fairask.data.dates import parse_dates
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow, Column, Out, optional
 
-__all__ = ["Moments", "Number", "NumberTally", "as_numbers"]
-
 Values = npt.NDArray[np.float64]
 
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|nr|no|number)$|^id|[a-z]I[dD]$", re.IGNORECASE)

@@ -10,8 +10,6 @@ from fairask.data.errors import TableError
 from fairask.data.values import is_number
 from fairask.errors import suggest
 
-__all__ = ["CHECK", "KNOWN_PAIRS", "find_positive", "known_note", "known_positive", "say_which"]
-
 #: A note that begins so is about a guess, and commands print it in bold.
 CHECK = "CHECK: "
 #: Well-known pairs of answers, the negative one first. "not x" and "no x" are the negatives of every x.

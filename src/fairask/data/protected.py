@@ -15,8 +15,6 @@ from fairask.data.kinds import kind_of
 from fairask.data.numbers import as_numbers
 from fairask.errors import suggest
 
-__all__ = ["ProtectedColumn", "as_specs", "protected_columns"]
-
 
 @dataclass(frozen=True)
 class ProtectedColumn:

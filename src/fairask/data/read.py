@@ -32,8 +32,6 @@ from fairask.data.stores import (
 )
 from fairask.data.understood import understood
 
-__all__ = ["PARQUET_SUFFIXES", "SUFFIXES", "check_names", "file_digest", "read_noted", "read_table"]
-
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet", ".pq")
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")

@@ -9,8 +9,6 @@ from fairask.data.cells import cell_column
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow
 
-__all__ = ["read_records"]
-
 
 def read_records(name: str, text: str, *, lines: bool) -> Arrow:
     """Read a JSON list of tasks or objects, or one object per line; fields of inner objects are columns.

@@ -13,15 +13,6 @@ from fairask.data.extras import Arrow, optional
 from fairask.data.headers import below_title
 from fairask.errors import suggest
 
-__all__ = [
-    "choose",
-    "is_dataset_folder",
-    "read_dataset_folder",
-    "read_duckdb",
-    "read_sqlite",
-    "read_workbook",
-]
-
 
 def choose(file: str, kind: str, names: Sequence[str], wanted: str | None) -> str:
     """Return the table to read of several, or raise TableError with their names.

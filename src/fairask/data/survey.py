@@ -19,8 +19,6 @@ from fairask.data.textmodel import fit_model_text
 from fairask.data.vectors import VectorTally
 from fairask.errors import suggest
 
-__all__ = ["Survey", "Tally", "TextColumns", "fit_encoder", "survey"]
-
 
 class Tally(Protocol):
     """What must be known of a column before its part is fitted; taken batch by batch, in row order."""

@@ -17,8 +17,6 @@ from fairask.data.extras import Arrow, Column, Out
 from fairask.data.limits import LONGEST_TEXT, MOST_TEXTS
 from fairask.data.values import coded, text_of
 
-__all__ = ["WORDS_OF_NAMES", "WORDS_OF_TEXT", "Text", "TextSample", "count_words", "fit_text"]
-
 #: A column whose values have more words than this on average is free text.
 WORDS_OF_TEXT = 5
 #: Values with more words than this on average are no codes or names: they may be short texts.

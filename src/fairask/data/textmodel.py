@@ -18,8 +18,6 @@ from fairask.data.extras import Column, Out, optional
 from fairask.data.limits import LONGEST_TEXT
 from fairask.data.values import coded, text_of
 
-__all__ = ["ModelText", "fit_model_text"]
-
 _REMEDY = "Give the folder of a model2vec or sentence-transformers model; fairask never downloads one"
 
 

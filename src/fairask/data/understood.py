@@ -8,8 +8,6 @@ from fairask.data.formats import TableFormat
 from fairask.data.lists import with_lists
 from fairask.data.written import with_numbers
 
-__all__ = ["understood"]
-
 
 def understood(
     table: Arrow, form: TableFormat, notes: list[str], *, delimiter: str = ",", typed: bool = False

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from fairask.data.extras import Column, optional
 
-__all__ = ["coded", "is_number", "text_of", "texts"]
-
 
 def text_of(value: object) -> str | None:
     """Return a value as a person would write it; None where it is missing.

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from fairask.data.errors import TableError
 from fairask.data.extras import Arrow, Column, Out, optional
 
-__all__ = ["Vector", "VectorTally"]
-
 Values = npt.NDArray[np.float64]
 
 

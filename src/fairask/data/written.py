@@ -13,8 +13,6 @@ from fairask.data.formats import TableFormat
 from fairask.data.limits import MOST_STRAY
 from fairask.data.values import coded
 
-__all__ = ["is_stand_in", "with_numbers", "with_point", "written_number"]
-
 #: Words that stand for a missing number, in small letters.
 _STAND_INS = frozenset(
     (

@@ -10,8 +10,6 @@ from fairask.datasets._encode import encode
 from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import RawTable, read_table, words
 
-__all__ = ["SPEC"]
-
 COLUMNS = words(
     """
     age workclass fnlwgt education education-num marital-status occupation relationship race sex

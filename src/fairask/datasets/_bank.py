@@ -10,8 +10,6 @@ from fairask.datasets._encode import encode
 from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import read_table, words
 
-__all__ = ["SPEC"]
-
 COLUMNS = words(
     """
     age job marital education default balance housing loan contact day month duration campaign pdays

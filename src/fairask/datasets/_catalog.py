@@ -6,8 +6,6 @@ from fairask.datasets import _adult, _bank, _compas, _crime, _drug, german
 from fairask.datasets._spec import Spec
 from fairask.errors import suggest
 
-__all__ = ["CATALOG", "SYNTHETIC", "check_name", "names"]
-
 CATALOG: dict[str, Spec] = {
     module.SPEC.name: module.SPEC for module in (_adult, _bank, _compas, _crime, _drug, german)
 }

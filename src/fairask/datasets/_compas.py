@@ -10,8 +10,6 @@ from fairask.datasets._encode import encode
 from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import read_table, words
 
-__all__ = ["SPEC"]
-
 FEATURES = words(
     """
     sex age age_cat race juv_fel_count juv_misd_count juv_other_count priors_count c_charge_degree

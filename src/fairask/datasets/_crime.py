@@ -10,8 +10,6 @@ from fairask.datasets._encode import encode
 from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import read_table, words
 
-__all__ = ["SPEC"]
-
 #: Identifiers and the cross-validation fold: never features.
 IDENTIFIERS = words(
     """

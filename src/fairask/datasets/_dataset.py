@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Dataset"]
-
 
 # Comparing arrays with == gives arrays, so the generated __eq__ could only fail.
 @dataclass(frozen=True, eq=False, repr=False)

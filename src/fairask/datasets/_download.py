@@ -12,8 +12,6 @@ from fairask.datasets._errors import DownloadError
 if TYPE_CHECKING:
     from requests import Response
 
-__all__ = ["ProgressBar", "ResumingDownloader"]
-
 #: Bytes written at a time: what a broken connection can lose of what had come.
 CHUNK = 1 << 13
 

@@ -12,8 +12,6 @@ from fairask.datasets._errors import wrong_table
 from fairask.datasets._spec import GroupCount, ParsedTable, Spec
 from fairask.datasets.reading import RawTable, read_table, words
 
-__all__ = ["SPEC"]
-
 SCORES = words(
     """
     Age Gender Education Country Ethinicity Nscore Escore Oscore Ascore Cscore Impulsiveness

@@ -12,8 +12,6 @@ from fairask.data.encode import Encoder, Part
 from fairask.data.numbers import Number
 from fairask.datasets._errors import wrong_table
 
-__all__ = ["encode", "standardized"]
-
 Float = NDArray[np.float64]
 
 

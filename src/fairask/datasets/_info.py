@@ -8,8 +8,6 @@ from fairask.datasets._catalog import CATALOG, SYNTHETIC, check_name, names
 from fairask.datasets._synthetic import make_synthetic
 from fairask.datasets.files import how_to_get, locate
 
-__all__ = ["DatasetInfo", "info", "markdown_table", "status"]
-
 
 @dataclass(frozen=True)
 class DatasetInfo:

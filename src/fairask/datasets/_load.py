@@ -14,8 +14,6 @@ from fairask.datasets._synthetic import make_synthetic
 from fairask.datasets.files import Location, how_to_get, locate, read_texts
 from fairask.errors import suggest
 
-__all__ = ["load", "read"]
-
 _WIDE: dict[str, Any] = {"spread": 30.0, "by_group": False}
 
 

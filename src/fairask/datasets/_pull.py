@@ -22,8 +22,6 @@ from fairask.datasets._spec import Spec
 from fairask.datasets.files import CACHE_VARIABLE, Location, cache_folder, find_pooch, how_to_get, locate
 from fairask.errors import MissingExtra
 
-__all__ = ["URL_VARIABLE", "PullResult", "pull", "pull_all"]
-
 #: A mirror with the files in the layout of ``FAIRASK_DATA``, instead of the official sources.
 URL_VARIABLE = "FAIRASK_DATA_URL"
 

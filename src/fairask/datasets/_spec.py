@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from fairask.datasets._errors import wrong_table
 
-__all__ = ["GroupCount", "ParsedTable", "Spec", "check_table", "fingerprint"]
-
 
 @dataclass(frozen=True)
 class ParsedTable:

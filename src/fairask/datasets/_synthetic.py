@@ -11,8 +11,6 @@ from fairask.datasets._dataset import Dataset
 from fairask.datasets._encode import standardized
 from fairask.metrics import Float
 
-__all__ = ["make_synthetic"]
-
 
 def make_synthetic(
     spread: float = 1.0,

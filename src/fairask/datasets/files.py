@@ -13,17 +13,6 @@ from types import ModuleType
 from fairask.datasets._errors import DatasetNotFound, wrong_table
 from fairask.datasets._spec import Spec
 
-__all__ = [
-    "CACHE_VARIABLE",
-    "FOLDER_VARIABLE",
-    "Location",
-    "cache_folder",
-    "find_pooch",
-    "how_to_get",
-    "locate",
-    "read_texts",
-]
-
 #: A folder with the files in the layout ``drug/drug_consumption.data``, ``bank/bank.csv``, ...
 FOLDER_VARIABLE = "FAIRASK_DATA"
 #: Where downloads go, instead of the operating system's cache folder.

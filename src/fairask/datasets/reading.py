@@ -14,8 +14,6 @@ from fairask.data.values import is_number
 from fairask.datasets._errors import wrong_table
 from fairask.errors import suggest
 
-__all__ = ["RawTable", "read_table", "words"]
-
 
 @dataclass(frozen=True)
 class RawTable:

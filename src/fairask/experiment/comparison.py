@@ -26,8 +26,6 @@ from fairask.experiment.trial import Run, Trial
 from fairask.metrics import Float, Int
 from fairask.plotting import mean_and_error
 
-__all__ = ["Comparison", "Final", "compare"]
-
 
 def compare(
     table: LabelledTable,

@@ -20,8 +20,6 @@ from fairask.experiment.table import LabelledTable, MemoryTable, TableColumns
 from fairask.experiment.task import Task
 from fairask.experiment.trial import Run, Trial
 
-__all__ = ["TableJob", "TableJobs", "TablePlace"]
-
 
 @dataclass(frozen=True)
 class TablePlace:

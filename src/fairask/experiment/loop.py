@@ -13,8 +13,6 @@ from fairask.learner import FairActiveLearner
 from fairask.metrics import Int, Matrix, Metric, violation
 from fairask.oracle import decision_probability
 
-__all__ = ["LabelsOf", "audit_model", "evaluate", "play", "simulate"]
-
 #: Returns the true labels of rows of the pool.
 LabelsOf = Callable[[Int], NDArray[np.generic]]
 

@@ -18,8 +18,6 @@ from fairask.learner import PROFILES, FairActiveLearner, Profile
 from fairask.oracle import EmpiricalFairOracle, LinearForestClassifier, decision_probability
 from fairask.strategies import STRATEGIES
 
-__all__ = ["BASELINE", "METHODS", "Method", "choose_methods"]
-
 #: The method that the others must beat.
 BASELINE = "passive"
 

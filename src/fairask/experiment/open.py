@@ -19,8 +19,6 @@ from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.place import PlacedTable, open_place
 
-__all__ = ["open_table"]
-
 
 def open_table(
     place: str,

@@ -14,8 +14,6 @@ from fairask.metrics import Float, Matrix
 from fairask.oracle import Labelled, LinearForestClassifier
 from fairask.oracle.row_space import FEW_FEATURES
 
-__all__ = ["fit_held_out", "fit_plain", "majority", "plain_classifier"]
-
 
 def plain_classifier(X: Matrix, seed: int) -> Any:
     """Return the default's classifier, not fitted: no constraint, no group by itself.

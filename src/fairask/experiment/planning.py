@@ -16,16 +16,6 @@ from fairask.metrics import METRICS, Metric, check_metric
 from fairask.pools import sub_pool_note, sub_pool_size
 from fairask.stopping import StoppingRule, make_rule
 
-__all__ = [
-    "baseline_budget",
-    "check_audit_share",
-    "check_counts",
-    "check_goal",
-    "plan_task",
-    "simulated_rule",
-    "sub_pool_notes",
-]
-
 #: Passive sampling gets this many times the budget, to see how many labels a method saves.
 _BASELINE_FACTOR = 3
 

@@ -19,8 +19,6 @@ from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Matrix, Metric
 from fairask.oracle import Labelled
 
-__all__ = ["CONSTRAINTS", "Decide", "decider"]
-
 #: Returns the probability of a positive decision per row, from features and groups.
 Decide = Callable[[Matrix, NDArray[Any]], Float]
 

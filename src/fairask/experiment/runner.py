@@ -20,8 +20,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from fairask.checks import check_choice
 from fairask.experiment.trial import References, Run
 
-__all__ = ["BACKENDS", "Job", "compute", "missing", "read_run", "run", "write_run"]
-
 #: Where jobs can be computed.
 BACKENDS = ("joblib", "dask", "ray")
 

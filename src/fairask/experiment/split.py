@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from fairask.metrics import Float, Int, Matrix
 from fairask.pools import Pool
 
-__all__ = ["MemorySplit", "Split", "TestRows", "pool_size", "split"]
-
 TRAIN_SHARE = 0.75
 
 #: Features, labels and groups of the rows that models are tested on.

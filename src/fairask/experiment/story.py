@@ -13,18 +13,6 @@ import numpy as np
 
 from fairask.metrics import Float, Int
 
-__all__ = [
-    "Beside",
-    "Enough",
-    "Guess",
-    "LabelSaving",
-    "Outcome",
-    "columns_sentence",
-    "label_saving",
-    "labels_that_suffice",
-    "stop_sentence",
-]
-
 #: What differs by less than this in accuracy is called the same.
 SAME = 0.005
 #: A curve is only called flat if it is so for this share of the labels.

@@ -23,8 +23,6 @@ from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.complete import CompleteTable
 from fairask.pools.sources.place import PlacedTable
 
-__all__ = ["StreamedTable"]
-
 #: Most rows that accuracy and violation are measured on; more would not change their third digit.
 MOST_TEST = 20_000
 

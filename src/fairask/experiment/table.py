@@ -16,8 +16,6 @@ from fairask.experiment.split import MemorySplit, Split, pool_size, split
 from fairask.metrics import Float, Int
 from fairask.pools.runners import ProgressCallback
 
-__all__ = ["LabelledTable", "MemoryTable", "TableColumns"]
-
 
 @dataclass(frozen=True)
 class TableColumns:

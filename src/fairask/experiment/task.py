@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fairask.metrics import Metric
 from fairask.stopping import StoppingRule
 
-__all__ = ["BatchPlan", "Task"]
-
 
 @dataclass(frozen=True)
 class Task:

@@ -8,8 +8,6 @@ from typing import Any
 from fairask.data.extras import optional
 from fairask.learner import FairActiveLearner
 
-__all__ = ["MLflowCallback"]
-
 
 class MLflowCallback:
     """Write a learner's rounds to MLflow (``fairask[mlflow]``): call it with the learner after each batch.

@@ -27,8 +27,6 @@ from fairask.pools import Pool, SubPool
 from fairask.sampling import Proposal
 from fairask.strategies import FairFit, Labelled, Strategy
 
-__all__ = ["Measure", "References", "Run", "Snapshot", "Trial"]
-
 #: Returns accuracy and violation of a learner's model on test rows.
 Measure = Callable[[FairActiveLearner, TestRows], tuple[float, float]]
 

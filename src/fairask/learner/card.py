@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from fairask.learner.learner import FairActiveLearner
     from fairask.learner.state import Query
 
-__all__ = ["learner_card", "query_card"]
-
 
 def learner_card(learner: FairActiveLearner) -> str:
     """Return what a learner has done: the violation by labels or, before the first round, its groups."""

@@ -20,16 +20,6 @@ from fairask.sampling import WEIGHTS
 from fairask.stopping import StoppingRule, make_rule
 from fairask.strategies import Strategy, make_strategy
 
-__all__ = [
-    "PROFILES",
-    "Estimator",
-    "LearnerConfig",
-    "LearnerSettings",
-    "Parts",
-    "Profile",
-    "check_margin",
-]
-
 Profile = Literal["calibrated", "paper"]
 #: A base learner: a classifier, logistic regression by name, or the profile's own.
 Estimator = Classifier | Literal["linear"] | None

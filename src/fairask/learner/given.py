@@ -14,8 +14,6 @@ from fairask.metrics import Matrix, encode_groups
 from fairask.oracle import FairOracle
 from fairask.pools import MemoryPool, Pool
 
-__all__ = ["as_pool"]
-
 
 def as_pool(
     X: Matrix | Pool, sensitive_features: ArrayLike | str | None, oracle: FairOracle

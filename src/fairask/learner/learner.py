@@ -30,8 +30,6 @@ from fairask.sampling import draw, from_sub_pool
 from fairask.stopping import AnyOf, Budget, StoppingRule
 from fairask.strategies import Strategy, uniform_proposal
 
-__all__ = ["FairActiveLearner"]
-
 #: Streams of random numbers beside those of the batches, which are numbered from 0: the last two numbers
 #: that a seed sequence takes as one word, so that no batch reaches them.
 ORACLE_STREAM, SAMPLE_STREAM = 2**32 - 1, 2**32 - 2

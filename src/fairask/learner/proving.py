@@ -15,8 +15,6 @@ from fairask.metrics import Metric
 from fairask.oracle import FairOracle
 from fairask.pools import Pool
 
-__all__ = ["LearnerProof"]
-
 
 class LearnerProof(LearnerRecord, ABC):
     """A learner whose model can be audited."""

@@ -13,18 +13,6 @@ from fairask.learner.card import query_card
 from fairask.metrics import Float, Int
 from fairask.sampling import Draws, importance_weights
 
-__all__ = [
-    "ASKED",
-    "LABELLED",
-    "SKIPPED",
-    "DrawLog",
-    "DrawnRow",
-    "HistoryRow",
-    "LearnerRecord",
-    "LearnerState",
-    "Query",
-]
-
 ASKED, LABELLED, SKIPPED = "asked", "labelled", "skipped"
 
 #: One entry of a history: numbers by column.

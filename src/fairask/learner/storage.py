@@ -24,8 +24,6 @@ from fairask.pools import Pool
 if TYPE_CHECKING:
     from fairask.learner.learner import FairActiveLearner
 
-__all__ = ["load", "save"]
-
 #: Format 3 knows a base learner by name. Files before it mean logistic regression where they name none.
 FORMAT = 3
 _SETTINGS = (

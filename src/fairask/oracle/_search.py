@@ -24,8 +24,6 @@ from fairask.oracle._moments import FairnessMoments
 from fairask.oracle._program import MANY_PAIRS, Mixture, best_mixture, best_of_many_groups, best_single
 from fairask.rules import Rule
 
-__all__ = ["BaseLearner", "Solution", "search"]
-
 R = TypeVar("R", bound=Rule)
 
 _FIRST_STEP = 0.05

@@ -31,8 +31,6 @@ from fairask.oracle.labelled import Labelled, PoolSample
 from fairask.oracle.logistic import fast_ridge
 from fairask.rules import Rule, RuleMixture, decide
 
-__all__ = ["FairOracle", "PerturbedModel", "Seed", "decision_probability", "drawn_seed"]
-
 #: What ``random_state`` may be.
 Seed = int | np.random.RandomState | np.random.Generator | None
 

@@ -31,8 +31,6 @@ from fairask.oracle.promise import SafeChoice, largest_gap
 from fairask.oracle.row_space import FEW_FEATURES
 from fairask.rules import ConstantRule, PlugInRule, Probability, Rule
 
-__all__ = ["CalibratedFairOracle"]
-
 #: Draws of the calibration curves.
 _DRAWS = 256
 #: Standard errors by which pool and labels may disagree on a gap.

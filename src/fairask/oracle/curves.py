@@ -17,8 +17,6 @@ from scipy.special import expit
 
 from fairask.metrics import Float, Int
 
-__all__ = ["CalibrationCurves", "CurveTable", "fit_curves"]
-
 #: Scores, in log odds, are kept within this distance of 0.
 SCORE_LIMIT = 6.0
 #: Prior standard deviations of the common intercept and slope, and of a group's own intercept.

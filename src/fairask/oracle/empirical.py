@@ -22,8 +22,6 @@ from fairask.oracle.learners import EstimatorLearner, LogisticLearner
 from fairask.oracle.logistic import SEPARABLE_RIDGE, fast_ridge, held_back
 from fairask.rules import LinearRule
 
-__all__ = ["EmpiricalFairOracle"]
-
 
 class EmpiricalFairOracle(FairOracle):
     """Most accurate classifier whose violation on the weighted sample is at most ``tolerance``.

@@ -15,8 +15,6 @@ from fairask.metrics import METRICS, Bool, Float, Int, Matrix, Metric
 if TYPE_CHECKING:
     from fairask.oracle.base import FairOracle, PerturbedModel
 
-__all__ = ["FairFit", "Labelled", "PoolSample", "check_weight", "rates_by_label"]
-
 
 @dataclass(frozen=True)
 class Labelled:

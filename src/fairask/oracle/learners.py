@@ -18,8 +18,6 @@ from fairask.oracle.logistic import SEPARABLE_RIDGE, LogisticFit, solve_logistic
 from fairask.oracle.row_space import row_space, solve_in_row_space
 from fairask.rules import ConstantRule, FittedRule, LinearRule, Rule
 
-__all__ = ["EstimatorLearner", "LogisticLearner", "best_shift", "weight_parameter"]
-
 
 class LogisticLearner:
     """Logistic regression for all problems at once, warm-started."""

@@ -22,8 +22,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from fairask.metrics import Float, Int
 from fairask.oracle.logistic import LogisticFit, solve_logistic, with_intercept
 
-__all__ = ["LinearForest", "LinearForestClassifier", "PlainTrees"]
-
 #: Ridges on the mean loss of standardised features, among which held-out log loss chooses.
 RIDGES = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 #: Probabilities are kept this far from 0 and 1 in log losses.

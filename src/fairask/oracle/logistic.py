@@ -18,19 +18,6 @@ from sklearn.linear_model import LogisticRegression
 from fairask.classifiers import Classifier
 from fairask.metrics import Bool, Float
 
-__all__ = [
-    "INTERCEPT_RIDGE",
-    "SEPARABLE_RIDGE",
-    "LinePoint",
-    "LogisticFit",
-    "fast_ridge",
-    "held_back",
-    "logistic_loss",
-    "solve_logistic",
-    "take_step",
-    "with_intercept",
-]
-
 #: Ridge on the mean loss that stands in for "no penalty": it only keeps Newton finite when the
 #: sample is separable, where the unpenalised optimum is at infinity.
 SEPARABLE_RIDGE = 1e-5

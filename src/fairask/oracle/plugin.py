@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from fairask.metrics import METRICS, Float, Int, Metric
 from fairask.rules import PlugInRule
 
-__all__ = ["GapCorrection", "PlugInLearner"]
-
 
 class PlugInLearner:
     """The exact base learner of the dual search on a calibrated pool.

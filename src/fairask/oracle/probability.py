@@ -21,8 +21,6 @@ from fairask.oracle.logistic import LogisticFit, solve_logistic
 from fairask.oracle.row_space import RowSpace, row_space, solve_in_row_space
 from fairask.rules import CLIP, FittedProbability, LinearProbability, Scaling
 
-__all__ = ["Calibration", "HeldOutClassifier", "calibrate", "folds_by_label", "perturb"]
-
 #: Ridges on the mean loss among which the out-of-fold log loss chooses.
 RIDGES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
 #: Prior standard deviation, in log odds, of a group's intercept from the common one: wide, so that it only

@@ -14,8 +14,6 @@ import numpy as np
 from fairask.metrics import METRICS, Float, Int, Metric
 from fairask.oracle.curves import SCORE_LIMIT, CalibrationCurves
 
-__all__ = ["RateTable", "SafeChoice", "choose_rule", "choose_thresholds", "draw_rates", "tabulate"]
-
 #: A rule is no solution if it keeps less than this share of the accuracy, above a constant answer, that rules
 #: have whose expected gap is within the tolerance. What fairness itself costs does not count.
 WORTH_KEEPING = 0.8

@@ -19,8 +19,6 @@ from scipy.special import expit
 from fairask.metrics import Float, Matrix
 from fairask.oracle.logistic import INTERCEPT_RIDGE, LinePoint, logistic_loss, take_step
 
-__all__ = ["FEW_FEATURES", "RowSpace", "row_space", "solve_in_row_space"]
-
 Single: TypeAlias = NDArray[np.float32]
 
 #: Dense rows with up to this many features keep them: there is little to gain.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from fairask.plotting._style import Panels
 
-__all__ = ["Curve", "LearningCurveDisplay", "mean_and_error"]
-
 
 @dataclass(frozen=True)
 class Curve:

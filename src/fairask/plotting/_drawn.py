@@ -16,8 +16,6 @@ from fairask.plotting._style import COMPONENT_COLORS, panels, principal_plane, s
 if TYPE_CHECKING:
     from fairask.plotting._style import Panels
 
-__all__ = ["DrawnRowsDisplay"]
-
 _TITLES = {"diff": "λ_diff", "fair": "λ_fair", "ranked": "by rank"}
 
 

@@ -16,8 +16,6 @@ from fairask.plotting._style import INK, METRIC_NAMES, draw_tolerance, method_co
 if TYPE_CHECKING:
     from fairask.plotting._style import Panels
 
-__all__ = ["EstimateCurvesDisplay", "LabelsOverTimeDisplay"]
-
 
 @dataclass
 class EstimateCurvesDisplay:

@@ -17,8 +17,6 @@ from fairask.plotting._style import group_color, panels, style
 if TYPE_CHECKING:
     from fairask.plotting._style import Panels
 
-__all__ = ["GroupRatesDisplay"]
-
 
 @dataclass
 class GroupRatesDisplay:

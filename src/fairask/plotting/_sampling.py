@@ -15,8 +15,6 @@ from fairask.plotting._style import INK, panels, principal_plane, style
 if TYPE_CHECKING:
     from fairask.plotting._style import Panels
 
-__all__ = ["SamplingDisplay"]
-
 _TITLES = {
     "diff": "λ_diff: where the classifiers disagree",
     "fair": "λ_fair: all groups alike",

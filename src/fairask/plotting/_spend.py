@@ -16,8 +16,6 @@ from fairask.pools import MemoryPool
 if TYPE_CHECKING:
     from fairask.plotting._style import Panels
 
-__all__ = ["LabelSpendDisplay"]
-
 _COMPONENT_NAMES = {"uniform": "uniform", "diff": "λ_diff", "fair": "λ_fair", "ranked": "by rank"}
 
 

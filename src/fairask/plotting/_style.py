@@ -17,23 +17,6 @@ if TYPE_CHECKING:
     #: Axes to draw on: one, several, or None for a new figure.
     Panels = Axes | Sequence[Axes] | None
 
-__all__ = [
-    "COLORS",
-    "COMPONENT_COLORS",
-    "FORBIDDEN",
-    "GROUP_COLORS",
-    "INK",
-    "METHOD_COLORS",
-    "METRIC_NAMES",
-    "draw_tolerance",
-    "group_color",
-    "method_color",
-    "panels",
-    "principal_plane",
-    "spread",
-    "style",
-]
-
 #: Text, axes and the passive baseline. Not quite black, so that a page can swap it for its own text colour.
 INK = "#111111"
 #: Okabe and Ito's colours, told apart with any colour vision; their yellow is darkened to be seen on white.

@@ -22,8 +22,6 @@ from fairask.pools.sources.base import BlockSource
 from fairask.pools.sources.device import DeviceSource
 from fairask.rules import Rule
 
-__all__ = ["Pool"]
-
 J = TypeVar("J")
 R = TypeVar("R")
 

@@ -10,17 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.metrics import Bool, Int
 
-__all__ = [
-    "BlockCounts",
-    "CellIndex",
-    "Cells",
-    "Codes",
-    "cell_keys",
-    "count_block",
-    "merge_counts",
-    "patterns_of",
-]
-
 #: Codes of predictions, or keys of cells, in the smallest type that holds them.
 Codes = NDArray[np.unsignedinteger]
 

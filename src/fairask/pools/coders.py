@@ -17,8 +17,6 @@ from fairask.pools.codes import decisions, pattern_codes
 from fairask.pools.rows import uniforms
 from fairask.rules import Rule, RuleMixture, as_rule
 
-__all__ = ["Chunk", "Coder", "Group", "Model", "Predictions", "SoftModel", "decision_coder", "is_randomised"]
-
 
 class Chunk:
     """Some consecutive rows of a block; features are made when they are asked for.

@@ -15,17 +15,6 @@ from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.pools.cells import Codes
 from fairask.rules import GroupLinearRule, LinearRule, Rule, decide
 
-__all__ = [
-    "MOST_RULES",
-    "LinearCuts",
-    "by_row",
-    "code_dtype",
-    "decisions",
-    "linear_cuts",
-    "linear_scores",
-    "pattern_codes",
-]
-
 #: A code has one bit per rule but the first.
 MOST_RULES = 64
 

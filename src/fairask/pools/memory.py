@@ -14,8 +14,6 @@ from fairask.pools.base import Pool
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.pools.sources.array import ArraySource
 
-__all__ = ["MemoryPool"]
-
 #: Rows hashed at a time.
 _HASHED = 1 << 18
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
     from torch import Tensor
 
-__all__ = ["PREPROCESS", "Look", "open_pool"]
-
 #: What may be done to columns before they are features.
 PREPROCESS = ("standardize", "none")
 

@@ -13,8 +13,6 @@ from fairask.data.extras import optional
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-__all__ = ["find_filesystem", "local_path", "name_of"]
-
 #: Endings of table files that are no part of a table's name.
 _SUFFIXES = (".parquet", ".db", ".duckdb", ".pq", ".csv", ".tsv", ".json")
 

@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.matrix import hash_numbers, to_uniforms
 from fairask.metrics import Int
 
-__all__ = ["nth_left", "row_set", "tie_breakers", "uniforms", "within"]
-
 
 def row_set(rows: ArrayLike, n_rows: int) -> Int:
     """Row numbers sorted and without repeats: eight bytes per row in the set.

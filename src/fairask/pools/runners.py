@@ -13,8 +13,6 @@ from typing import Protocol, TypeVar, TypeVarTuple
 from fairask.blas import single_blas
 from fairask.checks import check_count
 
-__all__ = ["PassProgress", "ProgressCallback", "Runner", "Threads", "collect", "cores"]
-
 S = TypeVar("S")
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")

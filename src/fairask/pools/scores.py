@@ -14,8 +14,6 @@ from fairask.metrics import Float, Int, Matrix
 from fairask.pools.codes import by_row, linear_scores
 from fairask.rules import GroupLinearRule, LinearRule, Rule
 
-__all__ = ["DistanceToHalf"]
-
 
 @dataclass(frozen=True)
 class DistanceToHalf:

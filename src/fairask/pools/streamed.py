@@ -23,8 +23,6 @@ from fairask.pools.tasks import Fetch, Found, Read
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["StreamedPool"]
-
 #: Drawn rows whose features are kept in memory: every fit needs them again.
 _MOST_CACHED = 1 << 16
 

@@ -8,8 +8,6 @@ from fairask.pools.base import Pool
 from fairask.pools.memory import MemoryPool
 from fairask.pools.rows import nth_left
 
-__all__ = ["SUB_POOL", "SubPool", "sub_pool_note", "sub_pool_size"]
-
 #: Rows of a sub-pool.
 SUB_POOL = 1 << 16
 #: Rows of a sub-pool per row of the batch that is drawn from it, at least.

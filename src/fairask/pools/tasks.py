@@ -18,19 +18,6 @@ from fairask.pools.cells import BlockCounts, Codes, cell_keys, count_block, merg
 from fairask.pools.coders import Chunk, Coder
 from fairask.pools.rows import tie_breakers, within
 
-__all__ = [
-    "BlockTask",
-    "CellRanks",
-    "CountCells",
-    "Counted",
-    "Fetch",
-    "FindRows",
-    "Found",
-    "Lowest",
-    "Read",
-    "Score",
-]
-
 J = TypeVar("J", contravariant=True)
 R = TypeVar("R", covariant=True)
 

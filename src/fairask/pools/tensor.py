@@ -20,8 +20,6 @@ from fairask.pools.sources.tensor import MOST_GROUPS, TensorSource
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["TensorPool", "is_tensor"]
-
 #: Values of a protected tensor that are looked up in a table; a wider range is sorted.
 _WIDEST = 1 << 16
 

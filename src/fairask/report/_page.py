@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
 
-__all__ = ["ON_DARK", "curves_display", "render", "svg", "template", "write_report"]
-
 #: Colours that are too dark on a dark page, and what takes their place there.
 ON_DARK = {
     "#0072b2": "#4aa8e0",

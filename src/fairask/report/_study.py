@@ -24,8 +24,6 @@ from fairask.report._page import ON_DARK, svg, template
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["StudyReport", "render_study"]
-
 #: matplotlib's settings are the process's own, and several owners may ask for a report at once.
 _DRAWING = threading.Lock()
 _CONDITIONS = {"y=1": "true positive rate", "y=0": "false positive rate", "all": "selection rate"}

@@ -10,8 +10,6 @@ from fairask.experiment import Comparison
 from fairask.plotting import panels
 from fairask.report._page import curves_display
 
-__all__ = ["write_tables"]
-
 
 def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
     """Write ``results.csv`` and ``curves.png``; return both paths by what they are."""

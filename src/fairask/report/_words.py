@@ -13,18 +13,6 @@ from fairask.experiment.method import BASELINE
 from fairask.experiment.story import stop_sentence
 from fairask.metrics import Float
 
-__all__ = [
-    "audit_line",
-    "headline",
-    "plan_line",
-    "savings",
-    "settings_of",
-    "stops",
-    "to_dict",
-    "verdict",
-    "versions",
-]
-
 
 def headline(c: Comparison) -> str:
     """The case the user is in, or the verdict where runs have no references; then how many labels suffice."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from fairask.errors import UserError, suggest
 
-__all__ = ["TERMS", "Term", "explain"]
-
 
 @dataclass(frozen=True)
 class Term:

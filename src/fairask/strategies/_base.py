@@ -11,8 +11,6 @@ from fairask.oracle import FairFit, Labelled
 from fairask.pools import MemoryPool, Pool
 from fairask.sampling import UNIFORM, Proposal
 
-__all__ = ["InMemoryStrategy", "Reads", "Strategy", "uniform_proposal"]
-
 #: See :attr:`Strategy.reads`.
 Reads = Literal["groups", "predictions", "features"]
 

@@ -7,8 +7,6 @@ from sklearn.cluster import KMeans
 
 from fairask.metrics import Float, Int
 
-__all__ = ["capacity_clusters", "fair_kmeans", "plain_kmeans", "share_gap"]
-
 _BLOCK = 1024
 #: Iterations of k-means at the start; the methods below move the points afterwards.
 _START_ITER = 10

@@ -7,8 +7,6 @@ import numpy as np
 from fairask.metrics import Float
 from fairask.pools import Cells
 
-__all__ = ["fill", "water_level"]
-
 
 def water_level(target: Float, ground: Float, volume: float) -> Float:
     """Return ``max(0, level * target - ground)`` with the level at which it sums to ``volume``.

@@ -17,8 +17,6 @@ from fairask.metrics import METRICS, Float, Int, Matrix, Metric, check_metric
 from fairask.oracle.logistic import INTERCEPT_RIDGE, solve_logistic, with_intercept
 from fairask.pools import MemoryPool
 
-__all__ = ["Disparity", "PlainModel", "entropy", "fit_plain", "numeric", "scaled", "scores"]
-
 #: Refits are held in blocks of about this many candidates times labelled rows.
 _BLOCK = 1 << 22
 

@@ -14,8 +14,6 @@ from typing import TypeVar
 
 from fairask.oracle import Labelled
 
-__all__ = ["replay"]
-
 State = TypeVar("State")
 
 _MEMO: OrderedDict[bytes, object] = OrderedDict()

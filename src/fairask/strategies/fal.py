@@ -17,8 +17,6 @@ from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import Disparity, PlainModel, entropy, fit_plain, numeric, scaled, scores
 from fairask.strategies._replay import replay
 
-__all__ = ["Fal"]
-
 _VARIANTS = ("nested", "nested_append", "alpha_aggregate", "fair_by_covariance")
 _ADAPTIVE_STEPS = 11
 

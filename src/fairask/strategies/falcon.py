@@ -18,8 +18,6 @@ from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import Disparity, fit_plain, numeric, scores
 from fairask.strategies._replay import replay
 
-__all__ = ["Falcon"]
-
 
 @dataclass(frozen=True)
 class _Bandit:

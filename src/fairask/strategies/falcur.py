@@ -17,8 +17,6 @@ from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._clusters import capacity_clusters, fair_kmeans
 from fairask.strategies._plain import entropy, fit_plain, numeric, scores
 
-__all__ = ["FalCur"]
-
 
 @dataclass(frozen=True)
 class FalCur(InMemoryStrategy):

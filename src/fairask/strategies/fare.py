@@ -17,8 +17,6 @@ from fairask.sampling import Proposal
 from fairask.strategies._base import Strategy
 from fairask.strategies._filling import fill
 
-__all__ = ["Fare"]
-
 #: Limits of the adaptive share: neither kind of exploration is ever dropped.
 ADAPTIVE_RANGE = (0.5, 0.8)
 

@@ -13,8 +13,6 @@ from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import Strategy
 
-__all__ = ["GroupBalanced"]
-
 
 @dataclass(frozen=True)
 class GroupBalanced(Strategy):

@@ -12,8 +12,6 @@ from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import Strategy, uniform_proposal
 
-__all__ = ["Passive"]
-
 
 @dataclass(frozen=True)
 class Passive(Strategy):

@@ -15,8 +15,6 @@ from fairask.studio._rights import least_role, may
 from fairask.study.store import Person, Session, Store
 from fairask.study.store.people import TOKEN_SECONDS
 
-__all__ = ["Access", "Me", "access_of", "refuse_token"]
-
 _BEARER = HTTPBearer(auto_error=False, description="A person's token, for programs.")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _NEEDED = {

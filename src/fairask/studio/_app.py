@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from fairask.studio._trainer_process import TrainerProcess
     from fairask.studio._webhooks import Webhooks
 
-__all__ = ["LOCAL_HOSTS", "create_app", "handle_errors", "session"]
-
 _LOG = logging.getLogger("fairask.studio")
 
 _REFUSALS: dict[int | str, Document] = {

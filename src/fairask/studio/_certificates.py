@@ -13,8 +13,6 @@ from fairask.studio._questions import certificate_state, start_audit
 from fairask.studio._questions import certify as ask_certify
 from fairask.study.events import Document
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["certificate"])
 
 

@@ -11,8 +11,6 @@ from fairask.pools import MemoryPool
 from fairask.study import Study
 from fairask.study.events import Document
 
-__all__ = ["audit_budgets", "certificates"]
-
 #: Sizes of audits that are played, how often each, and the chance of a verdict that is worth its labels.
 _BUDGETS, _AUDITS, _CHANCE = (60, 120, 250, 500, 1000, 2000), 60, 0.8
 _USUAL = 200

@@ -27,8 +27,6 @@ from fairask.studio._models import OutsideAnswers
 from fairask.study.events import Document, ToolLinked
 from fairask.study.receiving import OutsideAnswer, receive, row_codes
 
-__all__ = ["SECRET", "router"]
-
 router = APIRouter(tags=["connect"])
 #: The variable with the secret of signed messages.
 SECRET = "FAIRASK_WEBHOOK_SECRET"

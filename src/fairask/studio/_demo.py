@@ -11,8 +11,6 @@ from fairask.datasets.reading import read_table
 from fairask.study import Study
 from fairask.study.events import Document
 
-__all__ = ["demo_study"]
-
 _YES_NO = {"A201": "yes", "A202": "no"}
 #: Title, unit and words for codes, the most useful columns first.
 WORDS: dict[str, Document] = {

@@ -23,8 +23,6 @@ from fastapi import Request
 from fairask.studio._processes import begin_process, context
 from fairask.study import Study, StudyError
 
-__all__ = ["Desk", "desk_of"]
-
 _T = TypeVar("_T")
 #: A slow answer (seconds) is given again for so many times the seconds it took.
 _SLOW, _TIMES = 0.1, 4.0

@@ -14,8 +14,6 @@ from fastapi import FastAPI
 
 from fairask.study.events import Document
 
-__all__ = ["EXAMPLES", "document_examples"]
-
 EXAMPLES = Path(__file__).parent / "examples.json"
 
 

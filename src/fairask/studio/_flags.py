@@ -15,8 +15,6 @@ from fairask.study import NotYoursError
 from fairask.study.flags import Flag, answer_flag, flag_row
 from fairask.study.store import Person
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["flags"])
 _Words = Annotated[Text, Field(max_length=2000)]
 FlagNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]

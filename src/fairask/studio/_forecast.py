@@ -24,8 +24,6 @@ from fairask.experiment import pool_size
 from fairask.study import StudyError
 from fairask.study.events import Document
 
-__all__ = ["Forecast", "Forecasts"]
-
 #: Fewer labelled rows say too little.
 FEWEST = 80
 _TRIALS, _SECONDS = 3, 600.0

@@ -22,8 +22,6 @@ from fairask.study.files import check_told, read_labels
 from fairask.study.known import KnownRow
 from fairask.study.state import Answer, State
 
-__all__ = ["GridQuery", "grid_page", "import_labels", "known_dict", "row_history"]
-
 #: Characters of a cell in the grid.
 _CELL = 160
 

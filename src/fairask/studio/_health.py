@@ -8,8 +8,6 @@ from fastapi.responses import JSONResponse
 from fairask.studio._labelling import study_of
 from fairask.studio._trainer_process import TrainerProcess
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 
 

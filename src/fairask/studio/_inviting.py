@@ -10,8 +10,6 @@ from fairask.studio._models import Invitation
 from fairask.study.events import Document
 from fairask.study.times import now
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["owning"])
 
 

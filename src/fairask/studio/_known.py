@@ -20,8 +20,6 @@ from fairask.study.events import Document
 from fairask.study.known import EXAMPLE, USES, KnownRow, mark_known, unmark_known
 from fairask.study.known_files import read_known
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["owning"])
 
 

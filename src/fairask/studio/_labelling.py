@@ -29,8 +29,6 @@ from fairask.study.known import EXAMPLE, GOLD, PRACTICE, KnownRow, answer_known,
 from fairask.study.limits import check_gold, check_skips, is_too_fast
 from fairask.study.store import Person
 
-__all__ = ["RowNumber", "card", "router", "was_given"]
-
 router = APIRouter(tags=["labelling"])
 RowNumber = Annotated[int, Path(ge=0, le=2**31 - 1)]
 

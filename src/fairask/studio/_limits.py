@@ -18,8 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairask.studio._security import path_of
 
-__all__ = ["RETRY_SECONDS", "Limits"]
-
 #: Seconds after which a refused request may be repeated.
 RETRY_SECONDS = 2
 #: Requests at work: all but owners', owners'. Together fewer than the server's 40 threads: files need some.

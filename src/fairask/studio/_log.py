@@ -17,8 +17,6 @@ from fairask.study.events import AccessNoted
 from fairask.study.store import Store
 from fairask.study.times import now
 
-__all__ = ["SecurityLog", "write_to"]
-
 _LOG = logging.getLogger("fairask.security")
 
 

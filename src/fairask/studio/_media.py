@@ -23,8 +23,6 @@ from fairask.study import Study, StudyError
 from fairask.study.files import shown_columns
 from fairask.study.store import Person, is_url
 
-__all__ = ["Images", "image_kind", "router"]
-
 router = APIRouter(tags=["labelling"])
 
 _LARGEST, _SECONDS, _AT_ONCE = 20 << 20, 10.0, 6

@@ -14,8 +14,6 @@ from fairask.study import Study
 from fairask.study.estimating import errors_by_group
 from fairask.study.events import Document
 
-__all__ = ["importance", "model_details"]
-
 #: Rows of the pool on which columns are shuffled, how often, and rows shown near a threshold of each group.
 _ROWS, _TIMES, _NEAR = 400, 3, 3
 _MADE: dict[tuple[str, str], Document] = {}

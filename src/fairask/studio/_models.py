@@ -11,26 +11,6 @@ from fairask.study.config import LONGEST_REASON
 from fairask.study.display import DISPLAYS
 from fairask.study.store.people import ROLES
 
-__all__ = [
-    "AuditSize",
-    "Card",
-    "CardField",
-    "GivenAnswer",
-    "Invitation",
-    "LabelProgress",
-    "NewAnswer",
-    "NewLabel",
-    "NewPerson",
-    "NewProgram",
-    "Next",
-    "OutsideAnswers",
-    "Pause",
-    "Refusal",
-    "Settings",
-    "SignIn",
-    "Wanted",
-]
-
 #: Rows are 32-bit numbers in the database.
 Row = Annotated[int, Field(ge=0, le=2**31 - 1)]
 # No NUL: PostgreSQL stores none.

@@ -10,8 +10,6 @@ from fairask.studio._model_page import model_details
 from fairask.studio._story import story as ask_story
 from fairask.study.events import Document
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["owning"])
 
 

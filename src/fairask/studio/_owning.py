@@ -15,8 +15,6 @@ from fairask.studio._questions import file_bytes, fit_again, model_members
 from fairask.studio._questions import status as ask_status
 from fairask.study.events import Document
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["owning"])
 
 FILES = {

@@ -16,8 +16,6 @@ from fairask.study import Study
 from fairask.study.events import Document
 from fairask.study.known import EXAMPLE
 
-__all__ = ["HERE", "error_page", "render", "router"]
-
 HERE = Path(__file__).parent
 router = APIRouter(include_in_schema=False, default_response_class=Response)
 _TEMPLATES = Jinja2Templates(HERE / "templates")

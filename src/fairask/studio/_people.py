@@ -17,8 +17,6 @@ from fairask.study.known import gold_figures
 from fairask.study.proxies import proxy_columns
 from fairask.study.store import Person
 
-__all__ = ["people_figures", "router"]
-
 router = APIRouter(tags=["owning"])
 #: A median of fewer seconds between so many answers is not reading; a longer pause is a break.
 _TOO_FAST, _FEWEST, _BREAK = 1.0, 20, 300.0

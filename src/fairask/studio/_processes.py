@@ -17,8 +17,6 @@ from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 
-__all__ = ["begin_process", "context"]
-
 #: Imports everything that a trainer and a desk need.
 _EVERYTHING = "fairask.studio.server"
 #: One core is enough, and people who wait for a page come first. A process to fork from must have no threads.

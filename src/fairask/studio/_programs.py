@@ -10,8 +10,6 @@ from fairask.studio._models import NewProgram
 from fairask.study.events import Document
 from fairask.study.times import end_of_day, now
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["owning"])
 
 

@@ -6,8 +6,6 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["HEAD_SECONDS", "TimedProtocol"]
-
 #: Seconds for the head of a request; a connection that sends none is closed.
 HEAD_SECONDS = 15.0
 

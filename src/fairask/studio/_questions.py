@@ -12,16 +12,6 @@ from fairask.study import Study, StudyError, export
 from fairask.study.events import Document
 from fairask.study.exporting import model_bytes
 
-__all__ = [
-    "certificate_state",
-    "certify",
-    "file_bytes",
-    "fit_again",
-    "model_members",
-    "start_audit",
-    "status",
-]
-
 
 def status(study: Study) -> Document:
     """Return where the study stands."""

@@ -13,8 +13,6 @@ from fairask.studio._labelling import study_of
 from fairask.study.events import Document
 from fairask.study.reopening import AnswerFilter, give_back, reopen
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["owning"])
 _Time = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[^\x00]*$")]
 _Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00]*$")]

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from fairask.study.store.people import ROLES
 
-__all__ = ["ANYBODY", "PAGES", "RIGHTS", "TOOL", "least_role", "may"]
-
 #: In place of a role: no sign-in is needed; or the token of a linked tool.
 ANYBODY, TOOL = "anybody", "tool"
 

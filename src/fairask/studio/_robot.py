@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from fairask.study import Study
 
-__all__ = ["Robot"]
-
 
 class Robot:
     """Answers one row after another with the known labels."""

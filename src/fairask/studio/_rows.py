@@ -17,8 +17,6 @@ from fairask.studio._models import Card, NewLabel
 from fairask.studio._rights import least_role, may
 from fairask.study.events import Document
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["owning"])
 _Text = Annotated[str | None, Field(max_length=200)]
 _MOST_COLUMNS = 30

@@ -9,8 +9,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["LARGEST_BODY", "Guard", "path_of"]
-
 #: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
 LARGEST_BODY = 1 << 20
 #: Files of labels and tables are larger.

@@ -17,8 +17,6 @@ from fairask.study.config import new_seed
 from fairask.study.events import Document, StudyCreated
 from fairask.study.store import Server, Store, is_server
 
-__all__ = ["FolderShelf", "ServerShelf", "Shelf", "shelf_of"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _ARCHIVED, _HOME = "archived", ".home"
 #: On a server: the comment on an archived study's database, and the database of the home page's people.

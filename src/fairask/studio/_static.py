@@ -16,8 +16,6 @@ from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-__all__ = ["files", "imported", "router", "static_digest"]
-
 router = APIRouter(include_in_schema=False)
 _FOLDER = Path(__file__).parent / "static"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}

@@ -12,8 +12,6 @@ import time
 
 from fairask.study import Study
 
-__all__ = ["Stopgap"]
-
 #: Seconds that people wait for the trainer: one that works, one that has stopped.
 _WORKING, _STOPPED = 4.0, 3.0
 #: Rows for each person: at first, at most.

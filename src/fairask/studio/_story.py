@@ -15,8 +15,6 @@ from fairask.study.events import SKIP, Document
 from fairask.study.known import gold_figures
 from fairask.study.times import now
 
-__all__ = ["Step", "headline", "next_step", "steps", "story"]
-
 #: Seconds over which the pace is measured, longest first.
 _WINDOWS = (3600.0, 600.0)
 #: A gap that differs from the tolerance by less is too close to it.

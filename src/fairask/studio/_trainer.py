@@ -15,8 +15,6 @@ from fairask.study import Study
 from fairask.study.store import Training
 from fairask.study.times import now
 
-__all__ = ["Trainer"]
-
 _LOG = logging.getLogger("fairask.studio")
 #: How long after an answer a person counts as labelling.
 _ACTIVE_SECONDS = 30.0

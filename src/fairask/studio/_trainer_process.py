@@ -24,8 +24,6 @@ from fairask.studio._trainer import Trainer
 from fairask.study import Study, StudyError
 from fairask.study.store import Store, Training
 
-__all__ = ["TrainerProcess"]
-
 _LOG = logging.getLogger("fairask.studio")
 _BEAT_SECONDS = 2.0
 #: What a beat says: the study is being opened, or is open. Anything else is why the trainer ends.

@@ -18,8 +18,6 @@ from fairask.study import StudyError
 from fairask.study.display import guess_displays
 from fairask.study.events import Document
 
-__all__ = ["Uploaded", "Uploads"]
-
 #: Rows of a table that are shown before a study is made of it, and different values that are named.
 _PREVIEW, _VALUES = 3, 12
 #: Tables that are kept; a table may be large.

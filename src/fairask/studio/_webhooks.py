@@ -22,8 +22,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from fairask.study import Study, StudyError
 from fairask.study.events import Document, Event
 
-__all__ = ["Webhooks", "messages"]
-
 _LOG = logging.getLogger("fairask.studio")
 _SECONDS, _TRIES = 5.0, 4
 #: Kinds of events, and what they are called outside. The end of the budget is "done".

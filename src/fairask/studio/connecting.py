@@ -9,8 +9,6 @@ from fairask.connect import Connector, Tool, finish
 from fairask.studio._trainer import Trainer
 from fairask.study import Study
 
-__all__ = ["keep_in_step", "step_once"]
-
 
 def step_once(study: Study, tool: Tool, *, train: bool, say: Callable[[str], object]) -> str:
     """Draw, fit, send and take what is due; return the counts in words."""

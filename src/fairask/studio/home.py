@@ -39,8 +39,6 @@ from fairask.study.display import DISPLAYS
 from fairask.study.events import Document
 from fairask.study.store import Store
 
-__all__ = ["create_home"]
-
 _Name = Annotated[str, Field(min_length=1, max_length=60)]
 
 

@@ -30,17 +30,6 @@ from fairask.studio.home import create_home
 from fairask.study import Study, StudyError
 from fairask.study.store import People, is_url
 
-__all__ = [
-    "Proxy",
-    "app_from_environment",
-    "check_host",
-    "check_port",
-    "is_local",
-    "serve",
-    "serve_demo",
-    "serve_home",
-]
-
 _STUDY, _LOCAL, _HTTPS = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL", "FAIRASK_STUDIO_HTTPS"
 _IMAGES = "FAIRASK_STUDIO_IMAGES"
 _SECRET = "FAIRASK_WEBHOOK_SECRET"

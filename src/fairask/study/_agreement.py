@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-__all__ = ["agreement"]
-
 
 def agreement(answers: Iterable[Sequence[int]]) -> dict[str, float | int | None]:
     """Return the share of pairs of answers that agree, and Krippendorff's alpha, which corrects for chance.

@@ -10,8 +10,6 @@ from fairask.study.config import Config, check_person, check_reason
 from fairask.study.events import SKIP, AnswerWithdrawn, Happening, RowCorrected, RowLabelled, RowSkipped
 from fairask.study.store import Store
 
-__all__ = ["Receipt", "correct", "record", "withdraw"]
-
 _LONGEST_NOTE = 2000
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from fairask.study._rows import StudyRows
     from fairask.study.state import State
 
-__all__ = ["AUDIT", "OpenAudit", "begin_audit", "certificate_of", "propose_audit"]
-
 #: Component of rows drawn to judge a model; they train nothing while the audit lasts.
 AUDIT = "audit"
 #: Looks at most, and labels that a look is worth.

@@ -6,8 +6,6 @@ import pyarrow as pa
 
 from fairask.errors import UserError
 
-__all__ = ["SENSELESS", "NotYoursError", "StudyError", "senseless"]
-
 #: What reading damaged data raises.
 SENSELESS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, AssertionError, EOFError,

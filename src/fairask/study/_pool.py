@@ -16,14 +16,6 @@ from fairask.study._reference import PoolReference
 from fairask.study.config import ColumnInfo
 from fairask.study.events import Cell, Document
 
-__all__ = [
-    "check_columns",
-    "column_infos",
-    "from_parquet",
-    "rows_values",
-    "to_parquet",
-]
-
 
 def check_columns(table: pa.Table | PoolReference, named: Iterable[str]) -> None:
     """Raise StudyError for a column that is not there."""

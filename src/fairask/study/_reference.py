@@ -33,9 +33,6 @@ from fairask.pools.sources.place import PlacedTable, open_place
 from fairask.study._errors import StudyError
 from fairask.study.events import Cell, Document
 
-__all__ = ["Facts", "PoolReference", "refer"]
-
-
 #: Features and group codes of some rows.
 _Sample = tuple[Matrix, NDArray[np.int64]]
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fairask.plotting import DrawnRowsDisplay
     from fairask.study.study import Study
 
-__all__ = ["report_html"]
-
 #: Rows of the pool in the figure.
 _MOST_POINTS = 2500
 _NAMES = {"pool_sha256": "sha256 of the pool", "random_state": "seed", "rows": "rows of the pool"}

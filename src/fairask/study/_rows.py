@@ -27,8 +27,6 @@ from fairask.study.encoder_0_1_0 import FirstEncoder, first_group_names
 from fairask.study.events import Cell
 from fairask.study.state import State
 
-__all__ = ["CopiedRows", "ReferencedRows", "StudyRows", "StudyTable", "placed", "rows_of", "with_sample"]
-
 #: The unlabelled rows: copied, or referred to.
 StudyTable: TypeAlias = pa.Table | PoolReference
 _Given: TypeAlias = tuple[Matrix | StreamedPool, ArrayLike | None]

@@ -15,8 +15,6 @@ from fairask.pools.runners import ProgressCallback
 from fairask.study._errors import StudyError
 from fairask.study._reference import PoolReference, refer
 
-__all__ = ["choose_pool", "read_words"]
-
 
 def choose_pool(
     source: str | Path,

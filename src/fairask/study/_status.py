@@ -16,8 +16,6 @@ from fairask.study.known import USES
 from fairask.study.state import State
 from fairask.study.store import Waiting
 
-__all__ = ["model_name", "status_of", "story_of"]
-
 
 def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: Waiting) -> Document:
     """Describe where a study stands, in plain values."""

@@ -17,16 +17,6 @@ from fairask.study._errors import StudyError
 from fairask.study.display import DISPLAYS
 from fairask.study.events import SKIP, Document, LimitsChanged, StudyReworded
 
-__all__ = [
-    "LONGEST_REASON",
-    "ColumnInfo",
-    "Config",
-    "check_person",
-    "check_reason",
-    "check_stop",
-    "new_seed",
-]
-
 #: In place of a device: batches are drawn where the rows are.
 NO_DEVICE = "none"
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}

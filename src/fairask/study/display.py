@@ -15,8 +15,6 @@ from fairask.data.text import WORDS_OF_TEXT, count_words
 if TYPE_CHECKING:
     from fairask.study._reference import PoolReference
 
-__all__ = ["DISPLAYS", "guess_display", "guess_displays"]
-
 #: How a column can be shown; "none" hides it from annotators, and a model still learns from it.
 DISPLAYS = ("number", "date", "text", "long", "link", "image", "markdown", "none")
 #: Rows that are looked at, and texts of more characters that are long whatever their words.

@@ -16,8 +16,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fairask.study.config import Config
 
-__all__ = ["FirstEncoder", "first_group_names"]
-
 
 class FirstEncoder:
     """Numbers with medians and marks where missing, texts as levels less the first, constants left out.

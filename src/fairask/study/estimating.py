@@ -24,8 +24,6 @@ from fairask.oracle import decision_probability
 from fairask.pools import MemoryPool
 from fairask.rules import decide
 
-__all__ = ["decisions_digest", "errors_by_group", "estimate", "model_digest"]
-
 FOLDS = 5
 #: With fewer labels a fold is too small to say anything.
 FEWEST = 30

@@ -28,8 +28,6 @@ from fairask.study.modelcard import model_card
 if TYPE_CHECKING:
     from fairask.study.study import Study
 
-__all__ = ["export", "label_table", "load_model", "model_bytes"]
-
 #: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.
 TRUSTED = (
     "fairask.data.encode.Encoder",

@@ -25,19 +25,6 @@ from fairask.study.events import Cell, Document
 if TYPE_CHECKING:
     from fairask.study.study import Study
 
-__all__ = [
-    "SUFFIXES",
-    "Told",
-    "check_sheet_place",
-    "check_told",
-    "chosen",
-    "read_labels",
-    "read_records",
-    "row_number",
-    "shown_columns",
-    "write_rows",
-]
-
 #: Columns of a file to label that are not the pool's.
 _OWN = ("row", "label", "note", CHECK)
 #: How the name of a file to label may end.

@@ -17,8 +17,6 @@ from fairask.study.events import Document, Event, Happening
 if TYPE_CHECKING:
     from fairask.study.study import Study
 
-__all__ = ["Comment", "Flag", "Flags", "answer_flag", "flag_row"]
-
 _LONGEST = 2000
 
 

@@ -15,8 +15,6 @@ from fairask.data.positive import CHECK, known_positive
 from fairask.study._reference import PoolReference
 from fairask.study.study import Study
 
-__all__ = ["introduce"]
-
 
 def introduce(study: Study, target: str, reference: PoolReference | None) -> list[str]:
     """Describe a new study in lines of text; ``reference`` is its pool if that was not copied."""

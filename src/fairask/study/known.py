@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     from fairask.study.state import State
     from fairask.study.study import Study
 
-__all__ = [
-    "EXAMPLE",
-    "GOLD",
-    "PRACTICE",
-    "USES",
-    "KnownAnswer",
-    "KnownRow",
-    "KnownRows",
-    "answer_known",
-    "gold_figures",
-    "mark_known",
-    "unmark_known",
-]
-
 EXAMPLE, PRACTICE, GOLD = "example", "practice", "gold"
 #: What a known row is for: shown in the guidelines; asked of new people, who are then told; mixed in unsaid.
 USES = (EXAMPLE, PRACTICE, GOLD)

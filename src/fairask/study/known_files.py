@@ -15,8 +15,6 @@ from fairask.study.known import GOLD, KnownRow
 if TYPE_CHECKING:
     from fairask.study.study import Study
 
-__all__ = ["read_known"]
-
 _OWN = ("row", "gold", "use", "explanation", "label", "note", CHECK)
 
 

@@ -16,8 +16,6 @@ from fairask.study.times import now
 if TYPE_CHECKING:
     from fairask.study.study import Study
 
-__all__ = ["check_gold", "check_skips", "is_too_fast"]
-
 #: The owners are warned of the same person and limit once in so many seconds.
 _SILENCE = 3600.0
 

@@ -16,8 +16,6 @@ from fairask.data.protected import protected_columns
 from fairask.metrics import Matrix
 from fairask.oracle import FairOracle
 
-__all__ = ["TableModel"]
-
 
 class TableModel(Pipeline):  # type: ignore[misc]
     """The model of a study with its encoder, the steps "encode" and "model".

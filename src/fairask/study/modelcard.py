@@ -13,8 +13,6 @@ from fairask.study.model import TableModel
 if TYPE_CHECKING:
     from fairask.study.study import Study
 
-__all__ = ["model_card"]
-
 _NOT_CERTIFIED = "None: this model has not been audited, or its audit did not certify it."
 
 

@@ -7,8 +7,6 @@ from dataclasses import astuple, dataclass, field
 from fairask.study import events as happened
 from fairask.study.events import SKIP, Document, Event, Happening
 
-__all__ = ["Outside", "Refused", "TakenAnswer", "link_of"]
-
 
 def link_of(origin: Document | None) -> str:
     """Return the link that an answer came by; empty if it was given to the study itself.

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from fairask.study.study import Study
 
-__all__ = ["Proxy", "group_lift", "proxy_columns"]
-
 #: Rows that are looked at, folds, and how much better than guessing a column must be to be named.
 _ROWS, _FOLDS, _TOLD = 1500, 3, 0.5
 #: A column's name, and how well it tells the group: 0 is guessing, 1 is always right.

@@ -27,8 +27,6 @@ from fairask.study.state import State
 from fairask.study.store import Transaction
 from fairask.study.study import Study
 
-__all__ = ["Intake", "OutsideAnswer", "receive", "row_codes"]
-
 #: Answers per transaction: other writers wait for one.
 _CHUNK = 200
 _LONGEST_NOTE = 2000

@@ -19,8 +19,6 @@ from fairask.study.times import utc
 if TYPE_CHECKING:
     from fairask.study.study import Study
 
-__all__ = ["AnswerFilter", "Reopened", "Restored", "give_back", "reopen"]
-
 
 @dataclass(frozen=True)
 class AnswerFilter:

@@ -29,8 +29,6 @@ from fairask.study.outside import Outside
 from fairask.study.state import Answer, State
 from fairask.study.store import Store, Transaction
 
-__all__ = ["check_snapshot", "keep_snapshot", "read_state"]
-
 #: Written by another version, a snapshot is not read: what events mean may have changed.
 FORMAT = f"2 {__version__}"
 #: Events after a snapshot that are worth another one.

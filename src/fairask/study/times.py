@@ -6,8 +6,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from fairask.study._errors import StudyError
 
-__all__ = ["at_second", "end_of_day", "now", "utc"]
-
 
 def now(shift: float = 0.0) -> str:
     """Return the time in UTC, as the log writes it, ``shift`` seconds from now.

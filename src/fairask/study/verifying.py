@@ -26,8 +26,6 @@ from fairask.study.events import Document
 from fairask.study.exporting import load_model
 from fairask.study.model import TableModel
 
-__all__ = ["CertificateCheck", "check_certificate", "check_issued"]
-
 
 @dataclass(frozen=True)
 class CertificateCheck:

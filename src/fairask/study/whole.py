@@ -18,8 +18,6 @@ from fairask.study.state import State
 from fairask.study.store import START, Store, is_url, link
 from fairask.study.store._log import Tables
 
-__all__ = ["Salvage", "StudyCheck", "backup", "salvage", "verify"]
-
 
 @dataclass(frozen=True)
 class StudyCheck:

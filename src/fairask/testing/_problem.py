@@ -12,8 +12,6 @@ from fairask.pools import MemoryPool
 from fairask.sampling import Proposal
 from fairask.strategies import Labelled, Strategy
 
-__all__ = ["StrategyProblem", "make_problem", "row_probabilities"]
-
 
 @dataclass(frozen=True)
 class StrategyProblem:

@@ -22,8 +22,6 @@ from fairask.sampling import Proposal, draw
 from fairask.strategies import Strategy
 from fairask.testing._problem import make_problem, row_probabilities
 
-__all__ = ["STRATEGY_CHECKS", "check_strategy"]
-
 _DRAWS = 3000
 
 

@@ -23,8 +23,6 @@ from fairask.checks import check_choice
 from fairask.pools import Pool
 from fairask.pools.rows import row_set
 
-__all__ = ["Audit"]
-
 
 class Audit(AuditSequence):
     """Ask for labels, tell them, and stop as soon as the model is certified or refuted.

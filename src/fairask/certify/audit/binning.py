@@ -6,8 +6,6 @@ import numpy as np
 
 from fairask.metrics import Bool, Float, Int
 
-__all__ = ["bin_rows", "bins_for"]
-
 #: Labels of the pilot that a stratum should have, and rows that a bin should have.
 _PILOT, _ROWS = 3, 20
 

@@ -11,8 +11,6 @@ from fairask.certify.audit.schedule import Schedule
 from fairask.certify.audit.simulate import CERTIFIED, run_audits
 from fairask.metrics import Float
 
-__all__ = ["null_pools", "worst_error"]
-
 
 def null_pools(
     size: Float, hits: Float, labels: Float, tolerance: float, *, ratio: bool = False

@@ -12,8 +12,6 @@ from fairask.certify.audit.schedule import Schedule
 from fairask.certify.audit.strata import Strata
 from fairask.metrics import Float, Int
 
-__all__ = ["SKIPPED", "AuditDraws", "AuditQuery"]
-
 #: Code of a row that cannot be labelled.
 SKIPPED = -1
 

@@ -32,8 +32,6 @@ from fairask.data.protected import as_specs, protected_columns
 from fairask.metrics import Int
 from fairask.pools.places import local_path
 
-__all__ = ["STATE", "AuditFolder"]
-
 STATE = "audit.json"
 #: Sheets of format 1 count rows from 1 and have no check codes; those of format 2 count from 0.
 _FORMAT = 2

@@ -15,8 +15,6 @@ from fairask.certify.audit.schedule import Bounds, Claim, Schedule
 from fairask.certify.certificate import Certificate, GroupComparison, verdict_of
 from fairask.metrics import Int
 
-__all__ = ["LookFound"]
-
 _ASSUMPTIONS = (
     "The model was fixed before the audit began, and no row that was asked for trained it.",
     "The labels told are right, and every row asked for was labelled.",

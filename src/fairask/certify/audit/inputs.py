@@ -13,8 +13,6 @@ from fairask.certify.bounds.newcombe import wilson
 from fairask.checks import check_number
 from fairask.metrics import Float
 
-__all__ = ["AuditInputs", "Noise", "intersect", "known_codes", "noise_from_overlap", "noise_table"]
-
 #: Probability of a wrong label: one number, or by group a number or (least, largest).
 Noise = float | Mapping[Any, float | tuple[float, float]]
 

@@ -12,8 +12,6 @@ from scipy.special import ndtr, stdtrit
 from fairask.certify.bounds.stratified import collapse, score_limits
 from fairask.metrics import Float, Int
 
-__all__ = ["FEWEST", "Counts", "Layout", "RateLimits"]
-
 #: With fewer labels that a rate is conditioned on, nothing is said about the rate.
 FEWEST = 5
 

@@ -12,8 +12,6 @@ from fairask.certify.certificate import Certificate
 from fairask.certify.signature import seal, sign
 from fairask.data.files import write_whole
 
-__all__ = ["CERTIFICATE", "Decided", "RowsAwaited", "joint_verdict"]
-
 #: The file of the certificates for programs, in the folder of an audit.
 CERTIFICATE = "certificate.json"
 

@@ -13,8 +13,6 @@ from fairask.certify.questions import QUESTIONS
 from fairask.certify.sample import Sample
 from fairask.metrics import Int
 
-__all__ = ["MOST_EXACT", "parity"]
-
 #: Rows of a group above which the exact bound, which looks at all tables, would take minutes. The
 #: Clopper-Pearson bound is as valid, and hardly wider there.
 MOST_EXACT = 100_000

@@ -11,8 +11,6 @@ from fairask.certify.audit.schedule import Claim, Schedule
 from fairask.certify.questions import COMPARISONS, AuditMetric, check_question
 from fairask.checks import check_choice, check_count, check_number, check_share, renamed
 
-__all__ = ["TARGETS", "AuditPlan", "PlanSettings"]
-
 #: Whose violation a certificate bounds.
 TARGETS = {
     "pool": "the pool audited, all {size:,} rows of it",

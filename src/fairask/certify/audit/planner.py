@@ -15,8 +15,6 @@ from fairask.certify.audit.strata import Strata, split_groups
 from fairask.certify.questions import QUESTIONS
 from fairask.metrics import Float
 
-__all__ = ["BUDGETS", "BudgetTable", "PlannedBudget", "plan_audit", "plan_strata"]
-
 BUDGETS = (100, 200, 400, 800, 1600, 3200)
 
 #: Share of label 1 among rows decided 0 and 1, where no score says more.

@@ -16,8 +16,6 @@ from fairask.data.positive import known_note, known_positive, say_which
 from fairask.data.values import texts
 from fairask.metrics import Float
 
-__all__ = ["Classes", "choose_classes", "key", "scores_of", "words_of"]
-
 
 def key(text: str) -> str:
     """How values are compared: by number if they are numbers, else without regard to case.

@@ -21,8 +21,6 @@ from fairask.pools.places import local_path, name_of
 from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.place import open_place
 
-__all__ = ["AuditError", "AuditRequest", "with_least_ratio"]
-
 _FIRST = ("predictions", "protected", "positive")
 
 

@@ -11,8 +11,6 @@ from fairask.certify.audit.plan import AuditPlan
 if TYPE_CHECKING:
     from fairask.certify.audit.audit import Audit
 
-__all__ = ["AuditState", "check_format", "replay", "state_of"]
-
 _FORMAT = 1
 
 

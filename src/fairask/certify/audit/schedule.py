@@ -16,8 +16,6 @@ from fairask.certify.bounds.spending import boundaries
 from fairask.certify.questions import QUESTIONS, ROUNDING, Question
 from fairask.metrics import Float, Int
 
-__all__ = ["Bounds", "Claim", "Schedule", "allocate"]
-
 #: Labels that a parent's share, or the score's prediction, is worth where labels are placed.
 _WORTH = 6.0
 

@@ -21,8 +21,6 @@ from fairask.data.formats import TableFormat
 from fairask.data.values import texts
 from fairask.metrics import Int
 
-__all__ = ["SheetLabels", "read_labels", "rows_in", "sheet_name", "telling_columns", "write_sheet"]
-
 _ROW, _LABEL = "row", "label"
 _OWN = (_ROW, _LABEL, CHECK)
 #: The label of a row that nobody can label.

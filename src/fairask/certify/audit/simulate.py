@@ -16,10 +16,6 @@ from fairask.certify.questions import QUESTIONS
 from fairask.checks import check_count, check_lengths
 from fairask.metrics import Float, Int, binary_labels
 
-__all__ = [
-    "CERTIFIED", "REFUTED", "UNDECIDED", "AuditSimulation", "Truth", "play", "run_audits", "simulate_audit",
-]  # fmt: skip
-
 UNDECIDED, CERTIFIED, REFUTED = 0, 1, 2
 
 

@@ -19,8 +19,6 @@ from fairask.errors import UserError
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
 from fairask.pools import MemoryPool, Model, Pool, is_randomised
 
-__all__ = ["Strata", "split_groups"]
-
 _NONE = np.zeros(0, dtype=np.int64)
 
 

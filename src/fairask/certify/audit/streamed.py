@@ -26,8 +26,6 @@ from fairask.pools import SoftModel, StreamedPool
 from fairask.pools.open import Look
 from fairask.pools.runners import ProgressCallback, Threads
 
-__all__ = ["footers_digest", "open_streamed_table"]
-
 
 @dataclass(frozen=True)
 class SaysOne(SoftModel):

@@ -28,8 +28,6 @@ from fairask.data.stores import is_dataset_folder
 from fairask.pools.places import local_path
 from fairask.pools.sources.place import PlacedTable, open_place
 
-__all__ = ["AuditTable", "check_wanted", "open_audit_table"]
-
 
 @dataclass(frozen=True, eq=False)
 class AuditTable:

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from fairask.certify.sample import Sample
 from fairask.metrics import Float
 
-__all__ = ["betting_below", "betting_upper"]
-
 _INTERVALS = 24
 _STEPS = 14
 _TOLERANCE = 2e-3

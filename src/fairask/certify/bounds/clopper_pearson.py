@@ -8,8 +8,6 @@ from scipy.special import betaincinv
 
 from fairask.metrics import Float
 
-__all__ = ["clopper_pearson", "clopper_pearson_upper"]
-
 
 def clopper_pearson(hits: ArrayLike, n: ArrayLike, level: float) -> tuple[Float, Float]:
     """One-sided exact limits for a proportion, each failing with probability at most ``level``.

@@ -16,8 +16,6 @@ from scipy.special import gammaln
 from fairask.certify.bounds.newcombe import newcombe_upper
 from fairask.metrics import Float, Int
 
-__all__ = ["exact_p_value", "exact_upper"]
-
 _GRID = 48
 _TOLERANCE = 1e-5
 

@@ -9,8 +9,6 @@ from fairask.certify.bounds.newcombe import newcombe_upper
 from fairask.certify.sample import Sample
 from fairask.metrics import Float
 
-__all__ = ["effective_sample", "hajek_upper", "outcome_weights"]
-
 
 def effective_sample(value: Float, weight: Float) -> tuple[float, float, float]:
     """Weighted mean, its effective sample size, and Kish's size of the weights.

@@ -16,8 +16,6 @@ from fairask.certify.bounds.theorem import printed_bounds, split_bounds
 from fairask.certify.sample import Sample
 from fairask.metrics import Float
 
-__all__ = ["METHODS", "BoundMethod"]
-
 Conditions = tuple[int | None, ...]
 Bound = Callable[[Sample, Conditions, float], tuple[float, float]]
 

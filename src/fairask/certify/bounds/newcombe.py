@@ -8,8 +8,6 @@ from scipy.special import ndtri
 
 from fairask.metrics import Float
 
-__all__ = ["newcombe_upper", "wilson"]
-
 
 def wilson(hits: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Float, Float]:
     """Wilson's score limits for a proportion; ``n`` need not be whole (effective sizes serve).

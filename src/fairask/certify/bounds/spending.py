@@ -8,8 +8,6 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-__all__ = ["boundaries", "spent"]
-
 #: Labels of later looks are placed better than those of the pilot, so information grows faster than the
 #: count of labels. Assuming looks less correlated than the counts say errs on the safe side.
 _CAUTION = 0.5

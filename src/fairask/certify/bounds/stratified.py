@@ -18,8 +18,6 @@ import numpy as np
 
 from fairask.metrics import Float
 
-__all__ = ["collapse", "score_limits"]
-
 _STEPS = 26
 
 

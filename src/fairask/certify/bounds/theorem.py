@@ -13,8 +13,6 @@ import numpy as np
 from fairask.certify.sample import Sample
 from fairask.metrics import Float
 
-__all__ = ["printed_bounds", "split_bounds"]
-
 
 def _moments(sample: Sample, label: int | None) -> tuple[int, Float, Float, Float, Float]:
     """n, and per group: numerator, denominator and their empirical variances."""

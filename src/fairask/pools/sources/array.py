@@ -13,8 +13,6 @@ from fairask.pools.coders import Chunk
 from fairask.pools.runners import Runner
 from fairask.pools.tasks import BlockTask
 
-__all__ = ["ArraySource"]
-
 J = TypeVar("J")
 R = TypeVar("R")
 

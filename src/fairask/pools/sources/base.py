@@ -11,8 +11,6 @@ from fairask.pools.tasks import BlockTask
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["AnyTable", "BlockSource", "TableSource"]
-
 J = TypeVar("J")
 R = TypeVar("R")
 H = TypeVar("H")

@@ -14,8 +14,6 @@ from fairask.pools.sources.base import AnyTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CompleteTable"]
-
 Read = Callable[[Any, Sequence[str]], "Iterator[pa.RecordBatch]"]
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dask.delayed import Delayed
     from distributed import Client
 
-__all__ = ["DaskFrame", "OnDask", "is_dask_frame"]
-
 S = TypeVar("S")
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")

@@ -18,8 +18,6 @@ from fairask.pools.sources.base import BlockSource
 from fairask.pools.sources.tensor import MOST_GROUPS, TensorSource
 from fairask.pools.tasks import BlockTask, Read
 
-__all__ = ["DeviceSource", "check_device"]
-
 J = TypeVar("J")
 R = TypeVar("R")
 

@@ -9,8 +9,6 @@ from fairask.data.extras import optional
 from fairask.errors import UserError, suggest
 from fairask.pools.sources.engine import EngineTable, keyed
 
-__all__ = ["absolute_address", "is_address", "open_duckdb"]
-
 SCHEME = "duckdb"
 
 

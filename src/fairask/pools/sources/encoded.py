@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from fairask.pools.sources.queries import EngineQueries
 
-__all__ = ["EncodedTable"]
-
 J = TypeVar("J")
 R = TypeVar("R")
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import narwhals as nw
     import pyarrow as pa
 
-__all__ = ["EngineTable", "KeyRange", "is_engine_frame", "keyed"]
-
 #: Rows of a block, about.
 _BLOCK = 1 << 18
 #: Keys that are held at a time to see that none occurs twice.

@@ -20,8 +20,6 @@ from fairask.pools.codes import LinearCuts, linear_cuts
 from fairask.pools.sources.engine import EngineTable
 from fairask.rules import GroupLinearRule, LinearRule
 
-__all__ = ["Features", "coded_frame", "linear_rules_of"]
-
 #: Different values of a column of texts, or combinations of protected columns, that become expressions.
 _MOST_VALUES = 10_000
 _GROUP, _FEATURE, _SCORE, _SAYS = "__group__", "__f{}__", "__s{}__", "__p{}__"

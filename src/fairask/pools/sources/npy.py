@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.metrics import Int, encode_groups
 
-__all__ = ["open_npy"]
-
 
 def open_npy(
     path: str, protected: ArrayLike | str | os.PathLike[str]

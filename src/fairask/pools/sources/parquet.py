@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
     from pyarrow.parquet import FileMetaData
 
-__all__ = ["FileRecord", "ParquetBlock", "ParquetFiles", "open_parquet"]
-
 #: Consecutive small row groups form one block of about this many rows.
 _BLOCK = 1 << 18
 #: Most rows, and about how many values, decoded at a time.

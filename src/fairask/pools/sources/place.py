@@ -13,8 +13,6 @@ from fairask.pools.sources.parquet import FileRecord, open_parquet
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-__all__ = ["PlacedTable", "open_place"]
-
 
 class PlacedTable(TableSource[Any], Protocol):
     """A table that can be found again by its place, and told from another one by its records."""

@@ -21,8 +21,6 @@ from fairask.pools.sources.engine import KEY, EngineTable
 from fairask.pools.sources.expressions import Features, coded_frame, linear_rules_of
 from fairask.pools.tasks import BlockTask, CellRanks, CountCells, Counted, Fetch, FindRows, Found
 
-__all__ = ["EngineQueries"]
-
 J = TypeVar("J")
 R = TypeVar("R")
 

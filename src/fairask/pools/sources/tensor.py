@@ -34,8 +34,6 @@ from fairask.rules import GroupLinearRule, LinearRule, Rule
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["MOST_GROUPS", "TensorSource"]
-
 J = TypeVar("J")
 R = TypeVar("R")
 

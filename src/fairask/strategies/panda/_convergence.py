@@ -13,8 +13,6 @@ import numpy as np
 
 from fairask.metrics import Float
 
-__all__ = ["EPISODES", "failure_of", "pooled_gap"]
-
 #: New reshuffles on which a trained policy is judged.
 EPISODES = 200
 #: Standard errors by which the validation loss must be lower.

@@ -19,8 +19,6 @@ from fairask.sampling import Proposal
 from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import numeric
 
-__all__ = ["Panda", "PandaNotConverged"]
-
 #: Trained policies by data and settings, which determine the policy: the cache only saves time.
 _POLICIES: OrderedDict[bytes, Any] = OrderedDict()
 _KEPT = 8

@@ -25,8 +25,6 @@ from fairask.strategies.panda._convergence import EPISODES, failure_of, pooled_g
 if TYPE_CHECKING:
     from fairask.strategies.panda._strategy import Panda
 
-__all__ = ["Policy", "check_torch", "train"]
-
 _PROXIMAL_STEPS = 10
 
 

@@ -10,8 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-__all__ = ["START", "StoredEvent", "first_break", "link"]
-
 #: What stands before the first event.
 START = "0" * 64
 #: Number, time, person, kind, data as text and hash of an event.

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["COUNT", "read_count", "write_count"]
-
 COUNT = "events.count"
 
 

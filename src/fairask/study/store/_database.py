@@ -22,8 +22,6 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 
 from fairask.study._errors import StudyError, senseless
 
-__all__ = ["REVISIONS", "Database", "clock", "connect_postgres", "is_url"]
-
 #: The schemas that this version knows, newest first. Alembic has them too, but takes long to import, and most
 #: processes find the newest schema.
 REVISIONS = ("0006", "0005", "0004", "0003", "0002", "0001")

@@ -16,8 +16,6 @@ from fairask.study.store._database import Database, clock
 from fairask.study.store._schema import snapshots, tasks
 from fairask.study.store.transaction import Transaction
 
-__all__ = ["Repair", "queue_of", "repair"]
-
 
 class Slot(TypedDict):
     """One place of the queue: a row for one person."""

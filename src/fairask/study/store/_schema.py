@@ -22,8 +22,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["attempts", "events", "metadata", "people", "pool", "sessions", "snapshots", "tasks", "training"]
-
 metadata = MetaData()
 
 events = Table(

@@ -9,8 +9,6 @@ from sqlalchemy import Connection, delete, insert, select
 from fairask.study.store._database import Database, clock
 from fairask.study.store._schema import attempts
 
-__all__ = ["Attempts", "place_of"]
-
 #: Attempts that are kept, over all addresses.
 MOST_KEPT = 10_000
 

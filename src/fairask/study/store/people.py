@@ -18,8 +18,6 @@ from fairask.study.store._database import Database, clock
 from fairask.study.store._schema import people, sessions
 from fairask.study.times import now
 
-__all__ = ["ROLES", "People", "Person", "Session"]
-
 #: An annotator labels; a reviewer also sees rows and people, and settles what is in dispute; an owner does
 #: everything. Each may do what those before it may.
 ROLES = ("annotator", "reviewer", "owner")

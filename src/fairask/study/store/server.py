@@ -11,8 +11,6 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from fairask.study._errors import StudyError
 from fairask.study.store._database import connect_postgres, is_url
 
-__all__ = ["Server", "is_server"]
-
 #: The database that every server has.
 _MAINTENANCE = "postgres"
 _DATABASES = text(

@@ -27,8 +27,6 @@ from fairask.study.store.attempts import Attempts
 from fairask.study.store.people import People
 from fairask.study.store.transaction import Transaction, Waiting
 
-__all__ = ["Store", "Training"]
-
 _NO_STUDY = "this database holds no study; make one with: fairask new POOL --to URL"
 _TRAINER = "trainer"
 
