@@ -34,7 +34,7 @@ from fairask import FairActiveLearner
 from fairask.design import disagreement_design
 from fairask.pools import MemoryPool, open_pool
 from fairask.pools.codes import decisions
-from benchmarks.scale import BATCH, K, LABELS, exponent, machine
+from benchmarks.scale import BATCH, K, LABELS, ask_again, exponent, machine
 
 BLOCK = 1 << 22
 NARROW, WIDE = 20, 384
@@ -100,14 +100,6 @@ def labelled(pool: Any, truth: Any, strategy: str, profile: str) -> FairActiveLe
     score += 0.5 * score.std() * rng.standard_normal(len(score))
     learner.tell(query.indices, (score > 0).astype(int))
     return learner
-
-
-def ask_again(learner: FairActiveLearner) -> None:
-    """The same batch as before, with its features: a round's cost must not drift with the labels."""
-    state = learner.state.batches, list(learner.state.log.entries), dict(learner.state.log.position)
-    query = learner.ask()
-    learner.pool.take(query.indices)
-    learner.state.batches, learner.state.log.entries, learner.state.log.position = state
 
 
 def rules_of(learner: FairActiveLearner) -> list[Any]:

@@ -15,7 +15,7 @@ from referencing import Registry, Resource
 from typer.testing import Result
 
 from fairask.certify import json_schema
-from tests.cli.test_audit_command import AWAITED, label, read, refused, to_the_end
+from tests.cli.auditing import AWAITED, label, read, refused, to_the_end
 
 pytestmark = pytest.mark.usefixtures("no_replay")
 Run = Callable[..., Result]

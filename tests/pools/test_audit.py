@@ -10,8 +10,8 @@ import pytest
 
 from fairask.certify import Audit, certify
 from fairask.certify.audit.parity import parity
+from fairask.matrix import uniforms
 from fairask.pools import MemoryPool
-from fairask.pools.rows import uniforms
 from fairask.rules import ConstantRule, LinearRule, RuleMixture
 from tests.pools.test_same_draws import campaign
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
+from fairask.matrix import nth_left, tie_breakers
 from fairask.pools import MemoryPool
 from fairask.pools.codes import decisions, pattern_codes
-from fairask.pools.rows import nth_left, tie_breakers
 from fairask.rules import ConstantRule, FittedRule, LinearRule
 
 

@@ -11,12 +11,12 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairask.matrix import nth_left, row_set, within
 from fairask.metrics import Int, Matrix
 from fairask.pools import tasks
 from fairask.pools.cells import CellIndex, Cells, patterns_of
 from fairask.pools.coders import Coder, Group, Model, Predictions, decision_coder
 from fairask.pools.codes import code_dtype
-from fairask.pools.rows import nth_left, row_set, within
 from fairask.pools.runners import ProgressCallback, collect
 from fairask.pools.sources.base import BlockSource
 from fairask.pools.sources.device import DeviceSource

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fairask.classifiers import Classifier
+from fairask.matrix import uniforms
 from fairask.metrics import Float, Int, Matrix
 from fairask.pools.cells import Codes
 from fairask.pools.codes import decisions, pattern_codes
-from fairask.pools.rows import uniforms
 from fairask.rules import Rule, RuleMixture, as_rule
 
 

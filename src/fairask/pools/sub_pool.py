@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairask.matrix import nth_left
 from fairask.pools.base import Pool
 from fairask.pools.memory import MemoryPool
-from fairask.pools.rows import nth_left
 
 #: Rows of a sub-pool.
 SUB_POOL = 1 << 16

@@ -13,10 +13,10 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairask.matrix import tie_breakers, within
 from fairask.metrics import Float, Int, Matrix
 from fairask.pools.cells import BlockCounts, Codes, cell_keys, count_block, merge_counts
 from fairask.pools.coders import Chunk, Coder
-from fairask.pools.rows import tie_breakers, within
 
 J = TypeVar("J", contravariant=True)
 R = TypeVar("R", covariant=True)

@@ -20,8 +20,8 @@ from fairask.certify.audit.strata import Strata, split_groups
 from fairask.certify.certificate import Certificate
 from fairask.certify.signature import digest_of_settings
 from fairask.checks import check_choice
+from fairask.matrix import row_set
 from fairask.pools import Pool
-from fairask.pools.rows import row_set
 
 
 class Audit(AuditSequence):

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from fairask.data import Encoder, GroupColumns
 from fairask.data.extras import optional
 from fairask.data.protected import protected_columns
+from fairask.matrix import within
 from fairask.metrics import Int
 from fairask.pools.coders import Chunk
-from fairask.pools.rows import within
 from fairask.pools.runners import Runner
 from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.engine import EngineTable

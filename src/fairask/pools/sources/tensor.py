@@ -10,11 +10,11 @@ import numpy as np
 
 from fairask.data.extras import optional
 from fairask.errors import UserError
+from fairask.matrix import tie_breakers, within
 from fairask.metrics import Bool, Int, Matrix
 from fairask.pools.cells import BlockCounts, count_block
 from fairask.pools.coders import Chunk, Coder, Decision, Group, Predictions
 from fairask.pools.codes import decisions, linear_cuts
-from fairask.pools.rows import tie_breakers, within
 from fairask.pools.runners import Threads
 from fairask.pools.scores import DistanceToHalf
 from fairask.pools.tasks import (
