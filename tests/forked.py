@@ -15,6 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,8 @@ def forked(work: Callable[..., None], *args: object) -> Iterator[psutil.Process]
 
 
 @contextmanager
-def fairask_command(folder: Path) -> Iterator[Path]:
-    """Yield the path of a program ``fairask`` in the folder."""
+def fairask_command(folder: Path, *modules: str) -> Iterator[Path]:
+    """Yield the path of a program ``fairask`` in the folder; it imports the modules first."""
     place = str(folder / "commands")
     script, program = folder / "script.py", folder / "fairask"
     script.write_text(_SCRIPT.format(place=place))
@@ -79,11 +80,13 @@ def fairask_command(folder: Path) -> Iterator[Path]:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(place)
         listener.listen()
-        with forked(_take_commands, listener):
+        with forked(_take_commands, listener, modules):
             yield program
 
 
-def _take_commands(listener: socket.socket) -> None:
+def _take_commands(listener: socket.socket, modules: tuple[str, ...]) -> None:
+    for module in modules:
+        import_module(module)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that took a command are not waited for
     while True:
         asked, _ = listener.accept()

@@ -1,6 +1,6 @@
 """A studio and a connector that are killed: one process imports everything and forks both of them.
 
-Run as a program: ``forking.py STUDY URL TOKEN PORT``. A line on standard input names who is killed and
+Run as a program: ``forking.py STUDY URL TOKEN PORT TREES``. A line on standard input names who is killed and
 started again ("studio" or "connector"); the answer is a line, once the new process is there.
 """
 
@@ -17,6 +17,7 @@ import uvicorn
 
 from fairask.connect import Connector, Link
 from fairask.connect.labelstudio import LabelStudioTool, open_client
+from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.studio import create_app
 from fairask.study import Study
 
@@ -40,7 +41,8 @@ def run_connector(target: str, url: str, token: str) -> None:
         connector.run(lambda pause: never.wait(min(pause, 0.5)))
 
 
-def main(target: str, url: str, token: str, port: int) -> None:
+def main(target: str, url: str, token: str, port: int, trees: int) -> None:
+    LinearForestClassifier.__init__.__defaults__ = (trees,)  # as many as in the process that compares
     work: dict[str, Callable[[], None]] = {
         "studio": lambda: run_studio(target, port),
         "connector": lambda: run_connector(target, url, token),
@@ -72,4 +74,4 @@ def main(target: str, url: str, token: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))

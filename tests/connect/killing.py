@@ -17,6 +17,7 @@ import httpx
 
 from fairask.connect import Link, ensure_link
 from fairask.connect.labelstudio import connect_project, open_client, register_webhook
+from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.study import Study
 from fairask.study.whole import verify
 from tests.connect import labelstudio
@@ -79,7 +80,7 @@ def label_under_kills(
         register_webhook(client, link, f"http://127.0.0.1:{port}", token)
     program = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("forking.py")), study.target, server.url,
-         token_of(OWNER), str(port)],
+         token_of(OWNER), str(port), str(LinearForestClassifier().n_trees)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
     )  # fmt: skip

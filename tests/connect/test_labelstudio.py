@@ -26,7 +26,7 @@ from tests.connect.twin import same_draws
 from tests.studio.serving import serving
 from tests.study.conftest import people_table, truth
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from fairask.cli._app import app
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 
 
 @pytest.fixture

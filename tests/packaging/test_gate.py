@@ -16,6 +16,7 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 from fairask.cli._app import app
+from tests.forked import fairask_command
 
 GATE = Path(__file__).parents[2] / ".github" / "gate"
 pytestmark = pytest.mark.slow
@@ -46,12 +47,9 @@ def gate(folder, monkeypatch=None, *, rows, rates, whole=False, **settings):
     """Run the gate on a generated table; return exit code, outputs and summary."""
     table = folder / "scored.csv"
     subprocess.run([sys.executable, GATE / "make_table.py", table, str(rows), *map(str, rates)], check=True)
-    fairask = folder / "fairask"
-    fairask.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from fairask.cli import main; main()" "$@"\n')
-    fairask.chmod(0o755)
     env = {
         **os.environ,
-        "FAIRASK": str(fairask),
+        "FAIRASK": str(folder / "fairask"),
         "TABLE": str(table),
         "PREDICTIONS": "approved",
         "PROTECTED": "sex",
@@ -66,7 +64,8 @@ def gate(folder, monkeypatch=None, *, rows, rates, whole=False, **settings):
         **settings,
     }
     if whole:
-        done = subprocess.run([sys.executable, GATE / "gate.py"], env=env, capture_output=True, text=True)
+        with fairask_command(folder):
+            done = subprocess.run([sys.executable, GATE / "gate.py"], env=env, capture_output=True, text=True)
         code, error = done.returncode, done.stderr
     else:
         code, error = in_this_process(monkeypatch, env)

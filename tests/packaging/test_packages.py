@@ -39,19 +39,9 @@ def wheel(dist):
 def bare(wheel, tmp_path_factory):
     """An environment with the wheel and the libraries of the core, and no extra."""
     venv = tmp_path_factory.mktemp("bare") / "venv"
-    run(sys.executable, "-m", "venv", venv, cwd=venv.parent)
-    run(
-        venv / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-compile",
-        "-c",
-        ROOT / "constraints.txt",
-        wheel,
-        cwd=venv.parent,
-    )
+    run(sys.executable, "-m", "venv", "--without-pip", venv, cwd=venv.parent)
+    pip = [sys.executable, "-m", "pip", "--python", venv / "bin" / "python", "install", "-q", "--no-compile"]
+    run(*pip, "--disable-pip-version-check", "-c", ROOT / "constraints.txt", wheel, cwd=venv.parent)
     return venv / "bin"
 
 

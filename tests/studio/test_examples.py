@@ -64,6 +64,7 @@ def _validate(app: FastAPI) -> None:
 
 
 @pytest.mark.slow  # five models and an audit
+@pytest.mark.usefixtures("few_trees")
 def test_every_example_of_a_study_is_what_its_route_answers(study: Study) -> None:
     app = create_app(study, train=False)
     app.state.access.local_name = "ada"  # not whoever runs the tests

@@ -39,7 +39,7 @@ def test_no_request_breaks_the_api(tmp_path: Path) -> None:
     for found in schema.get_all_operations():
         operation = found.ok()
 
-        @settings(max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=8, deadline=None, database=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy())
         def attempt(case: schemathesis.Case) -> None:
             seen.add(case.call_and_validate(checks=_CHECKS, headers=headers).status_code)

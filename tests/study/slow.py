@@ -1,12 +1,11 @@
-"""``fairask`` with a filesystem ``slow://`` on which every read of a file takes a while.
+"""A filesystem ``slow://`` on which every read of a file takes a while; known to what imports this module.
 
-Run as a program with the words of a command. Reads are announced on standard error, one line each.
+Reads are announced on standard error, one line each.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from typing import Any
 
@@ -30,8 +29,3 @@ class Slow(LocalFileSystem):
 
 
 fsspec.register_implementation("slow", Slow)
-
-if __name__ == "__main__":
-    from fairask.cli._app import app
-
-    app(sys.argv[1:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from sqlalchemy import select
 
 from fairask.study import Study
 from fairask.study.store._schema import tasks
+from tests.forked import fairask_command
 from tests.study.conftest import people_table, truth
 from tests.study.slow import Slow  # also makes slow:// known here
 
@@ -31,13 +31,14 @@ def pool(tmp_path: Path) -> str:
     return f"slow://{tmp_path}/people"
 
 
-def stopped(words: list[str], reads: int, cwd: Path) -> subprocess.CompletedProcess[str]:
+def stopped(words: list[str], reads: int, cwd: Path, bin_folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command and send it SIGINT after so many reads of files."""
-    program = str(Path(__file__).with_name("slow.py"))
-    with subprocess.Popen(
-        [sys.executable, program, *words],
-        cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
+    with (
+        fairask_command(bin_folder, "tests.study.slow") as program,
+        subprocess.Popen(
+            [program, *words], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
         assert process.stderr is not None
         lines: list[str] = []
         for line in process.stderr:
@@ -56,7 +57,9 @@ def everything(target: Path) -> Any:
 
 
 @pytest.mark.slow
-def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> None:
+def test_an_ask_that_is_stopped_changes_nothing(
+    pool: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     from fairask.study import refer
 
     with Study.create(
@@ -71,7 +74,9 @@ def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> No
         expected = study.learner().ask(6).indices.tolist()
     before = everything(tmp_path / "s")
     # Looking at the files comes first, with two reads of each; then the pass that counts.
-    done = stopped(["ask", "s", "-n", "10", "--as", "ada"], 2 * FILES + 6, tmp_path)
+    done = stopped(
+        ["ask", "s", "-n", "10", "--as", "ada"], 2 * FILES + 6, tmp_path, tmp_path_factory.mktemp("bin")
+    )
     assert done.returncode == 130, done.stderr
     assert "interrupted" in done.stderr
     assert "Traceback" not in done.stderr
@@ -83,8 +88,15 @@ def test_an_ask_that_is_stopped_changes_nothing(pool: str, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_new_that_is_stopped_leaves_no_study(pool: str, tmp_path: Path) -> None:
-    done = stopped(["new", pool, "--protected", "sex", "--to", "s"], 2 * FILES + 6, tmp_path)
+def test_a_new_that_is_stopped_leaves_no_study(
+    pool: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    done = stopped(
+        ["new", pool, "--protected", "sex", "--to", "s"],
+        2 * FILES + 6,
+        tmp_path,
+        tmp_path_factory.mktemp("bin"),
+    )
     assert done.returncode == 130, done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people"]
 
