@@ -4,6 +4,8 @@ import pytest
 from fairask import FairActiveLearner, simulate
 from fairask.stopping import AnyOf, Budget, Certified, Plateau
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def made(n=3000, seed=0, **settings):
     rng = np.random.default_rng(seed)

@@ -22,6 +22,7 @@ from fairask.errors import ColumnWarning, UserError
 from tests.data.comments import comments
 
 pytestmark = [
+    pytest.mark.usefixtures("few_trees"),
     pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning"),
     pytest.mark.filterwarnings("ignore::fairask.errors.InterpolationWarning"),
     pytest.mark.filterwarnings("ignore::fairask.errors.DisagreementWarning"),

@@ -9,6 +9,8 @@ from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 from fairask.strategies import Fare
 from paper import get_method
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def rows(n=300, seed=0):
     rng = np.random.default_rng(seed)

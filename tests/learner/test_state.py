@@ -9,6 +9,8 @@ from fairask import FairActiveLearner
 from fairask.learner import LearnerConfig
 from tests.learner.test_profiles import rows
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def play(learner, y, rounds=2):
     for _ in range(rounds):

@@ -67,6 +67,7 @@ def make_problem(
         X,
         np.array(names)[group],
         strategy=strategy,
+        estimator="linear",
         tolerance=1.0,
         margin=None,
         risk_weights="none",
