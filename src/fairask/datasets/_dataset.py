@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+#: What a table is called, what it is about, and where it comes from: fields of every description of it.
+_ABOUT = ("name", "target", "protected", "description", "citation", "licence")
+
+
+def about(described: object) -> dict[str, Any]:
+    """Return the fields that every description of a table has."""
+    return {name: vars(described)[name] for name in _ABOUT}
 
 
 # Comparing arrays with == gives arrays, so the generated __eq__ could only fail.

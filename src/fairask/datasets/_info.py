@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairask.datasets._catalog import CATALOG, SYNTHETIC, check_name, names
+from fairask.datasets._dataset import about
 from fairask.datasets._synthetic import make_synthetic
 from fairask.datasets.files import how_to_get, locate
 
@@ -65,12 +66,7 @@ def info(name: str) -> DatasetInfo:
     location = locate(spec)
     positives = sum(count.positives for count in spec.counts.values())
     return DatasetInfo(
-        name=name,
-        target=spec.target,
-        protected=spec.protected,
-        description=spec.description,
-        citation=spec.citation,
-        licence=spec.licence,
+        **about(spec),
         source=spec.source,
         rows=spec.rows,
         features=dict(spec.features),
@@ -118,12 +114,7 @@ def markdown_table() -> str:
 def _synthetic_info() -> DatasetInfo:
     drawn = make_synthetic()
     return DatasetInfo(
-        name=SYNTHETIC,
-        target=drawn.target,
-        protected=drawn.protected,
-        description=drawn.description,
-        citation=drawn.citation,
-        licence=drawn.licence,
+        **about(drawn),
         source="generated (seed 0)",
         rows=len(drawn.y),
         features={"paper": drawn.X.shape[1], "wide": drawn.X.shape[1]},

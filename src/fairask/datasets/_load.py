@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairask.datasets._catalog import CATALOG, SYNTHETIC, check_name
-from fairask.datasets._dataset import Dataset
+from fairask.datasets._dataset import Dataset, about
 from fairask.datasets._encode import standardized
 from fairask.datasets._errors import DatasetNotFound
 from fairask.datasets._spec import ParsedTable, Spec, check_table
@@ -100,15 +100,10 @@ def _dataset(spec: Spec, variant: str, table: ParsedTable, standardize: bool) ->
         kept = [i for i, feature in enumerate(feature_names) if not spec.leaks(feature)]
         X, feature_names = X[:, kept], [feature_names[i] for i in kept]
     return Dataset(
-        name=spec.name,
+        **about(spec),
         variant=variant,
         X=standardized(X) if standardize else X,
         y=table.y,
         groups=table.groups,
         feature_names=feature_names,
-        target=spec.target,
-        protected=spec.protected,
-        description=spec.description,
-        citation=spec.citation,
-        licence=spec.licence,
     )
