@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,26 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairask.pools.codes._SLICE", 128)
 
 
+class PoolsByKind(Mapping[str, Any]):
+    """Pools by their kind, each made when a test first asks for it."""
+
+    def __init__(self, makers: dict[str, Callable[[], Any]]) -> None:
+        self.makers, self.made = makers, dict[str, Any]()
+
+    def __getitem__(self, kind: str) -> Any:
+        if kind not in self.made:
+            self.made[kind] = self.makers[kind]()
+        return self.made[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.makers)
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+
 @pytest.fixture
-def pools(small_blocks: None, stored: Path, rows: Any) -> Iterator[dict[str, Any]]:
+def pools(small_blocks: None, stored: Path, rows: Any) -> Iterator[Mapping[str, Any]]:
     """The same rows as every kind of pool."""
     import dask
     import dask.dataframe as dd
@@ -73,28 +91,35 @@ def pools(small_blocks: None, stored: Path, rows: Any) -> Iterator[dict[str, Any
     import torch
 
     X, groups, y = rows
-    frame = dd.from_pandas(as_table(X, groups, y).to_pandas(), npartitions=4)
+    settings: dict[str, Any] = {"columns": NAMES, "preprocess": "none"}
     table = as_table(X, groups, y)
     shuffled = table.append_column("id", pa.array(np.arange(len(X)) + 40)).take(
         np.random.default_rng(1).permutation(len(X))
     )
-    database = duckdb.connect()
-    database.register("given", table).execute("CREATE TABLE people AS SELECT * FROM given")
     gaps = shuffled.set_column(shuffled.num_columns - 1, "id", pc.multiply(shuffled["id"], shuffled["id"]))
-    database.register("apart", gaps).execute("CREATE TABLE gaps AS SELECT * FROM apart")
-    settings: dict[str, Any] = {"columns": NAMES, "preprocess": "none"}
+
+    def from_table(place: Any) -> Any:
+        return open_pool(place, "group", **settings)
+
+    def in_duckdb(content: pa.Table) -> Any:
+        database = duckdb.connect()
+        database.register("given", content).execute("CREATE TABLE people AS SELECT * FROM given")
+        return database.table("people")
+
     with dask.config.set(scheduler="threads"):
-        yield {
-            "arrays": MemoryPool(X, groups, 3),
-            "memory map": open_pool(stored / "X.npy", stored / "groups.npy"),
-            "parquet file": open_pool(stored / "one.parquet", "group", **settings),
-            "parquet folder": open_pool(str(stored / "many"), "group", **settings),
-            "dask frame": open_pool(frame, "group", **settings),
-            "polars file": open_pool(pl.scan_parquet(stored / "one.parquet"), "group", **settings),
-            "polars key": open_pool(keyed(pl.from_arrow(shuffled).lazy(), "id"), "group", **settings),
-            "duckdb table": open_pool(database.table("people"), "group", **settings),
-            "duckdb gaps": open_pool(keyed(database.table("gaps"), "id"), "group", **settings),
-            "parquet on a device": open_pool(stored / "one.parquet", "group", **settings).on_device("cpu"),
-            "arrays on a device": MemoryPool(X, groups, 3).on_device("cpu"),
-            "tensor": open_pool(torch.from_numpy(X), torch.from_numpy(groups)),
-        }
+        yield PoolsByKind(
+            {
+                "arrays": lambda: MemoryPool(X, groups, 3),
+                "memory map": lambda: open_pool(stored / "X.npy", stored / "groups.npy"),
+                "parquet file": lambda: from_table(stored / "one.parquet"),
+                "parquet folder": lambda: from_table(str(stored / "many")),
+                "dask frame": lambda: from_table(dd.from_pandas(table.to_pandas(), npartitions=4)),
+                "polars file": lambda: from_table(pl.scan_parquet(stored / "one.parquet")),
+                "polars key": lambda: from_table(keyed(pl.from_arrow(shuffled).lazy(), "id")),
+                "duckdb table": lambda: from_table(in_duckdb(table)),
+                "duckdb gaps": lambda: from_table(keyed(in_duckdb(gaps), "id")),
+                "parquet on a device": lambda: from_table(stored / "one.parquet").on_device("cpu"),
+                "arrays on a device": lambda: MemoryPool(X, groups, 3).on_device("cpu"),
+                "tensor": lambda: open_pool(torch.from_numpy(X), torch.from_numpy(groups)),
+            }
+        )

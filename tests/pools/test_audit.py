@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def play(audit: Any, y: Any) -> list[list[int]]:
 @pytest.mark.parametrize(
     "metric", ["eo", *(pytest.param(metric, marks=pytest.mark.slow) for metric in ("tprp", "dp"))]
 )
-def test_every_pool_is_audited_alike(model: Any, metric: str, pools: dict[str, Any], rows: Any) -> None:
+def test_every_pool_is_audited_alike(model: Any, metric: str, pools: Mapping[str, Any], rows: Any) -> None:
     settings: dict[str, Any] = {
         "metric": metric, "budget": 300, "looks": 3, "trained_on": np.arange(50), "random_state": 4,
     }  # fmt: skip
@@ -53,7 +54,7 @@ def test_every_pool_is_audited_alike(model: Any, metric: str, pools: dict[str, A
 
 
 @pytest.mark.slow
-def test_the_learner_s_model_is_audited_alike_on_every_pool(pools: dict[str, Any], rows: Any) -> None:
+def test_the_learner_s_model_is_audited_alike_on_every_pool(pools: Mapping[str, Any], rows: Any) -> None:
     found = {}
     for name, pool in pools.items():
         learner = campaign(pool, "fare", rows[2], rounds=1)
@@ -83,7 +84,7 @@ def test_a_randomised_model_s_decisions_are_drawn_with_its_probabilities(rows: A
     assert other.counts.tolist() != cells.counts.tolist()
 
 
-def test_an_audit_of_a_pool_resumes_and_refuses_another_pool(pools: dict[str, Any], rows: Any) -> None:
+def test_an_audit_of_a_pool_resumes_and_refuses_another_pool(pools: Mapping[str, Any], rows: Any) -> None:
     audit = Audit.of_pool(pools["parquet folder"], RULE, budget=200, looks=2)
     some = audit.ask().indices[:30]
     audit.tell(some, rows[2][some])
@@ -98,7 +99,7 @@ def test_an_audit_of_a_pool_resumes_and_refuses_another_pool(pools: dict[str, An
         Audit.of_pool(pools["arrays"], RULE, **{**state["settings"], "tolerance": 0.2}).resume(state)
 
 
-def test_wrong_settings_are_found_before_the_pool_is_read(pools: dict[str, Any]) -> None:
+def test_wrong_settings_are_found_before_the_pool_is_read(pools: Mapping[str, Any]) -> None:
     pool = pools["parquet file"]
     pool.progress = lambda _: pytest.fail("the pool was read")
     for wrong, message in (

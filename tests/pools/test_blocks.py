@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_too_few_or_too_many_classifiers_are_refused(k: int) -> None:
         pool.by_prediction([ConstantRule(False)] * k)
 
 
-def test_excluded_rows_are_never_counted_or_found(pools: dict[str, Any], rows: Any) -> None:
+def test_excluded_rows_are_never_counted_or_found(pools: Mapping[str, Any], rows: Any) -> None:
     X, _, _ = rows
     out = np.random.default_rng(0).choice(len(X), 500, replace=False)
     rules = linear_rules(4, X.shape[1])
@@ -131,7 +132,7 @@ def test_a_rank_beyond_its_cell_is_refused() -> None:
         cells.locate(np.array([1]), np.array([1]))
 
 
-def test_the_lowest_rows_are_those_of_a_full_sort(pools: dict[str, Any], rows: Any) -> None:
+def test_the_lowest_rows_are_those_of_a_full_sort(pools: Mapping[str, Any], rows: Any) -> None:
     X, _, _ = rows
     score = np.abs(X[:, 0])
     order = np.lexsort((tie_breakers(np.arange(len(X)), 3), score.astype(np.float64)))
@@ -162,7 +163,7 @@ def test_threads_change_nothing(rows: Any, small_blocks: None) -> None:
 
 
 def test_rows_are_found_alike_whether_keys_were_kept_or_not(
-    pools: dict[str, Any], rows: Any, monkeypatch: pytest.MonkeyPatch
+    pools: Mapping[str, Any], rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = linear_rules(5, rows[0].shape[1])
     for name, pool in pools.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def campaign(
     ],
 )
 def test_every_pool_draws_the_same_rows(
-    strategy: str, profile: str, pools: dict[str, Any], rows: Any
+    strategy: str, profile: str, pools: Mapping[str, Any], rows: Any
 ) -> None:
     found = {name: campaign(pool, strategy, rows[2], profile=profile) for name, pool in pools.items()}
     first = found.pop("arrays")
@@ -62,7 +63,7 @@ def test_every_pool_draws_the_same_rows(
             assert rule.intercept.tolist() == same.intercept.tolist()
 
 
-def test_every_pool_gives_an_audit_the_same_rows(pools: dict[str, Any]) -> None:
+def test_every_pool_gives_an_audit_the_same_rows(pools: Mapping[str, Any]) -> None:
     model = LinearRule(np.array([1.0, -0.5, 0.2, 0.0, 0.0, 0.1]))
     none = np.zeros(0, dtype=np.int64)
     orders = {name: Strata.of_pool(pool, model, none, 40, seed=5) for name, pool in pools.items()}
@@ -97,7 +98,7 @@ def test_a_learner_of_arrays_and_one_of_a_pool_agree(rows: Any) -> None:
 
 
 def test_a_saved_learner_of_a_streamed_pool_goes_on_as_if_never_saved(
-    tmp_path: Any, pools: dict[str, Any], rows: Any
+    tmp_path: Any, pools: Mapping[str, Any], rows: Any
 ) -> None:
     pool, y = pools["parquet folder"], rows[2]
     learner = campaign(pool, "fare", y, rounds=2)

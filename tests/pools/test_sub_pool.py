@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def campaign(pool: Any, y: Any, rounds: int = 2, **settings: Any) -> FairActiveL
 
 @pytest.mark.slow
 def test_every_pool_gives_any_estimator_the_same_sub_pool(
-    small_sub_pools: None, pools: dict[str, Any], rows: Any
+    small_sub_pools: None, pools: Mapping[str, Any], rows: Any
 ) -> None:
     found = {name: campaign(pool, rows[2], estimator=GaussianNB()) for name, pool in pools.items()}
     first = found.pop("arrays")
@@ -46,7 +47,7 @@ def test_every_pool_gives_any_estimator_the_same_sub_pool(
 
 
 def test_the_default_classifier_is_that_of_arrays_in_a_streamed_pool(
-    small_sub_pools: None, pools: dict[str, Any], rows: Any
+    small_sub_pools: None, pools: Mapping[str, Any], rows: Any
 ) -> None:
     streamed, here = (campaign(pools[name], rows[2], rounds=2) for name in ("parquet folder", "arrays"))
     assert streamed.labelled_indices_.tolist() == here.labelled_indices_.tolist()
@@ -58,7 +59,7 @@ def test_the_default_classifier_is_that_of_arrays_in_a_streamed_pool(
 
 
 def test_a_strategy_that_must_see_all_rows_sees_a_sub_pool(
-    small_sub_pools: None, pools: dict[str, Any], rows: Any
+    small_sub_pools: None, pools: Mapping[str, Any], rows: Any
 ) -> None:
     learner = campaign(pools["parquet folder"], rows[2], rounds=2, strategy="falcur", profile="paper")
     assert len(learner.labelled_indices_) == 60
