@@ -21,7 +21,7 @@ import numpy as np
 
 from fairask.pools.cells import BlockCounts, CellIndex
 from fairask.pools.sources.dask import OnDask
-from benchmarks.scale import BATCH, FEATURES, K, machine
+from benchmarks.scale_parts import BATCH, FEATURES, K, machine
 
 ROWS, WORKERS, GROUPS = 10**9, 100, 2
 BYTES_A_ROW = 4 * FEATURES + 1

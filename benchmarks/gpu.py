@@ -34,7 +34,7 @@ from fairask import FairActiveLearner
 from fairask.design import disagreement_design
 from fairask.pools import MemoryPool, open_pool
 from fairask.pools.codes import decisions
-from benchmarks.scale import BATCH, K, LABELS, ask_again, exponent, machine
+from benchmarks.scale_parts import BATCH, K, LABELS, ask_again, exponent, machine
 
 BLOCK = 1 << 22
 NARROW, WIDE = 20, 384
