@@ -35,7 +35,7 @@ def run_connector(target: str, url: str, token: str) -> None:
     study = Study.open(target)
     link = Link.of(study.state().outside.links["labelstudio"])
     with open_client(url, token) as client:
-        connector = Connector(study, LabelStudioTool(study, link, client), seconds=0.2)
+        connector = Connector(study, LabelStudioTool(study, link, client), seconds=0.4)
         never = Event()
         # Failures are expected here: the pause after one is short.
         connector.run(lambda pause: never.wait(min(pause, 0.5)))
@@ -48,6 +48,9 @@ def main(target: str, url: str, token: str, port: int, trees: int) -> None:
         "connector": lambda: run_connector(target, url, token),
     }
     children: dict[str, int] = {}
+    # What is imported and built late is there before the forks.
+    with Study.open(target) as study, open_client(url, token):
+        create_app(study, train=False)
 
     def start(name: str) -> None:
         child = os.fork()
