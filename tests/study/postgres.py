@@ -43,13 +43,13 @@ class Server:
 @contextmanager
 def running() -> Iterator[str]:
     """Yield the URL of a server, without a database's name."""
-    with started() as server:
+    with started("-c fsync=off") as server:  # it is never killed: nothing has to reach the disk
         yield server.url
 
 
 @contextmanager
-def started() -> Iterator[Server]:
-    """Yield a server of one's own."""
+def started(settings: str = "") -> Iterator[Server]:
+    """Yield a server of one's own, with further settings."""
     programs = _programs()
     home = Path(tempfile.mkdtemp(prefix="fairask-pg-"))
     with socket.socket() as probe:
@@ -71,8 +71,7 @@ def started() -> Iterator[Server]:
     data = str(home / "data")
     try:
         run(str(programs / "initdb"), "-D", data, "-U", "fairask", "-A", "trust", "-E", "UTF8", "--no-sync")
-        # Processes are killed here, and the machine is not: nothing has to reach the disk.
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} -c fsync=off"
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} {settings}"
         control = [str(programs / "pg_ctl"), "-D", data, "-w"]
 
         def start() -> None:

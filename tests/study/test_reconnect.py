@@ -42,8 +42,8 @@ def test_the_next_request_after_a_restart_works(make: Make, server: Server) -> N
 
 def test_a_server_that_is_away_is_said_and_nothing_is_acknowledged(make: Make, server: Server) -> None:
     study = make(new_database(server.url))
-    token = study.people.add("ada", "owner")
     (row,) = study.ask(1, "ada")
+    token = study.people.add("ada", "owner")  # a durable write: what was leased before it is kept as well
     app = create_app(study, local=False, train=False)
     client = TestClient(app, headers={"Authorization": f"Bearer {token}"}, raise_server_exceptions=False)
     assert client.get("/api/me").status_code == 200

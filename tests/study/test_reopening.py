@@ -9,7 +9,7 @@ import pytest
 from fairask.study import Study, StudyError
 from fairask.study.limits import check_skips, is_too_fast
 from fairask.study.reopening import AnswerFilter, Restored, give_back, reopen
-from fairask.study.store import transaction
+from fairask.study.store import _log
 from fairask.study.whole import verify
 from tests.study.conftest import people_table, truth
 
@@ -22,7 +22,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1_800_000_000.0
-        monkeypatch.setattr(transaction, "clock", lambda connection: self.now)
+        monkeypatch.setattr(_log, "clock", lambda connection: self.now)
 
 
 @pytest.fixture
