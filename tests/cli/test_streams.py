@@ -83,6 +83,7 @@ def _undigested(found: dict[str, Any]) -> dict[str, Any]:
 BEGIN = ("--predictions", "word", "--positive", "yes", "--protected", "sex", "--budget", "600")
 
 
+@pytest.mark.usefixtures("no_replay")
 @pytest.mark.slow
 def test_an_audit_streams_from_a_bucket_and_from_disk_alike(
     fairask: Run, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
