@@ -64,9 +64,9 @@ def coded(column: Column) -> tuple[list[object], npt.NDArray[np.int64]]:
     (['b', 'a'], array([ 0,  1, -1,  0]))
     """
     if isinstance(column, Sequence | np.ndarray):
-        different = [v for v in dict.fromkeys(column) if v is not None and v == v]
-        place = {v: i for i, v in enumerate(different)}.get
-        return different, np.array([place(v, -1) for v in column], dtype=np.int64)
+        place: dict[object, int] = {}
+        found = [-1 if v is None or v != v else place.setdefault(v, len(place)) for v in column]
+        return list(place), np.array(found, dtype=np.int64)
     pa, pc = optional("pyarrow", "parquet"), optional("pyarrow.compute", "parquet")
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
