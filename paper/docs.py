@@ -62,9 +62,9 @@ python -m paper docs
 ```
 
 A run can be stopped at any time; the same command goes on where it stopped, with the same tables at the end.
-FARE, FARE with λ_diff alone and passive were run by the present code. Other methods of the paper, where they are
-older, were run before Hessians came to be inverted by their Cholesky factors: last bits of a fit differ since, and
-where one of them decides a near tie, a trial run now draws other rows from that round on.
+FARE, FARE with λ_diff alone and passive were run by the present code. Other methods of the paper, where they
+are older, were run before Hessians came to be inverted by their Cholesky factors: last bits of a fit differ
+since, and where one of them decides a near tie, a trial run now draws other rows from that round on.
 """
 
 
