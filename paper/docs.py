@@ -24,7 +24,7 @@ from paper.significance import significance_section
 from paper.store import Curves
 from paper.sweeps import sweeps_section
 from paper.tables import all_tables
-from paper.takehome import methods_table, save_takehome, takehome_lines, takehome_table
+from paper.takehome import methods_table, rivals_ahead, save_takehome, takehome_lines, takehome_table
 from paper.unrun import unrun_section
 
 __all__ = ["write_page"]
@@ -153,6 +153,7 @@ def _populations(results: Results) -> list[str]:
         "",
         *methods_table(results, setup, names),
         "",
+        rivals_ahead(results, setup, [name for name in names if (name, "default") in results]),
     ]
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "SHOWN",
     "SIX",
     "methods_table",
+    "rivals_ahead",
     "save_takehome",
     "shown_tables",
     "takehome_lines",
@@ -65,7 +66,7 @@ def takehome_lines(results: Results, setup: Setup) -> list[str]:
         _half(results, setup, tables),
         _exploring(results, setup, tables),
         _unconstrained(ends, setup),
-        _ahead(results, ends, setup, tables),
+        rivals_ahead(results, setup, tables),
         _above(ends, setup),
         "Where a plain model is fair by itself, nothing is bought: use one. Where a group has few positive "
         "rows, the default answers a share of the rows by a constant to stay safe, and says so.",
@@ -76,8 +77,7 @@ def takehome_lines(results: Results, setup: Setup) -> list[str]:
 
 def _default(ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list[str]) -> list[str]:
     ours = [ends[name, DEFAULT] for name in tables]
-    trials = sorted({end.trials for end in ours})
-    counted = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
+    counted = _span([end.trials for end in ours])
     named = ", ".join(
         f"{_title(setup, n)} {e.accuracy:.1f} ± {e.accuracy_se:.1f}"
         for n, e in zip(tables, ours, strict=True)
@@ -88,6 +88,11 @@ def _default(ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list
         f"{setup.tolerance:g}), {100 * min(e.above for e in ours):.0f} to "
         f"{100 * max(e.above for e in ours):.0f} % of trials above it."
     ]
+
+
+def _span(counts: list[int]) -> str:
+    least, most = min(counts), max(counts)
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _label(method: str) -> str:
@@ -175,7 +180,9 @@ def _unconstrained(ends: Mapping[tuple[str, str], Summary], setup: Setup) -> str
     )
 
 
-def _ahead(results: Results, ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list[str]) -> str:
+def rivals_ahead(results: Results, setup: Setup, tables: list[str]) -> str:
+    """Say which rivals within the tolerance are ahead of the default; "" where none was run beside it."""
+    ends = {key: summarize(curves, setup.tolerance) for key, curves in results.items()}
     ahead, counts = [], []
     for name in tables:
         for (problem, method), curves in results.items():
@@ -195,7 +202,7 @@ def _ahead(results: Results, ends: Mapping[tuple[str, str], Summary], setup: Set
         return ""
     which = f": {'; '.join(ahead)}" if ahead else ""
     return (
-        f"Of {len(counts)} comparisons ({min(counts)} to {max(counts)} trials) with a rival within the "
+        f"Of {len(counts)} comparisons ({_span(counts)} trials) with a rival within the "
         f"tolerance in the mean, the rival is ahead by more than two standard errors in {len(ahead)}{which}. "
         "Of so many a few are ahead by chance; with a handful of trials a difference of a point is noise."
     )
