@@ -132,6 +132,13 @@ def main() -> None:
             mine = [row for row in rows.rows if low <= float(row[f"{of}_violation"]) < high]
             shown.append(_means(mine, columns))
         print(f"{f'{low:g} to {high:g}':30} {' '.join(shown)}")
+    print("about the population, where its violation is above 0.1 (mean and standard error over runs):")
+    for column in ("same_pool", "fresh_rows"):
+        found = np.array(
+            [float(row[column]) for row in rows.rows if float(row["population_violation"]) >= 0.1]
+        )
+        found = found[~np.isnan(found)]
+        print(f"  {COLUMNS[column]}: {found.mean():.3f} ± {found.std(ddof=1) / len(found) ** 0.5:.3f}")
 
 
 def _means(rows: list[dict[str, str]], columns: Iterable[str]) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from typer.testing import Result
 
 Run = Callable[..., Result]
@@ -35,11 +34,6 @@ def applications(n: int = 3000, gap: float = 0.0) -> Rows:
             }
         )
     return out
-
-
-@pytest.fixture
-def pool(write: Callable[..., Path]) -> Path:
-    return write(applications(), "pool.csv")
 
 
 def read(path: Path | str) -> Rows:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from fairask.certify import Audit
 from fairask.cli._app import app
+from tests.cli.auditing import applications
 
 
 @contextmanager
@@ -86,3 +87,9 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture
 def table(rows: list[dict[str, Any]], write: Callable[..., Path]) -> Path:
     return write(rows)
+
+
+@pytest.fixture
+def pool(write: Callable[..., Path]) -> Path:
+    """A table with decisions, for audits."""
+    return write(applications(), "pool.csv")

@@ -17,13 +17,10 @@ from tests.cli.auditing import (
     applications,
     contents,
     label,
-    pool,
     read,
     refused,
     to_the_end,
 )
-
-__all__ = ["pool"]
 
 
 def test_it_begins_with_rows_to_label_that_hide_the_prediction(fairask: Run, pool: Path) -> None:

@@ -16,12 +16,9 @@ from tests.cli.auditing import (
     Run,
     applications,
     contents,
-    pool,
     read,
     refused,
 )
-
-__all__ = ["pool"]
 
 
 def slipped(path: str, truth: Rows, to: str, columns: tuple[str, ...]) -> Path:

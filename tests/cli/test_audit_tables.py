@@ -20,13 +20,10 @@ from tests.cli.auditing import (
     Run,
     applications,
     contents,
-    pool,
     read,
     refused,
     to_the_end,
 )
-
-__all__ = ["pool"]
 
 
 def strata(fairask: Run, write: Callable[..., Path], rows: Rows, said: list[Any], *words: Any) -> Any:

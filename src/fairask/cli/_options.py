@@ -21,6 +21,7 @@ __all__ = [
     "Backend",
     "Batch",
     "Budget",
+    "Compared",
     "Device",
     "Drop",
     "Encoding",
@@ -111,6 +112,18 @@ Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask or Ray cl
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the verdict only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON, and nothing else.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour (as NO_COLOR=1, or a pipe).")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """Which methods are compared, and the task that all of them get."""
+
+    strategy: Strategies = None
+    profile: Profile = "calibrated"
+    metric: Metric = "tprp"
+    tolerance: Tolerance = 0.1
+    budget: Budget = None
+    batch: Batch = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,12 +31,7 @@ class BenchOptions:
     ] = None
     positive: opt.Positive = None
     drop: opt.Drop = None
-    strategy: opt.Strategies = None
-    profile: opt.Profile = "calibrated"
-    metric: opt.Metric = "tprp"
-    tolerance: opt.Tolerance = 0.1
-    budget: opt.Budget = None
-    batch: opt.Batch = None
+    compared: opt.Compared
     trials: opt.Trials = 10
     jobs: opt.Jobs = None
     seed: opt.Seed = 0
@@ -57,19 +52,19 @@ def bench(options: BenchOptions) -> None:
     from fairask.experiment.jobs import TableJobs, TablePlace
     from fairask.experiment.table import TableColumns
 
-    metric = planning.check_goal(options.metric, options.tolerance)
-    methods = choose_methods(options.strategy, options.profile)
+    metric = planning.check_goal(options.compared.metric, options.compared.tolerance)
+    methods = choose_methods(options.compared.strategy, options.compared.profile)
     columns = None
     if options.label is not None and options.protected:
         named = (tuple(options.protected), tuple(options.positive or ()), tuple(options.drop or ()))
         columns = TableColumns(options.label, *named, options.use_protected)
     blind = columns is not None and not options.use_protected
-    goal = Task(metric, options.tolerance, seed=options.seed, blind=blind)
+    goal = Task(metric, options.compared.tolerance, seed=options.seed, blind=blind)
     todo: list[TableJobs] = []
     for name in dict.fromkeys(options.tables):
         place = TablePlace(name, columns, options.encoding)
         table = place.open()
-        task = planning.plan_task(goal, table.rows, options.budget, options.batch)
+        task = planning.plan_task(goal, table.rows, options.compared.budget, options.compared.batch)
         planning.check_counts(task, table.rows, options.trials, options.jobs)
         todo.append(TableJobs(place, table, methods, task, options.trials))
     _run(todo, options)

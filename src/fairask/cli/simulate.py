@@ -35,12 +35,7 @@ class SimulateOptions:
     drop: opt.Drop = None
     text: opt.Text = None
     text_model: opt.TextModel = None
-    strategy: opt.Strategies = None
-    profile: opt.Profile = "calibrated"
-    metric: opt.Metric = "tprp"
-    tolerance: opt.Tolerance = 0.1
-    budget: opt.Budget = None
-    batch: opt.Batch = None
+    compared: opt.Compared = field(default_factory=opt.Compared)
     audit_share: Annotated[
         float,
         typer.Option(help="Share of the budget kept to audit the first method's model of the first run."),
@@ -73,7 +68,8 @@ class SimulateOptions:
     def again(self, table: LabelledTable, budget: int, batch: int) -> str:
         """Return the command that makes the same again, with what was chosen for the user."""
         positive = self.positive if len(self.positive or ()) > 1 else [table.positive]
-        return command_of("simulate", replace(self, positive=positive, budget=budget, batch=batch))
+        compared = replace(self.compared, budget=budget, batch=batch)
+        return command_of("simulate", replace(self, positive=positive, compared=compared))
 
 
 @takes_options
@@ -85,10 +81,10 @@ def simulate(options: SimulateOptions) -> None:
     from fairask.experiment.open import open_table
     from fairask.pools import check_device
 
-    methods = choose_methods(options.strategy, options.profile)
+    methods = choose_methods(options.compared.strategy, options.compared.profile)
     goal = Task(
-        metric=planning.check_goal(options.metric, options.tolerance),
-        tolerance=options.tolerance,
+        metric=planning.check_goal(options.compared.metric, options.compared.tolerance),
+        tolerance=options.compared.tolerance,
         seed=options.seed,
         blind=not options.use_protected,
         audited=methods[0].name,
@@ -108,7 +104,7 @@ def simulate(options: SimulateOptions) -> None:
             progress=progress,
         )
     task = planning.plan_task(
-        goal, table.rows, options.budget, options.batch, audit_share=options.audit_share
+        goal, table.rows, options.compared.budget, options.compared.batch, audit_share=options.audit_share
     )
     task = replace(task, baseline_budget=planning.baseline_budget(task.budget, table.rows))
     planning.check_counts(task, table.rows, options.trials, options.jobs)
