@@ -15,7 +15,7 @@ from paper.floor import write_floors
 from paper.methods import METHODS
 from paper.problems import get_setup
 from paper.render import render
-from paper.store import load_curves, pack
+from paper.store import load_curves, pack, packed_trials
 from paper.tables import all_tables
 from paper.trials import plan
 
@@ -29,6 +29,11 @@ def _names(text: str) -> list[str]:
 def _run(a: argparse.Namespace) -> str:
     problems = a.datasets or list(get_setup(a.setup).problems)
     jobs = plan(a.setup, problems, a.methods, a.trials)
+    if a.skip_packed is not None:
+        done_by = {
+            (p, m): packed_trials(a.skip_packed, a.setup, p, m) for p in problems for m in a.methods
+        }
+        jobs = [job for job in jobs if job.trial not in done_by[job.problem, job.method]]
     todo, start, done = len(missing(jobs, a.out)), time.perf_counter(), 0
 
     def show(job: object, seconds: float) -> None:
@@ -100,6 +105,9 @@ def _parser() -> argparse.ArgumentParser:
     c.add_argument("--trials", type=int, default=100, help="of each method on each dataset")
     c.add_argument("--jobs", type=int, default=1, help="worker processes")
     c.add_argument("--out", type=Path, default=Path("runs"), help="folder; finished trials are kept")
+    c.add_argument(
+        "--skip-packed", type=Path, metavar="RESULTS", help="leave out trials that are packed in this folder"
+    )
     c.add_argument("--backend", default="joblib", help="joblib (this machine), dask or ray")
     c.add_argument("--scheduler", help="address of a Dask or Ray cluster")
     c.add_argument("-q", "--quiet", action="store_true", help="no progress")

@@ -16,7 +16,7 @@ from fairask.metrics import Float
 from paper.methods import METHODS
 from paper.problems import SETUPS, get_setup
 
-__all__ = ["Curves", "by_problem", "load_curves", "pack"]
+__all__ = ["Curves", "by_problem", "load_curves", "pack", "packed_trials"]
 
 _COLUMNS = ("trial", "round", "labels", "accuracy", "violation", "converged", "feasible")
 
@@ -136,18 +136,56 @@ def _read_runs(base: Path) -> list[Curves]:
     return out
 
 
+def _packed(target: Path, setup: str, problem: str, method: str) -> tuple[Path, Curves | None]:
+    """Where a method's results are packed, and those there now if they were made with its settings."""
+    path = target / setup / f"{problem}__{method}.parquet"
+    here = _read_parquet(path) if path.exists() else None
+    return path, here if here is not None and here.settings == METHODS[method].settings else None
+
+
+def packed_trials(target: Path, setup: str, problem: str, method: str) -> set[int]:
+    """Return the numbers of the trials that ``target`` holds with the method's present settings."""
+    here = _packed(target, setup, problem, method)[1]
+    return set() if here is None else set(here.trials.tolist())
+
+
 def pack(folder: Path, target: Path) -> list[Path]:
-    """Merge the result files under ``folder`` into Parquet files under ``target``; return their paths."""
+    """Merge the result files under ``folder`` into the Parquet files under ``target``; return their paths.
+
+    Trials that are packed already and not in ``folder`` stay, if they were made with the same settings.
+    """
     written = []
     for setup in SETUPS:
         for curves in _read_runs(folder / setup):
-            path = target / setup / f"{curves.problem}__{curves.method}.parquet"
+            path, here = _packed(target, setup, curves.problem, curves.method)
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_parquet(curves, get_setup(setup).problem(curves.problem).metric, path)
+            merged = curves if here is None else _merged(here, curves)
+            _write_parquet(merged, get_setup(setup).problem(curves.problem).metric, path)
             written.append(path)
     if not written:
         raise FileNotFoundError(f"no result files under {folder}; run `python -m paper run --out {folder}`")
     return written
+
+
+def _merged(old: Curves, new: Curves) -> Curves:
+    """Trials of both, in order; of a trial that both have, that of ``new``."""
+    keep = ~np.isin(old.trials, new.trials)
+    trials = np.concatenate([old.trials[keep], new.trials])
+    order = np.argsort(trials)
+
+    def joined(of_old: NDArray[Any], of_new: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([of_old[keep], of_new])[order]
+
+    said = old.feasible is not None and new.feasible is not None
+    return replace(
+        new,
+        accuracy=joined(old.accuracy, new.accuracy),
+        violation=joined(old.violation, new.violation),
+        group_labels={g: joined(old.group_labels[g], n) for g, n in new.group_labels.items()},
+        trials=trials[order],
+        converged=joined(np.asarray(old.converged), np.asarray(new.converged)),
+        feasible=joined(np.asarray(old.feasible), np.asarray(new.feasible)) if said else None,
+    )
 
 
 def _write_parquet(curves: Curves, metric: str, path: Path) -> None:
