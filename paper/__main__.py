@@ -30,9 +30,7 @@ def _run(a: argparse.Namespace) -> str:
     problems = a.datasets or list(get_setup(a.setup).problems)
     jobs = plan(a.setup, problems, a.methods, a.trials)
     if a.skip_packed is not None:
-        done_by = {
-            (p, m): packed_trials(a.skip_packed, a.setup, p, m) for p in problems for m in a.methods
-        }
+        done_by = {(p, m): packed_trials(a.skip_packed, a.setup, p, m) for p in problems for m in a.methods}
         jobs = [job for job in jobs if job.trial not in done_by[job.problem, job.method]]
     todo, start, done = len(missing(jobs, a.out)), time.perf_counter(), 0
 

@@ -46,9 +46,9 @@ def unrun_section(results: Mapping[str, Mapping[tuple[str, str], Curves]]) -> li
         for names, found in lacking.items():
             here, wanted = sum(found.values()), trials * len(names) * len(found)
             lines.append(
-                f"python -m paper run --setup {setup} --trials {trials} --jobs 2 --out runs --skip-packed results "
-                f"\\\n    --datasets {','.join(found)} --methods {','.join(names)}  # {here:,} of "
-                f"{wanted:,} trials"
+                f"python -m paper run --setup {setup} --trials {trials} --jobs 2 --out runs "
+                f"--skip-packed results \\\n    --datasets {','.join(found)} "
+                f"--methods {','.join(names)}  # {here:,} of {wanted:,} trials"
             )
     if not lines:
         return []

@@ -52,6 +52,10 @@ def test_the_commands_work_one_after_the_other(tmp_path, capsys):
     assert "2 trials computed" in say("run", *common, "--methods", "passive")
     assert "0 trials computed" in say("run", *common, "--methods", "passive")
     say("pack", runs, results)
+    more = ["--setup", "smoke", "--trials", "3", "--out", tmp_path / "more", "--skip-packed", results]
+    assert "1 trials computed" in say("run", *more, "--methods", "passive")
+    say("pack", tmp_path / "more", results)
+    assert load_curves(results, "smoke")["german", "passive"].trials.tolist() == [0, 1, 2]
     smoke = ["--results", results, "--setup", "smoke"]
     assert "| German | Passive | 75 |" in say("tables", *smoke)
     written = tmp_path / "t.html"
