@@ -69,7 +69,7 @@ def test_the_floor_of_german_is_that_of_few_positive_rows(tmp_path):
 
 def test_what_is_lacking_is_said_with_the_command_that_runs_it():
     text = "\n".join(unrun_section({"paper": found(curves("default", 0.7, 0.05))}))
-    assert "crime,bank,adult \\\n    --methods default,default-passive  # 8 of 1,200 trials" in text
+    assert "crime,bank,adult --methods default,default-passive  # 8 of 1,200 trials" in text
     assert "--setup populations --trials 20" in text
 
 
