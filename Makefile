@@ -10,6 +10,8 @@ JOBS ?= auto
 # Tests start hundreds of processes: without stored bytecode, each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest --dist worksteal
+# Tests that go through a database, a web server, the command line or the pages: `make test` runs them.
+WHOLE := study studio cli connect docs
 
 .PHONY: labelstudio help setup paper demo test check lint types unit all docs lite system clean
 
@@ -48,7 +50,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(PYTEST) -n $(JOBS) -m 'not slow'
+	$(PYTEST) -n $(JOBS) -m 'not slow' $(WHOLE:%=--ignore=tests/%)
 
 all: $(STAMP)
 	$(PYTEST) -n $(JOBS)

@@ -1,12 +1,14 @@
 """Digests of draws and models: the same seeds must give the same rows and the same decisions.
 
-``python -m tests.compat.digests`` writes ``digests.json``. Run it only when a change is meant to alter draws.
+``OPENBLAS_CORETYPE=Haswell python -m tests.compat.digests`` writes ``digests.json``. Run it only when a
+change is meant to alter draws. With names of cases it prints their digests instead.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -138,11 +140,13 @@ CASES |= {
 }
 
 
-def main() -> None:
-    """Write the digests of the present code."""
-    found = {name: run() for name, run in CASES.items()}
-    FILE.write_text(json.dumps(found, indent=1) + "\n")
+def main(names: list[str]) -> None:
+    """Print the digests of these cases, or write those of all."""
+    if names:
+        print(json.dumps({name: CASES[name]() for name in names}))
+        return
+    FILE.write_text(json.dumps({name: run() for name, run in CASES.items()}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -27,6 +27,13 @@ def _programs() -> Path:
     return found[-1].parent if found else Path(str(plain)).parent
 
 
+def _in_memory() -> str | None:
+    """A folder in memory with 2 GB left, or None. Disks take half a minute to delete dozens of databases."""
+    place = "/dev/shm"
+    roomy = os.access(place, os.W_OK) and shutil.disk_usage(place).free > 2 << 30
+    return place if roomy else None
+
+
 @dataclass(frozen=True)
 class Server:
     """A server: its URL without a database's name, and how to stop and start it."""
@@ -51,7 +58,7 @@ def running() -> Iterator[str]:
 def started(settings: str = "") -> Iterator[Server]:
     """Yield a server of one's own, with further settings."""
     programs = _programs()
-    home = Path(tempfile.mkdtemp(prefix="fairask-pg-"))
+    home = Path(tempfile.mkdtemp(prefix="fairask-pg-", dir=_in_memory()))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
