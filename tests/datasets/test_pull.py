@@ -20,6 +20,8 @@ from fairask.datasets._spec import GroupCount, fingerprint
 
 from .serving import FileServer
 
+pytestmark = pytest.mark.slow
+
 FILE = "drug/drug_consumption.data"
 
 

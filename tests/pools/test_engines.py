@@ -20,11 +20,9 @@ from fairask.rules import ConstantRule, LinearRule
 from .test_tensor import rows_on_cuts, same_cells
 
 # Ibis calls functions of DuckDB that DuckDB will remove.
-pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")]
 
 ENGINES = ["polars", "duckdb", "ibis"]
-#: Ibis writes the queries that DuckDB runs, and takes seconds for long ones.
-IBIS_LAST = ["polars", "duckdb", pytest.param("ibis", marks=pytest.mark.slow)]
 
 
 def frame_of(engine: str, table: pa.Table) -> Any:
@@ -101,7 +99,7 @@ def test_an_encoder_becomes_expressions(
     assert counted == []
 
 
-@pytest.mark.parametrize("engine", IBIS_LAST)
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rules", [slice(0, 4), slice(0, 5)], ids=["one cut", "cuts by group"])
 def test_rows_on_a_cut_are_decided_as_everywhere(engine: str, rules: slice, small_blocks: None) -> None:
     from fairask.pools import MemoryPool
@@ -113,7 +111,7 @@ def test_rows_on_a_cut_are_decided_as_everywhere(engine: str, rules: slice, smal
     same_cells(pool.by_prediction(found[rules]), MemoryPool(X, groups, 2).by_prediction(found[rules]))
 
 
-@pytest.mark.parametrize("engine", IBIS_LAST)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_many_rules_and_rules_of_another_kind(engine: str, small_blocks: None) -> None:
     from fairask.pools import MemoryPool
 

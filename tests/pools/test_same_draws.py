@@ -14,7 +14,7 @@ from fairask.certify.audit import Strata
 from fairask.pools import MemoryPool
 from fairask.rules import LinearRule
 
-pytestmark = pytest.mark.usefixtures("few_trees")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 
 
 def campaign(
@@ -41,7 +41,7 @@ def campaign(
         ("group_balanced", "paper"),
         ("uncertainty", "calibrated"),
         ("fare", "calibrated"),
-        pytest.param("fare", "paper", marks=pytest.mark.slow),
+        ("fare", "paper"),
     ],
 )
 def test_every_pool_draws_the_same_rows(

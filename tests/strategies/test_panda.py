@@ -42,6 +42,7 @@ def test_width_must_be_a_multiple_of_heads():
         Panda(width=10)
 
 
+@pytest.mark.slow
 class TestWithTorch:
     @pytest.fixture(autouse=True)
     def torch(self):
@@ -101,7 +102,6 @@ class TestWithTorch:
         assert policy.loss < min(policy.uniform_loss, policy.untrained_loss)
         assert scores[useful].mean() > scores[~useful].mean()
 
-    @pytest.mark.slow
     def test_the_policy_does_not_depend_on_what_was_trained_before(self):
         from fairask.strategies.panda import _strategy
 
@@ -129,7 +129,6 @@ class TestWithTorch:
         assert policy.loss == pytest.approx(policy.untrained_loss)
         assert "not clear" in policy.failure
 
-    @pytest.mark.slow
     def test_a_learned_policy_outside_the_constraint_has_not_converged(self):
         from fairask.strategies.panda._train import train
 
