@@ -65,8 +65,8 @@ A run can be stopped at any time; the same command goes on where it stopped, wit
 FARE, FARE with λ_diff alone and passive were run by the present code. Other methods of the paper, where they
 are older, were run before Hessians came to be inverted by their Cholesky factors: last bits of a fit differ
 since, and where one of them decides a near tie, a trial run now draws other rows from that round on. So does
-another kind of processor: its kernels of linear algebra add up in another order. `OPENBLAS_CORETYPE=Haswell` in
-the environment makes all x86-64 processors since 2013 draw alike.
+another kind of processor: its kernels of linear algebra add up in another order. `OPENBLAS_CORETYPE=Haswell`
+in the environment makes all x86-64 processors since 2013 draw alike.
 """
 
 
