@@ -81,3 +81,20 @@ def test_with_very_many_rows_each_tree_sees_a_part_of_them(monkeypatch: pytest.M
     assert 40 < max(seen) <= 62
     new, truth = make_moons(4000, noise=0.3, random_state=1)
     assert abs(np.mean((model.held_out_ > 0.5) == y) - model.score(new, truth)) < 0.06
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_trees": 0}, "n_trees=0 must be a whole number, 1 or more"),
+        ({"n_folds": 1}, "n_folds=1 must be a whole number, 2 or more"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf=0 must be"),
+        ({"max_features": 0.0}, "max_features=0.0 must be above 0"),
+        ({"shares": (2.0,)}, "shares=2.0 must be a number in"),
+        ({"shares": ()}, "shares=.. is empty"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_by_name(settings: dict[str, object], message: str) -> None:
+    X, y = make_moons(40, noise=0.2, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        LinearForestClassifier(**settings).fit(X, y)  # type: ignore[arg-type]

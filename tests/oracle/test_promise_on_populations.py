@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.populations import BATCH, POOL_ROWS, TOLERANCE, twelve
-from fairask import FairActiveLearner
+from fairask import CalibratedFairOracle, FairActiveLearner
 from fairask.errors import InfeasibleWarning
 from fairask.metrics import violation
 from fairask.oracle import FairOracle, decision_probability
@@ -39,7 +39,7 @@ def test_where_groups_differ_the_model_is_within_the_tolerance_or_says_that_it_i
 
 
 def test_too_few_labels_are_said_to_be_too_few() -> None:
-    population, rng = twelve()["tiny group, another feature"], np.random.default_rng(0)
+    population, rng = twelve()["minority noisier"], np.random.default_rng(0)
     X, y, groups = population.draw(POOL_ROWS, rng)
     learner = FairActiveLearner(X, groups, tolerance=0.02, batch_size=50, random_state=0)
     query = learner.ask()
@@ -52,3 +52,17 @@ def test_too_few_labels_are_said_to_be_too_few() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         learner.current_model()  # the history has the fact; only model_ warns
+
+
+@pytest.mark.parametrize("of_the_group", [0, 2])
+def test_a_group_that_no_label_tells_of_is_never_promised_to_be_like_the_others(of_the_group: int) -> None:
+    population, rng = twelve()["reversed sign"], np.random.default_rng(1)
+    X, y, groups = population.draw(POOL_ROWS, rng)
+    rows = np.r_[np.flatnonzero(groups == 0)[:150], np.flatnonzero(groups == 1)[:of_the_group]]
+    with pytest.warns(InfeasibleWarning, match=r"fewer than three of them are positive rows of group 1"):
+        model = CalibratedFairOracle(random_state=0).fit(X[rows], y[rows], groups[rows], pool=(X, groups))
+    assert not model.feasible_
+    low, high = model.violation_interval_
+    assert low == 0.0
+    p = model.predict_proba(X, sensitive_features=groups)[:, 1]
+    assert violation(y, p, groups, "tprp") <= high

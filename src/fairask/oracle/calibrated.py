@@ -19,11 +19,11 @@ from fairask.classifiers import Classifier, has_probabilities
 from fairask.data.folding import check_group_count
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.matrix import take_rows
-from fairask.metrics import Float, Int, Matrix, Metric, encode_groups
+from fairask.metrics import Bool, Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle.base import FairOracle, PerturbedModel, Seed
 from fairask.oracle.choosing import PoolScores, RuleGoal, choose_aware, choose_blind, log_odds
 from fairask.oracle.curves import fit_curves
-from fairask.oracle.labelled import Labelled, PoolSample, check_weight, rates_by_label
+from fairask.oracle.labelled import Labelled, PoolSample, check_weight, name_cells, rates_by_label, worst_gap
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import fast_ridge
 from fairask.oracle.probability import RIDGES, Calibration, calibrate, folds_by_label, perturb
@@ -50,7 +50,8 @@ class CalibratedFairOracle(FairOracle):
     Where thresholds alone are not safe, some decisions are a constant answer, which has no gap. That costs
     accuracy (``safety_cost_``), and less with more labels (``labels_needed_``). Where it would cost more than
     a fifth of what the model is worth, the tolerance is *infeasible with these labels*: ``feasible_`` is
-    False, a warning says within what the returned rule is, and ``violation_interval_`` says the same.
+    False, a warning says within what the returned rule is, and ``violation_interval_`` says the same. So it
+    is where fewer than three labels tell of a group's rate, which would be taken from the other groups.
 
     Parameters
     ----------
@@ -76,7 +77,9 @@ class CalibratedFairOracle(FairOracle):
     calibration_ : the probabilities; ``calibration_.model.proba(X, group_codes)``
     curves_ : draws of P(y = 1 | score, group)
     violation_, violation_interval_ : float, pair of floats
-        Expected violation, and its limits at ``level``, both from the labels by way of the curves.
+        Expected violation, and its limits at ``level``, both from the labels by way of the curves. The limits
+        are two-sided, and wider by what choosing the rule flatters it: the upper one may exceed the tolerance
+        of a feasible model, which is judged by a one-sided limit.
     violation_by_labels_ : float
         The same from the labelled rows alone, without the pool. It is noisy, but assumes nothing: a warning
         says when it contradicts the interval.
@@ -229,6 +232,7 @@ class CalibratedFairOracle(FairOracle):
         self.thresholds_ = dict(zip(self.groups_, chosen.thresholds.tolist(), strict=True))
         self._store(chosen.rules, chosen.weights, chosen.choice)
         self._compare_with_labels(labelled, chosen.decisions)
+        self._allow_for_unseen(np.isin(np.arange(labelled.n_groups), codes))
         self._warn(len(labelled))
         return self
 
@@ -264,6 +268,7 @@ class CalibratedFairOracle(FairOracle):
         rates, variances = rates_by_label(labelled, mixed, self.metric)
         pool = np.array(list(self.rates_.values())).reshape(rates.shape)
         self.violation_by_labels_ = float(np.max([np.ptp(row) for row in rates]))
+        self._unseen = np.isnan(rates)
         gap = rates[:, :, None] - rates[:, None, :]
         noise = np.sqrt(variances[:, :, None] + variances[:, None, :])
         with np.errstate(invalid="ignore"):
@@ -271,8 +276,32 @@ class CalibratedFairOracle(FairOracle):
         self._contradicted = bool(np.nan_to_num(off).max() > _DISAGREEMENT)
         self.labels_needed_ = int(np.ceil(len(labelled) * self._short_of_labels**2))
 
+    def _allow_for_unseen(self, in_pool: Bool) -> None:
+        """Where labels say nothing of a group's rate, it may be any: the other groups' is but a guess."""
+        self._unseen = self._unseen & in_pool
+        if not self._unseen.any():
+            return
+        last = self.members_[-1]
+        least = (1.0 - self.share_) * (isinstance(last, ConstantRule) and last.value)
+        rates = np.array(list(self.rates_.values())).reshape(self._unseen.shape)
+        worst = worst_gap(rates, self._unseen, least, least + self.share_)
+        self._upper = max(worst, self.violation_interval_[1])
+        self.violation_interval_ = (0.0, self._upper)
+        if worst <= self.tolerance + 1e-9:
+            self._unseen = np.zeros_like(self._unseen)
+        else:
+            self.feasible_ = False
+
     def _warn(self, n: int) -> None:
-        if not self.feasible_:
+        if self._unseen.any():
+            warnings.warn(
+                f"infeasible with these {n} labels: fewer than three of them are "
+                f"{name_cells(self._unseen, self.metric, list(self.groups_))}, so the violation may be up to "
+                f"{self._upper:.2f}; label more rows of that group",
+                InfeasibleWarning,
+                stacklevel=4,
+            )
+        elif not self.feasible_:
             warnings.warn(
                 f"infeasible with these {n} labels: no useful rule has a {self.metric} violation within "
                 f"{self.tolerance:g} with probability {self.level:g}; that of the returned rule is within "

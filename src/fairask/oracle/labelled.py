@@ -149,6 +149,35 @@ def rates_by_label(labelled: Labelled, decisions: Float, metric: Metric) -> tupl
     return rates, variances
 
 
+def worst_gap(rates: Float, unknown: Bool, least: float, most: float) -> float:
+    """Largest gap that rates (conditions, groups) can have where those marked lie anywhere in [least, most].
+
+    Examples
+    --------
+    >>> worst_gap(np.array([[0.5, 0.6]]), np.array([[False, True]]), 0.0, 1.0)
+    0.5
+    """
+    low, high = np.where(unknown, least, rates), np.where(unknown, most, rates)
+    if low.shape[1] < 2:
+        return 0.0
+    gaps = high[:, :, None] - low[:, None, :]
+    gaps[:, range(low.shape[1]), range(low.shape[1])] = 0.0  # a group has no gap with itself
+    return float(gaps.max())
+
+
+def name_cells(cells: Bool, metric: Metric, groups: Sequence[object]) -> str:
+    """Name the rows that marked cells (conditions, groups) hold.
+
+    Examples
+    --------
+    >>> name_cells(np.array([[False, True]]), "tprp", ["a", "b"])
+    "positive rows of group 'b'"
+    """
+    kinds = {1: "positive rows", 0: "negative rows", None: "rows"}
+    conditions = METRICS[metric]
+    return ", ".join(f"{kinds[conditions[z]]} of group {groups[g]!r}" for z, g in np.argwhere(cells).tolist())
+
+
 @dataclass(frozen=True)
 class FairFit:
     """How a strategy fits fair models: as the learner does, with its oracle, tolerance, margin and weights.

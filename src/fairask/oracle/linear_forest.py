@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from fairask.checks import check_count, check_number
 from fairask.metrics import Float, Int
 from fairask.oracle.logistic import LogisticFit, solve_logistic, with_intercept
 
@@ -191,6 +192,7 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LinearForestClassifier:
         """Fit on rows and labels of two classes."""
+        self._check_settings()
         X, y = validate_data(self, X, y)
         check_classification_targets(y)
         if type_of_target(y, input_name="y", raise_unknown=True) != "binary":
@@ -202,6 +204,17 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.classes_, codes = np.unique(y, return_inverse=True)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         return self._fit(np.asarray(X, dtype=np.float64), codes, weight, rng)
+
+    def _check_settings(self) -> None:
+        check_count(self.n_trees, "n_trees")
+        check_count(self.min_samples_leaf, "min_samples_leaf")
+        check_count(self.n_folds, "n_folds", least=2)
+        if check_number(self.max_features, "max_features", 0, 1) == 0:
+            raise ValueError(f"max_features={self.max_features!r} must be above 0: a share of the features")
+        if not len(self.shares):
+            raise ValueError("shares=() is empty: give at least one share of the forest, from 0 to 1")
+        for share in self.shares:
+            check_number(share, "shares", 0, 1)
 
     def _fit(self, X: Float, codes: Int, weight: Float, rng: np.random.Generator) -> LinearForestClassifier:
         kept = weight > 0

@@ -15,6 +15,7 @@ from scipy.linalg import lapack
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from fairask.blas import small_problem
 from fairask.classifiers import Classifier
 from fairask.metrics import Bool, Float
 
@@ -166,6 +167,20 @@ def solve_logistic(
     >>> solve_logistic(X1, y, np.ones((1, 4)), tol=1e-12).beta.round(2)
     array([[ 0.91, -0.45]])
     """
+    with small_problem(len(target) * X1.size):
+        return _solve(X1, target, weight, ridge, start, X1_single, max_iter, tol)
+
+
+def _solve(
+    X1: Float,
+    target: Float,
+    weight: Float,
+    ridge: float | Float,
+    start: LogisticFit | None,
+    X1_single: NDArray[np.float32] | None,
+    max_iter: int,
+    tol: float,
+) -> LogisticFit:
     p, d = len(target), X1.shape[1]
     single = X1.astype(np.float32) if X1_single is None else X1_single
     weight = weight / weight.sum(axis=1, keepdims=True)

@@ -87,7 +87,7 @@ class Fare(Strategy):
         if design is None:
             warnings.warn(
                 f"the {self.k} perturbed classifiers agree on all {len(pool)} rows of the pool: this batch "
-                "comes from lambda_fair alone; a larger sigma or k may bring disagreement",
+                f"comes from lambda_fair alone; a larger {self._more()} may bring disagreement",
                 NoDisagreementWarning,
                 stacklevel=2,
             )
@@ -102,6 +102,10 @@ class Fare(Strategy):
             {"diff": share, "fair": 1.0 - share},
             info={"design_gap": design.gap, "diff_share": share},
         )
+
+    def _more(self) -> str:
+        """Settings of which more makes the classifiers differ more."""
+        return "sigma or k" if self.perturbation == "flip" else "k"
 
     def _share(self, solutions: list[PerturbedModel], fit: FairFit) -> float:
         """Share of lambda_diff, by what limits the model now: the boundary, or the gap.
