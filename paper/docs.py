@@ -135,9 +135,9 @@ def _promise(path: Path | None) -> list[str]:
     count = sum(row["method"] == "default" for row in rows)
     (infeasible, above, of_all), (_, _, of_paper) = shares["default"], shares["paper"]
     return [
-        f"On {count} random populations that were frozen before it was tuned, {100 * infeasible:.1f} % of the "
-        f"default's models say that the labels do not suffice. Of the others {100 * above:.1f} % are above the "
-        f"tolerance, of all {100 * of_all:.1f} % (the paper's profile: {100 * of_paper:.0f} %; "
+        f"On {count} random populations that were frozen before it was tuned, {100 * infeasible:.1f} % of "
+        f"the default's models say that the labels do not suffice. Of the others {100 * above:.1f} % are "
+        f"above the tolerance, of all {100 * of_all:.1f} % (the paper's profile: {100 * of_paper:.0f} %; "
         "`python -m benchmarks.promise`)."
     ]
 
