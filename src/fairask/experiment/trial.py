@@ -109,6 +109,8 @@ class Run:
         False where the strategy learns how to choose and did not converge.
     feasible : list of bool
         By measured round: False where the model said that the tolerance is infeasible with its labels.
+    labels_needed : int or None
+        Labels that the model at the budget said are needed, if it said that the tolerance is infeasible.
     references : References or None
         In runs of the baseline.
     by_column : dict of str to float
@@ -130,8 +132,22 @@ class Run:
     group_labels: dict[str, list[int]] = field(default_factory=dict)
     converged: bool = True
     feasible: list[bool] = field(default_factory=list)
+    labels_needed: int | None = None
     references: References | None = None
     by_column: dict[str, float] = field(default_factory=dict)
+
+    def is_infeasible_at(self, budget: int) -> bool:
+        """Whether the last model within ``budget`` said so; False where a run of an older version is silent.
+
+        Examples
+        --------
+        >>> values = np.array([50, 100]), np.array([0.7, 0.8]), np.array([0.1, 0.1])
+        >>> run = Run("fare", 0, *values, feasible=[False, True])
+        >>> run.is_infeasible_at(50), run.is_infeasible_at(100)
+        (True, False)
+        """
+        at = int((self.labels <= budget).sum()) - 1
+        return 0 <= at < len(self.feasible) and not self.feasible[at]
 
 
 @dataclass
@@ -213,6 +229,7 @@ class Trial:
         }
         references = _references(learner, split.test, task.metric) if self.method.is_baseline else None
         snapshot = None if recorder is None else _snapshot(learner, recorder)
+        labels_needed = _labels_needed(learner)
         certificate, audit_plan = self._audit(learner)
         curve.go_on_to(batches.reach)
         labels, accuracy, gaps = zip(*curve.points, strict=True)
@@ -231,6 +248,7 @@ class Trial:
             stopped=curve.stopped,
             group_labels=curve.by_group,
             feasible=curve.feasible,
+            labels_needed=labels_needed,
             references=references,
             by_column=by_column,
         )
@@ -310,6 +328,12 @@ def _references(learner: FairActiveLearner, test: TestRows, metric: Metric) -> R
     positive, _ = majority(rows.y)
     share = float(np.mean(test[1] == 1))
     return References(*_score(plain, test, metric), positive, share if positive else 1.0 - share)
+
+
+def _labels_needed(learner: FairActiveLearner) -> int | None:
+    model = learner.current_model()
+    # Only the calibrated oracle knows a number.
+    return None if model.feasible_ else getattr(model, "labels_needed_", None)
 
 
 def _troubled_rounds(learner: FairActiveLearner) -> dict[str, int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairask.experiment import Comparison, LabelledTable, Task
 from fairask.experiment.method import BASELINE
-from fairask.experiment.story import stop_sentence
+from fairask.experiment.story import infeasible_sentence, stop_sentence
 from fairask.metrics import Float
 
 
@@ -21,7 +21,7 @@ def headline(c: Comparison) -> str:
 
 
 def verdict(c: Comparison) -> str:
-    """One sentence: in how many runs each method is within the tolerance.
+    """In how many runs each method is within the tolerance, and in how many its model said "infeasible".
 
     Examples
     --------
@@ -39,7 +39,12 @@ def verdict(c: Comparison) -> str:
         parts.append(
             f"{method.label if i else head} in {end.within} of {end.runs}{'' if i else ' runs'}",
         )
-    return "; ".join(parts) + "."
+    said = [
+        infeasible_sentence(method.label, runs, c.final(method.name).runs, needed)
+        for method in c.methods
+        for runs, needed in [c.infeasible(method.name)]
+    ]
+    return " ".join(["; ".join(parts) + ".", *filter(None, said)])
 
 
 def stops(c: Comparison) -> list[str]:
@@ -187,6 +192,7 @@ def to_dict(c: Comparison) -> dict[str, object]:
                 **{k: _number(v) for k, v in asdict(c.final(method.name)).items()},
                 **_needs(c, method.name),
                 "labels_that_suffice": c.enough(method.name).labels,
+                **dict(zip(("infeasible_runs", "labels_needed"), c.infeasible(method.name), strict=True)),
                 "violation_by_column": {k: _number(v.value) for k, v in c.by_column(method.name).items()},
                 "labels": labels.tolist(),
                 "accuracy_by_round": _numbers(accuracy.mean(axis=0)),
