@@ -17,7 +17,7 @@ from fairask.data.folding import group_text
 from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
 from fairask.experiment.loop import audit_model, play
 from fairask.experiment.method import Method
-from fairask.experiment.plain import fit_plain, majority
+from fairask.experiment.plain import fit_plain
 from fairask.experiment.split import Split, TestRows
 from fairask.experiment.task import BatchPlan, Task
 from fairask.learner import FairActiveLearner
@@ -47,7 +47,7 @@ class References:
     plain_accuracy, plain_violation : float
         Of the default's classifier without a constraint, on the baseline's labels at the budget.
     positive : bool
-        Whether the more frequent answer is the positive one.
+        Whether the more frequent answer of the table is the positive one.
     constant_accuracy : float
         Of always giving that answer; its violation is 0.
     """
@@ -227,7 +227,7 @@ class Trial:
             column: float(violation(split.test[1], decided[0], alone, task.metric))
             for column, alone in (split.test_by_column if decided else {}).items()
         }
-        references = _references(learner, split.test, task.metric) if self.method.is_baseline else None
+        references = _references(learner, split, task.metric) if self.method.is_baseline else None
         snapshot = None if recorder is None else _snapshot(learner, recorder)
         labels_needed = _labels_needed(learner)
         certificate, audit_plan = self._audit(learner)
@@ -322,10 +322,11 @@ def _rates(decided: list[Float], test: TestRows) -> dict[str, list[float]]:
     return {name: found[name] for name in ("tpr", "fpr", "selection_rate")}
 
 
-def _references(learner: FairActiveLearner, test: TestRows, metric: Metric) -> References:
-    rows = learner.labelled()
+def _references(learner: FairActiveLearner, split: Split, metric: Metric) -> References:
+    test, rows = split.test, learner.labelled()
     plain = np.asarray(fit_plain(rows, int(learner.random_state) % 2**31).predict(test[0]), np.float64)
-    positive, _ = majority(rows.y)
+    # By the table, not by the labels of this run: a mean over runs must be of one answer.
+    positive = split.base_rate >= 0.5
     share = float(np.mean(test[1] == 1))
     return References(*_score(plain, test, metric), positive, share if positive else 1.0 - share)
 
