@@ -55,6 +55,34 @@ def test_one_good_round_is_no_plateau() -> None:
     assert labels_that_suffice(labels, back, unfair, 0.1).labels is None
 
 
+@pytest.mark.parametrize(
+    ("accuracy", "gaps", "why", "words"),
+    [
+        ([0.70, 0.75, 0.80, 0.85], [0, 0, 0, 0], "rises", "accuracy still rises"),
+        ([0.80, 0.80, 0.78, 0.75], [0, 0, 0, 0], "falls", "accuracy falls"),
+        ([0.80, 0.80, 0.75, 0.80], [0, 0, 0, 0], "changes", "accuracy still goes up and down"),
+        ([0.80, 0.80, 0.80, 0.80], [0, 0, 0.3, 0], "late gap", "within the tolerance only at the end"),
+        ([0.80, 0.80, 0.80, 0.80], [0, 0, 0, 0.3], "gap", "the mean gap is 0.30"),
+        ([0.80, 0.80, 0.80, 0.80], [0.3, 0, 0, 0], "flat", "About 50 labels suffice"),
+        ([0.80], [0], "one round", "One round only: how many labels suffice is not known."),
+        ([0.80], [0.3], "gap", "the mean gap is 0.30"),
+    ],
+)
+def test_the_reason_why_no_number_suffices_is_the_one_of_the_curve(
+    accuracy: list[float], gaps: list[float], why: str, words: str
+) -> None:
+    labels = 25 * np.arange(1, len(accuracy) + 1)
+    found = labels_that_suffice(labels, np.array([accuracy]), np.array([gaps]), 0.1)
+    assert found.why == why
+    assert words in found.sentence()
+
+
+def test_two_late_rounds_tell_nothing() -> None:
+    labels, curve = np.array([90, 100]), np.array([[0.8, 0.8]])
+    assert labels_that_suffice(labels, curve, np.zeros((1, 2)), 0.1).why == "few rounds"
+    assert labels_that_suffice(labels, curve, np.array([[0.3, 0.0]]), 0.1).why == "late gap"
+
+
 def test_savings_have_limits_that_hold_the_estimate_and_narrow_with_trials() -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(50, 450, 50)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairask.metrics import Float, Int
 
@@ -19,6 +20,8 @@ SAME = 0.005
 _FLAT = 0.2
 
 Case = Literal["unfair", "fair already", "unsure", "no better", "unknown"]
+#: Why a number of labels suffices (flat), or why none is known to.
+Why = Literal["flat", "gap", "late gap", "one round", "few rounds", "rises", "falls", "changes"]
 
 
 @dataclass(frozen=True)
@@ -161,32 +164,44 @@ class Enough:
     gap : float
         Mean violation at the end.
     tolerance : float
+    why : str
+        "flat" where the labels suffice. Otherwise the reason why that is not known: the mean gap at the end
+        ("gap") or shortly before ("late gap"), too few rounds, or what accuracy does.
     """
 
     labels: int | None
     budget: int
     gap: float
     tolerance: float
+    why: Why
 
     def sentence(self) -> str:
         """Say how many labels suffice.
 
         Examples
         --------
-        >>> Enough(300, 700, 0.05, 0.1).sentence()
+        >>> Enough(300, 700, 0.05, 0.1, "flat").sentence()
         'About 300 labels suffice; the curve is flat after that.'
-        >>> Enough(None, 700, 0.05, 0.1).sentence()
+        >>> Enough(None, 700, 0.05, 0.1, "rises").sentence()
         'A flat curve is not reached within 700 labels: accuracy still rises.'
-        >>> Enough(None, 700, 0.15, 0.1).sentence()
+        >>> Enough(None, 700, 0.15, 0.1, "gap").sentence()
         'The tolerance is not reached within 700 labels: the mean gap is 0.15.'
         """
-        if self.labels is not None:
+        if self.why == "flat":
             return f"About {self.labels:,} labels suffice; the curve is flat after that."
-        if self.gap > self.tolerance:
+        if self.why == "gap":
             return (
                 f"The tolerance is not reached within {self.budget:,} labels: the mean gap is {self.gap:.2f}."
             )
-        return f"A flat curve is not reached within {self.budget:,} labels: accuracy still rises."
+        if self.why in ("one round", "few rounds"):
+            return f"{self.why.capitalize()} only: how many labels suffice is not known."
+        if self.why == "late gap":
+            return (
+                f"How many labels suffice is not known: the mean gap came within the tolerance only at the "
+                f"end of the {self.budget:,} labels."
+            )
+        moves = {"rises": "still rises", "falls": "falls", "changes": "still goes up and down"}[self.why]
+        return f"A flat curve is not reached within {self.budget:,} labels: accuracy {moves}."
 
 
 def labels_that_suffice(labels: Int, accuracy: Float, violation: Float, tolerance: float) -> Enough:
@@ -212,12 +227,30 @@ def labels_that_suffice(labels: Int, accuracy: Float, violation: Float, toleranc
     """
     less = accuracy[:, -1:] - accuracy
     error = less.std(axis=0, ddof=1) / len(less) ** 0.5 if len(less) > 1 else np.zeros(len(labels))
-    fine = (np.abs(less.mean(axis=0)) <= np.maximum(SAME, error)) & (violation.mean(axis=0) <= tolerance)
-    budget, end = int(labels[-1]), float(violation[:, -1].mean())
+    below, bound = less.mean(axis=0), np.maximum(SAME, error)  # below the accuracy at the end, that is
+    flat, fair = _from_where(np.abs(below) <= bound), _from_where(violation.mean(axis=0) <= tolerance)
+    budget, end, first = int(labels[-1]), float(violation[:, -1].mean()), max(flat, fair)
+    latest = (1.0 - _FLAT) * budget
+    why: Why
+    if end > tolerance:
+        why = "gap"
+    elif labels[first] <= latest:
+        why = "flat"
+    elif first == 0:
+        why = "one round" if len(labels) == 1 else "few rounds"
+    elif flat == 0 or labels[flat] <= latest:
+        why = "late gap"
+    elif (below[:flat] > bound[:flat]).all():
+        why = "rises"
+    else:
+        why = "falls" if (below[:flat] < -bound[:flat]).all() else "changes"
+    return Enough(int(labels[first]) if why == "flat" else None, budget, end, tolerance, why)
+
+
+def _from_where(fine: NDArray[np.bool_]) -> int:
+    """Return the first round from which on all are fine."""
     rough = np.flatnonzero(~fine)
-    first = int(rough[-1]) + 1 if len(rough) else 0
-    reached = first < len(labels) and labels[first] <= (1.0 - _FLAT) * budget
-    return Enough(int(labels[first]) if reached else None, budget, end, tolerance)
+    return int(rough[-1]) + 1 if len(rough) else 0
 
 
 def stop_sentence(method: str, stopped: Sequence[int | None], budget: int, ends: str = "") -> str:

@@ -15,9 +15,14 @@ from fairask.metrics import Float
 
 
 def headline(c: Comparison) -> str:
-    """The case the user is in, or the verdict where runs have no references; then how many labels suffice."""
+    """The case the user is in, or the verdict where runs have no references; then how many labels suffice.
+
+    Where a constant answer is as good there is no number of labels to speak of.
+    """
     beside = c.beside()
-    return verdict(c) if beside is None else f"{beside.sentence()} {c.enough().sentence()}"
+    if beside is None:
+        return verdict(c)
+    return beside.sentence() + ("" if beside.case == "no better" else f" {c.enough().sentence()}")
 
 
 def verdict(c: Comparison) -> str:
