@@ -55,6 +55,30 @@ def test_one_good_round_is_no_plateau() -> None:
     assert labels_that_suffice(labels, back, unfair, 0.1).labels is None
 
 
+@pytest.mark.parametrize("gap", [0.02, 0.4])
+def test_one_run_decides_nothing(gap: float) -> None:
+    said = beside(Outcome(Guess.over_trials([0.86]), Guess.over_trials([gap])))
+    assert said.case == "unsure"
+    assert f"gap {gap:.2f} (one run: no interval; use --trials 10)" in said.sentence()
+    curve = np.array([[0.7, 0.8]])
+    saved = label_saving(50, np.array([0.7]), np.array([50, 150]), curve, np.zeros((1, 2)), 0.1)
+    assert "with 50 labels (one run: no interval): FARE saves none here." in saved.sentence("FARE", 0.7)
+
+
+def test_few_runs_have_wider_limits_than_two_standard_errors() -> None:
+    # Student's t with one degree of freedom is 12.7; a share is at most 1.
+    assert Guess.over_trials([0.02, 0.04]).high == pytest.approx(0.03 + 12.706 * 0.01, abs=1e-4)
+    assert Guess.over_trials([0.1, 0.5]).high == 1.0
+    many = Guess.over_trials(np.tile([0.1, 0.3], 500))
+    assert many.high - many.value == pytest.approx(2 * 0.1 / 1000**0.5, rel=0.05)
+
+
+def test_an_interval_of_several_runs_is_said_though_they_agree() -> None:
+    curve = np.array([[0.7, 0.8]] * 3)
+    saved = label_saving(50, np.full(3, 0.7), np.array([50, 150]), curve, np.zeros((3, 2)), 0.1)
+    assert "(90 % interval: 50 to 50)" in saved.sentence("FARE", 0.7)
+
+
 @pytest.mark.parametrize(
     ("accuracy", "gaps", "why", "words"),
     [

@@ -13,7 +13,8 @@ from fairask.metrics import Float, Int
 class LabelSaving:
     """Labels that a reference needs for what a method has at its end; inf: more than the reference had.
 
-    ``low`` and ``high`` are the 5th and 95th percentile over bootstrap resamples of the trials.
+    ``low`` and ``high`` are the 5th and 95th percentile over bootstrap resamples of the trials, NaN where
+    there is one trial.
     """
 
     labels: int
@@ -21,6 +22,11 @@ class LabelSaving:
     low: float
     high: float
     limit: int  #: labels that the reference was given
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there were several trials, and so an interval."""
+        return not np.isnan(self.low)
 
     def count(self, value: float) -> str:
         """Return a number of labels in words.
@@ -42,8 +48,9 @@ class LabelSaving:
         interval: 120 to more than 300): 50 more.
         """
         goal = f"{method}'s accuracy at {self.labels:,} labels ({accuracy:.3f}), as fairly,"
-        same = self.low == self.high
-        limits = "" if same else f" (90 % interval: {self.count(self.low)} to {self.count(self.high)})"
+        limits = f" (90 % interval: {self.count(self.low)} to {self.count(self.high)})"
+        if not self.has_interval:
+            limits = " (one run: no interval)"
         if not np.isfinite(self.needed):
             return f"{reference}: {goal} is not reached within {self.limit:,} labels{limits}."
         more = self.needed - self.labels
@@ -96,7 +103,9 @@ def label_saving(
 
     rng = np.random.default_rng(seed)
     n = len(goal)
-    draws = [needed(rng.integers(n, size=n)) for _ in range(resamples)] if n > 1 else [needed(np.arange(n))]
+    if n == 1:
+        return LabelSaving(spent, needed(np.arange(n)), np.nan, np.nan, int(fine[-1]))
+    draws = [needed(rng.integers(n, size=n)) for _ in range(resamples)]
     # "lower" and "higher" take a resample as it is: between a number and inf there is nothing.
     low = float(np.quantile(draws, 0.05, method="lower"))
     high = float(np.quantile(draws, 0.95, method="higher"))

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from fairask.metrics import Float, Int
 
@@ -26,12 +27,12 @@ Why = Literal["flat", "gap", "late gap", "one round", "few rounds", "rises", "fa
 
 @dataclass(frozen=True)
 class Guess:
-    """A number with its limits.
+    """A number with its limits; infinite limits where it is from one trial.
 
     Examples
     --------
-    >>> Guess.over_trials([0.1, 0.3])
-    Guess(value=0.2, low=0.0, high=0.4)
+    >>> Guess.over_trials([0.1, 0.2, 0.3]).limits()
+    '0.00 to 0.45'
     >>> Guess(0.25)
     Guess(value=0.25, low=0.25, high=0.25)
     """
@@ -47,11 +48,25 @@ class Guess:
 
     @classmethod
     def over_trials(cls, values: Sequence[float] | Float) -> Guess:
-        """Mean over trials, with two standard errors on either side."""
+        """Mean over trials of an accuracy or a gap, with the limits of Student's t at 95 %."""
         found = np.asarray(values, dtype=np.float64)
-        mean = float(found.mean())
-        error = float(found.std(ddof=1)) / len(found) ** 0.5 if len(found) > 1 else 0.0
-        return cls(round(mean, 12), round(max(mean - 2 * error, 0.0), 12), round(mean + 2 * error, 12))
+        mean, n = float(found.mean()), len(found)
+        if n == 1:  # one trial says nothing of how trials differ
+            return cls(round(mean, 12), -np.inf, np.inf)
+        away = float(stdtrit(n - 1, 0.975)) * float(found.std(ddof=1)) / n**0.5
+        return cls(round(mean, 12), round(max(mean - away, 0.0), 12), round(min(mean + away, 1.0), 12))
+
+    def limits(self) -> str:
+        """Say the limits.
+
+        Examples
+        --------
+        >>> Guess(0.25, 0.2, 0.3).limits(), Guess.over_trials([0.25]).limits()
+        ('0.20 to 0.30', 'one run: no interval; use --trials 10')
+        """
+        if np.isinf(self.high):
+            return "one run: no interval; use --trials 10"
+        return f"{self.low:.2f} to {self.high:.2f}"
 
 
 @dataclass(frozen=True)
@@ -133,8 +148,8 @@ class Beside:
                 f"{self.tolerance:g}. {self._bought()}"
             )
         return (
-            f"A plain model may be within the tolerance or not: gap {plain.value:.2f} ({plain.low:.2f} to "
-            f"{plain.high:.2f}), tolerance {self.tolerance:g}. {self._bought()}"
+            f"A plain model may be within the tolerance or not: gap {plain.value:.2f} ({plain.limits()}), "
+            f"tolerance {self.tolerance:g}. {self._bought()}"
         )
 
     def _bought(self) -> str:

@@ -238,12 +238,12 @@ def to_dict(c: Comparison) -> dict[str, object]:
 
 
 def _needs(c: Comparison, name: str) -> dict[str, object]:
-    """Labels that the baseline needs, null for more than it was given."""
+    """Labels that the baseline needs, null for more than it was given; one run has no interval."""
     if name == BASELINE:
         return {"baseline_needs": None, "baseline_needs_interval": None}
     saved = c.saving(name)
     needed, low, high = (int(v) if np.isfinite(v) else None for v in (saved.needed, saved.low, saved.high))
-    return {"baseline_needs": needed, "baseline_needs_interval": [low, high]}
+    return {"baseline_needs": needed, "baseline_needs_interval": [low, high] if saved.has_interval else None}
 
 
 def _number(value: float) -> float | None:
