@@ -128,4 +128,7 @@ def test_a_rule_that_never_fires_says_so() -> None:
 
 
 def test_several_leaking_columns_are_all_named() -> None:
-    assert "'a', 'b'" in columns_sentence({"a": 0.99, "b": 1.0})
+    said = columns_sentence({"a": 0.99, "b": 1.0})
+    assert "'a', 'b'" in said
+    assert said.endswith("If not, --drop a,b leaves them out.")
+    assert "--drop 'closed on' leaves it out" in columns_sentence({"closed on": 1.0})

@@ -5,6 +5,7 @@ Pure functions of numbers. The command line, the reports and the studio all take
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from fairask.data.leaks import column_of, said_column
 from fairask.metrics import Float, Int
 
 #: What differs by less than this in accuracy is called the same.
@@ -315,22 +317,23 @@ def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = 
 
 
 def columns_sentence(accuracies: dict[str, float]) -> str:
-    """Name the columns that give the label away.
+    """Name the columns that give the label away, and how they are left out.
 
     Examples
     --------
-    >>> print(columns_sentence({"closed_on": 0.997}))
-    column 'closed_on' alone gives the label away (accuracy 0.997): is it known when a row is to be
-    labelled?
+    >>> print(columns_sentence({"closed_on is missing": 0.997}))
+    column 'closed_on' (whether it is empty) alone gives the label away (accuracy 0.997): is it known when
+    a row is to be labelled? If not, --drop closed_on leaves it out.
     """
-    named = ", ".join(f"'{name}'" for name in accuracies)
+    named = ", ".join(map(said_column, accuracies))
     best = max(accuracies.values())
+    drop = f"--drop {shlex.quote(','.join(map(column_of, accuracies)))}"
     if len(accuracies) == 1:
         return (
             f"column {named} alone gives the label away (accuracy {best:.3f}): is it known when a row is to "
-            "be labelled?"
+            f"be labelled? If not, {drop} leaves it out."
         )
     return (
         f"columns {named} each give the label away (accuracy up to {best:.3f}): are they known when a row is "
-        "to be labelled?"
+        f"to be labelled? If not, {drop} leaves them out."
     )
