@@ -106,11 +106,36 @@ def test_the_case_of_the_user_comes_first_with_what_people_have_without_us(compa
     assert to_dict(comparison)["references"] == []
 
 
+def test_models_that_called_the_tolerance_infeasible_are_counted_beside_the_table(
+    comparison: Comparison,
+) -> None:
+    fare = [
+        replace(r, feasible=[True, r.trial == 1], labels_needed=needed)
+        for r, needed in zip(comparison.of("fare"), (412, None), strict=True)
+    ]
+    # After the budget of 100 labels the baseline goes on: what its models say there does not count.
+    passive = [
+        replace(r, feasible=[False, True, True, False], references=REFERENCES)
+        for r in comparison.of("passive")
+    ]
+    known = replace(comparison, runs=fare + passive)
+    said = (
+        "In 1 of 2 runs the last model of FARE said: infeasible with these labels. "
+        "About 410 labels are needed."
+    )
+    assert verdict(known).endswith(f"passive in 0 of 2. {said}")
+    page = html.unescape(render(known))
+    assert page.index(said) < page.index("<table>")
+    methods = to_dict(known)["methods"]
+    assert [(m["infeasible_runs"], m["labels_needed"]) for m in methods] == [(1, 412), (0, None)]
+
+
 def test_a_constant_answer_that_is_as_good_is_said_first(comparison: Comparison) -> None:
     high = replace(REFERENCES, constant_accuracy=0.9)
     passive = [replace(r, references=high) for r in comparison.of("passive")]
     known = replace(comparison, runs=comparison.of("fare") + passive, answers=("failed", "passed"))
     assert headline(known).startswith("No better than always answering 'failed'")
+    assert headline(known).endswith("without any.")  # how many labels suffice is no question then
 
 
 @pytest.mark.slow

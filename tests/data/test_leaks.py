@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from fairask.data import prepare
-from fairask.data.leaks import columns_that_tell
+from fairask.data.leaks import column_of, columns_that_tell, said_column
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(2, size=600)
@@ -31,6 +31,21 @@ def test_rare_positives_are_no_leak_and_names_are_none_either() -> None:
         columns_that_tell(each, (np.arange(600) % 100 < 50).astype(np.int64), [f"id={i}" for i in range(100)])
         == {}
     )
+
+
+def test_a_column_that_tells_by_being_empty_is_named_as_it_can_be_dropped() -> None:
+    closed = [["2020-01-02", "2020-01-03"][i % 2] if paid else None for i, paid in enumerate(Y)]
+    columns = {"age": RNG.normal(size=600), "closed_on": closed, "sex": ["f", "m"] * 300}
+    table = pa.table({**columns, "paid": [["no", "yes"][paid] for paid in Y]})
+    data = prepare(table, label="paid", protected="sex")
+    telling = columns_that_tell(data.X, data.y, data.feature_names)
+    assert [column_of(name) for name in telling] == ["closed_on"]
+    assert [said_column(name) for name in telling] == ["'closed_on' (whether it is empty)"]
+    kept = prepare(table, label="paid", protected="sex", drop=[column_of(name) for name in telling])
+    assert columns_that_tell(kept.X, kept.y, kept.feature_names) == {}
+    # A column that also tells otherwise is named once.
+    late = np.column_stack([3.0 * Y, Y])
+    assert list(columns_that_tell(late, Y, ["late", "late is missing"])) == ["late"]
 
 
 @pytest.mark.parametrize("rows", [0, 10])

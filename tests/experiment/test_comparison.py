@@ -71,6 +71,30 @@ def test_labels_are_booked_within_the_budget(table: MemoryTable) -> None:
         assert len(run.rates["tpr"]) == 2
 
 
+def test_an_infeasible_model_says_how_many_labels_are_needed() -> None:
+    rng = np.random.default_rng(0)
+    groups, x = rng.choice(["f", "m"], 400), rng.normal(size=400)
+    man = groups == "m"
+    y = (x * np.where(man, 1.5, 0.3) + 1.2 * man - 0.6 + 0.7 * rng.normal(size=400) > 0).astype(np.int64)
+    unfair = MemoryTable(np.column_stack([x, man + 0.3 * rng.normal(size=400)]), y, groups)
+    run = Trial(METHODS["passive"], unfair.split(0, 0), TASK).run()
+    assert run.is_infeasible_at(TASK.budget)
+    assert run.labels_needed is not None
+    assert run.labels_needed > TASK.budget
+
+
+def test_all_runs_have_the_constant_answer_of_the_table() -> None:
+    rng = np.random.default_rng(0)
+    y = (np.arange(200) % 20 < 9).astype(np.int64)  # 45 % are positive: of few labels, often the majority
+    even = MemoryTable(rng.normal(size=(200, 2)), y, rng.choice(["a", "b"], 200))
+    task = Task(budget=10, batch=10)
+    for run in compare(even, [METHODS["passive"]], task, trials=6):
+        assert run.references is not None
+        assert not run.references.positive
+        negative = np.mean(even.split(task.seed, run.trial).test[1] == 0)
+        assert run.references.constant_accuracy == pytest.approx(negative)
+
+
 def test_the_first_fare_run_has_the_picture_of_a_real_round(table: MemoryTable) -> None:
     snapshot = run_trial(table, METHODS["fare"], 0).snapshot
     assert snapshot is not None

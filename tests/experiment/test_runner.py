@@ -9,10 +9,11 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from fairask.experiment import missing, run
-from fairask.experiment.runner import read_run
+from fairask.experiment import Run, missing, run
+from fairask.experiment.runner import read_run, write_run
 from paper import plan
 from paper.problems import get_setup
 from paper.render import render
@@ -66,6 +67,14 @@ def test_a_half_written_result_is_no_result(smoke_run, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run(JOBS[:1], tmp_path)
     assert missing(JOBS[:1], tmp_path) == JOBS[:1]
+
+
+def test_what_an_infeasible_model_said_is_kept(tmp_path):
+    values = np.array([50]), np.array([0.8]), np.array([0.1])
+    write_run(tmp_path, JOBS[0], Run("passive", 0, *values, feasible=[False], labels_needed=120))
+    found = read_run(tmp_path / JOBS[0].path)
+    assert found.is_infeasible_at(50)
+    assert found.labels_needed == 120
 
 
 def test_a_damaged_result_is_named(tmp_path):

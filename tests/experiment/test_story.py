@@ -55,6 +55,58 @@ def test_one_good_round_is_no_plateau() -> None:
     assert labels_that_suffice(labels, back, unfair, 0.1).labels is None
 
 
+@pytest.mark.parametrize("gap", [0.02, 0.4])
+def test_one_run_decides_nothing(gap: float) -> None:
+    said = beside(Outcome(Guess.over_trials([0.86]), Guess.over_trials([gap])))
+    assert said.case == "unsure"
+    assert f"gap {gap:.2f} (one run: no interval; use --trials 10)" in said.sentence()
+    curve = np.array([[0.7, 0.8]])
+    saved = label_saving(50, np.array([0.7]), np.array([50, 150]), curve, np.zeros((1, 2)), 0.1)
+    assert "with 50 labels (one run: no interval): FARE saves none here." in saved.sentence("FARE", 0.7)
+
+
+def test_few_runs_have_wider_limits_than_two_standard_errors() -> None:
+    # Student's t with one degree of freedom is 12.7; a share is at most 1.
+    assert Guess.over_trials([0.02, 0.04]).high == pytest.approx(0.03 + 12.706 * 0.01, abs=1e-4)
+    assert Guess.over_trials([0.1, 0.5]).high == 1.0
+    many = Guess.over_trials(np.tile([0.1, 0.3], 500))
+    assert many.high - many.value == pytest.approx(2 * 0.1 / 1000**0.5, rel=0.05)
+
+
+def test_an_interval_of_several_runs_is_said_though_they_agree() -> None:
+    curve = np.array([[0.7, 0.8]] * 3)
+    saved = label_saving(50, np.full(3, 0.7), np.array([50, 150]), curve, np.zeros((3, 2)), 0.1)
+    assert "(90 % interval: 50 to 50)" in saved.sentence("FARE", 0.7)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "gaps", "why", "words"),
+    [
+        ([0.70, 0.75, 0.80, 0.85], [0, 0, 0, 0], "rises", "accuracy still rises"),
+        ([0.80, 0.80, 0.78, 0.75], [0, 0, 0, 0], "falls", "accuracy falls"),
+        ([0.80, 0.80, 0.75, 0.80], [0, 0, 0, 0], "changes", "accuracy still goes up and down"),
+        ([0.80, 0.80, 0.80, 0.80], [0, 0, 0.3, 0], "late gap", "within the tolerance only at the end"),
+        ([0.80, 0.80, 0.80, 0.80], [0, 0, 0, 0.3], "gap", "the mean gap is 0.30"),
+        ([0.80, 0.80, 0.80, 0.80], [0.3, 0, 0, 0], "flat", "About 50 labels suffice"),
+        ([0.80], [0], "one round", "One round only: how many labels suffice is not known."),
+        ([0.80], [0.3], "gap", "the mean gap is 0.30"),
+    ],
+)
+def test_the_reason_why_no_number_suffices_is_the_one_of_the_curve(
+    accuracy: list[float], gaps: list[float], why: str, words: str
+) -> None:
+    labels = 25 * np.arange(1, len(accuracy) + 1)
+    found = labels_that_suffice(labels, np.array([accuracy]), np.array([gaps]), 0.1)
+    assert found.why == why
+    assert words in found.sentence()
+
+
+def test_two_late_rounds_tell_nothing() -> None:
+    labels, curve = np.array([90, 100]), np.array([[0.8, 0.8]])
+    assert labels_that_suffice(labels, curve, np.zeros((1, 2)), 0.1).why == "few rounds"
+    assert labels_that_suffice(labels, curve, np.array([[0.3, 0.0]]), 0.1).why == "late gap"
+
+
 def test_savings_have_limits_that_hold_the_estimate_and_narrow_with_trials() -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(50, 450, 50)
@@ -76,4 +128,7 @@ def test_a_rule_that_never_fires_says_so() -> None:
 
 
 def test_several_leaking_columns_are_all_named() -> None:
-    assert "'a', 'b'" in columns_sentence({"a": 0.99, "b": 1.0})
+    said = columns_sentence({"a": 0.99, "b": 1.0})
+    assert "'a', 'b'" in said
+    assert said.endswith("If not, --drop a,b leaves them out.")
+    assert "--drop 'closed on' leaves it out" in columns_sentence({"closed on": 1.0})

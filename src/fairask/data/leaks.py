@@ -13,6 +13,8 @@ TELLING = 0.99
 _MOST_ROWS, _ROWS_PER_LEVEL = 4000, 20
 #: Most groups that columns are compared with.
 _MOST_GROUPS = 8
+#: How the feature of a column ends that is 1 where the value is missing.
+_MISSING = " is missing"
 
 
 def columns_that_tell(
@@ -21,7 +23,8 @@ def columns_that_tell(
     """Return the columns from which alone the label follows, with the accuracy that each gives.
 
     A number tells by one threshold, a category (features ``column=level``) by the more frequent label of each
-    level. The accuracy must be 0.99 or more, and half the errors of a constant answer or fewer.
+    level. The accuracy must be 0.99 or more, and half the errors of a constant answer or fewer. Where only
+    its emptiness tells, the column is called by that feature, ``column is missing``: see :func:`said_column`.
 
     Parameters
     ----------
@@ -52,7 +55,33 @@ def columns_that_tell(
         accuracy = _by_threshold(values[:, 0], y) if len(features) == 1 else _by_level(values, y)
         if accuracy >= least:
             found[column] = float(accuracy)
-    return found
+    return {
+        name: accuracy
+        for name, accuracy in found.items()
+        if not (name.endswith(_MISSING) and column_of(name) in found)
+    }
+
+
+def column_of(name: str) -> str:
+    """Return the column of the table that a name from :func:`columns_that_tell` is about.
+
+    Examples
+    --------
+    >>> column_of("closed_on is missing"), column_of("age")
+    ('closed_on', 'age')
+    """
+    return name.removesuffix(_MISSING)
+
+
+def said_column(name: str) -> str:
+    """Return a name from :func:`columns_that_tell` as people say it.
+
+    Examples
+    --------
+    >>> print(said_column("closed_on is missing"))
+    'closed_on' (whether it is empty)
+    """
+    return f"'{column_of(name)}'" + (" (whether it is empty)" if name.endswith(_MISSING) else "")
 
 
 def group_leaks(X: npt.NDArray[np.float64], groups: npt.ArrayLike, names: Sequence[str]) -> list[str]:
@@ -68,7 +97,7 @@ def group_leaks(X: npt.NDArray[np.float64], groups: npt.ArrayLike, names: Sequen
         return []
     found = [columns_that_tell(X, (codes == code).astype(np.int64), names) for code in range(len(values))]
     return [
-        f"column {name!r} alone tells the group ({min(one[name] for one in found):.3f} of rows): "
+        f"column {said_column(name)} alone tells the group ({min(one[name] for one in found):.3f} of rows): "
         "drop it if nobody may know it"
         for name in found[0]
         if all(name in one for one in found)

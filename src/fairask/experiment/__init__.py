@@ -4,14 +4,13 @@ from fairask.experiment.comparison import Comparison, compare
 from fairask.experiment.loop import evaluate, simulate
 from fairask.experiment.method import METHODS, Method, choose_methods
 from fairask.experiment.runner import Job, missing, run
+from fairask.experiment.saving import LabelSaving, label_saving
 from fairask.experiment.split import MemorySplit, Split, pool_size, split
 from fairask.experiment.story import (
     Beside,
     Enough,
     Guess,
-    LabelSaving,
     Outcome,
-    label_saving,
     labels_that_suffice,
 )
 from fairask.experiment.table import LabelledTable, MemoryTable

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from fairask.certify import Certificate
 from fairask.experiment.method import BASELINE, Method
 from fairask.experiment.runner import compute
+from fairask.experiment.saving import LabelSaving, label_saving
 from fairask.experiment.story import (
     Beside,
     Enough,
     Guess,
-    LabelSaving,
     Outcome,
-    label_saving,
     labels_that_suffice,
 )
 from fairask.experiment.table import LabelledTable
@@ -157,6 +156,15 @@ class Comparison:
         (mean, error), (gap, gap_error) = mean_and_error(accuracy), mean_and_error(violation)
         within = int((violation <= self.task.tolerance).sum())
         return Final(float(mean), float(error), float(gap), float(gap_error), within, len(accuracy))
+
+    def infeasible(self, name: str) -> tuple[int, int | None]:
+        """Count the runs whose model at the budget said "infeasible with these labels".
+
+        The second number is the median of the labels that these models said are needed, None if none did.
+        """
+        said = [run for run in self.of(name) if run.is_infeasible_at(self.task.budget)]
+        needed = [run.labels_needed for run in said if run.labels_needed is not None]
+        return len(said), int(np.median(needed)) if needed else None
 
     def by_column(self, name: str) -> dict[str, Guess]:
         """Violation of a method at the budget by each protected column alone, if there are several."""

@@ -62,6 +62,8 @@ def write_run(folder: Path, job: Job, result: Run) -> None:
         "converged": result.converged,
         "feasible": result.feasible,
     }
+    if result.labels_needed is not None:
+        curve["labels_needed"] = result.labels_needed
     if result.references is not None:
         curve["references"] = asdict(result.references)
     scratch.write_text(json.dumps({**job.about(), "result": curve}, sort_keys=True))
@@ -81,6 +83,7 @@ def read_run(path: Path, method: str = "") -> Run:
             group_labels=found["group_labels"],
             converged=found["converged"],
             feasible=found.get("feasible", []),
+            labels_needed=found.get("labels_needed"),
             references=References(**found["references"]) if "references" in found else None,
         )
     except (ValueError, KeyError, TypeError) as error:

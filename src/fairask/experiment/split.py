@@ -70,9 +70,12 @@ class Split(ABC):
         Features, labels (0 or 1) and groups of the test rows.
     test_by_column : dict of str to ndarray of str
         Groups of the test rows by each protected column alone, if there are several.
+    base_rate : float
+        Share of positive labels in the whole table: every split has the same constant answer.
     """
 
     rows: int
+    base_rate: float
     test: TestRows
     test_by_column: dict[str, NDArray[np.str_]]
 
@@ -113,6 +116,7 @@ class MemorySplit(Split):
         self.X, self.y, self.groups, self.parts = X, y, groups, parts
         pool, test = parts
         self.rows, self.test = len(pool), (X[test], y[test], groups[test])
+        self.base_rate = float(y.mean())
         self.test_by_column = {column: alone[test] for column, alone in (by_column or {}).items()}
 
     def pool(self) -> tuple[Float, NDArray[np.str_]]:

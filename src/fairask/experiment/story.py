@@ -5,12 +5,16 @@ Pure functions of numbers. The command line, the reports and the studio all take
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
 
+from fairask.data.leaks import column_of, said_column
 from fairask.metrics import Float, Int
 
 #: What differs by less than this in accuracy is called the same.
@@ -19,16 +23,18 @@ SAME = 0.005
 _FLAT = 0.2
 
 Case = Literal["unfair", "fair already", "unsure", "no better", "unknown"]
+#: Why a number of labels suffices (flat), or why none is known to.
+Why = Literal["flat", "gap", "late gap", "one round", "few rounds", "rises", "falls", "changes"]
 
 
 @dataclass(frozen=True)
 class Guess:
-    """A number with its limits.
+    """A number with its limits; infinite limits where it is from one trial.
 
     Examples
     --------
-    >>> Guess.over_trials([0.1, 0.3])
-    Guess(value=0.2, low=0.0, high=0.4)
+    >>> Guess.over_trials([0.1, 0.2, 0.3]).limits()
+    '0.00 to 0.45'
     >>> Guess(0.25)
     Guess(value=0.25, low=0.25, high=0.25)
     """
@@ -44,11 +50,25 @@ class Guess:
 
     @classmethod
     def over_trials(cls, values: Sequence[float] | Float) -> Guess:
-        """Mean over trials, with two standard errors on either side."""
+        """Mean over trials of an accuracy or a gap, with the limits of Student's t at 95 %."""
         found = np.asarray(values, dtype=np.float64)
-        mean = float(found.mean())
-        error = float(found.std(ddof=1)) / len(found) ** 0.5 if len(found) > 1 else 0.0
-        return cls(round(mean, 12), round(max(mean - 2 * error, 0.0), 12), round(mean + 2 * error, 12))
+        mean, n = float(found.mean()), len(found)
+        if n == 1:  # one trial says nothing of how trials differ
+            return cls(round(mean, 12), -np.inf, np.inf)
+        away = float(stdtrit(n - 1, 0.975)) * float(found.std(ddof=1)) / n**0.5
+        return cls(round(mean, 12), round(max(mean - away, 0.0), 12), round(min(mean + away, 1.0), 12))
+
+    def limits(self) -> str:
+        """Say the limits.
+
+        Examples
+        --------
+        >>> Guess(0.25, 0.2, 0.3).limits(), Guess.over_trials([0.25]).limits()
+        ('0.20 to 0.30', 'one run: no interval; use --trials 10')
+        """
+        if np.isinf(self.high):
+            return "one run: no interval; use --trials 10"
+        return f"{self.low:.2f} to {self.high:.2f}"
 
 
 @dataclass(frozen=True)
@@ -130,8 +150,8 @@ class Beside:
                 f"{self.tolerance:g}. {self._bought()}"
             )
         return (
-            f"A plain model may be within the tolerance or not: gap {plain.value:.2f} ({plain.low:.2f} to "
-            f"{plain.high:.2f}), tolerance {self.tolerance:g}. {self._bought()}"
+            f"A plain model may be within the tolerance or not: gap {plain.value:.2f} ({plain.limits()}), "
+            f"tolerance {self.tolerance:g}. {self._bought()}"
         )
 
     def _bought(self) -> str:
@@ -161,32 +181,44 @@ class Enough:
     gap : float
         Mean violation at the end.
     tolerance : float
+    why : str
+        "flat" where the labels suffice. Otherwise the reason why that is not known: the mean gap at the end
+        ("gap") or shortly before ("late gap"), too few rounds, or what accuracy does.
     """
 
     labels: int | None
     budget: int
     gap: float
     tolerance: float
+    why: Why
 
     def sentence(self) -> str:
         """Say how many labels suffice.
 
         Examples
         --------
-        >>> Enough(300, 700, 0.05, 0.1).sentence()
+        >>> Enough(300, 700, 0.05, 0.1, "flat").sentence()
         'About 300 labels suffice; the curve is flat after that.'
-        >>> Enough(None, 700, 0.05, 0.1).sentence()
+        >>> Enough(None, 700, 0.05, 0.1, "rises").sentence()
         'A flat curve is not reached within 700 labels: accuracy still rises.'
-        >>> Enough(None, 700, 0.15, 0.1).sentence()
+        >>> Enough(None, 700, 0.15, 0.1, "gap").sentence()
         'The tolerance is not reached within 700 labels: the mean gap is 0.15.'
         """
-        if self.labels is not None:
+        if self.why == "flat":
             return f"About {self.labels:,} labels suffice; the curve is flat after that."
-        if self.gap > self.tolerance:
+        if self.why == "gap":
             return (
                 f"The tolerance is not reached within {self.budget:,} labels: the mean gap is {self.gap:.2f}."
             )
-        return f"A flat curve is not reached within {self.budget:,} labels: accuracy still rises."
+        if self.why in ("one round", "few rounds"):
+            return f"{self.why.capitalize()} only: how many labels suffice is not known."
+        if self.why == "late gap":
+            return (
+                f"How many labels suffice is not known: the mean gap came within the tolerance only at the "
+                f"end of the {self.budget:,} labels."
+            )
+        moves = {"rises": "still rises", "falls": "falls", "changes": "still goes up and down"}[self.why]
+        return f"A flat curve is not reached within {self.budget:,} labels: accuracy {moves}."
 
 
 def labels_that_suffice(labels: Int, accuracy: Float, violation: Float, tolerance: float) -> Enough:
@@ -212,106 +244,30 @@ def labels_that_suffice(labels: Int, accuracy: Float, violation: Float, toleranc
     """
     less = accuracy[:, -1:] - accuracy
     error = less.std(axis=0, ddof=1) / len(less) ** 0.5 if len(less) > 1 else np.zeros(len(labels))
-    fine = (np.abs(less.mean(axis=0)) <= np.maximum(SAME, error)) & (violation.mean(axis=0) <= tolerance)
-    budget, end = int(labels[-1]), float(violation[:, -1].mean())
+    below, bound = less.mean(axis=0), np.maximum(SAME, error)  # below the accuracy at the end, that is
+    flat, fair = _from_where(np.abs(below) <= bound), _from_where(violation.mean(axis=0) <= tolerance)
+    budget, end, first = int(labels[-1]), float(violation[:, -1].mean()), max(flat, fair)
+    latest = (1.0 - _FLAT) * budget
+    why: Why
+    if end > tolerance:
+        why = "gap"
+    elif labels[first] <= latest:
+        why = "flat"
+    elif first == 0:
+        why = "one round" if len(labels) == 1 else "few rounds"
+    elif flat == 0 or labels[flat] <= latest:
+        why = "late gap"
+    elif (below[:flat] > bound[:flat]).all():
+        why = "rises"
+    else:
+        why = "falls" if (below[:flat] < -bound[:flat]).all() else "changes"
+    return Enough(int(labels[first]) if why == "flat" else None, budget, end, tolerance, why)
+
+
+def _from_where(fine: NDArray[np.bool_]) -> int:
+    """Return the first round from which on all are fine."""
     rough = np.flatnonzero(~fine)
-    first = int(rough[-1]) + 1 if len(rough) else 0
-    reached = first < len(labels) and labels[first] <= (1.0 - _FLAT) * budget
-    return Enough(int(labels[first]) if reached else None, budget, end, tolerance)
-
-
-@dataclass(frozen=True)
-class LabelSaving:
-    """Labels that a reference needs for what a method has at its end; inf: more than the reference had.
-
-    ``low`` and ``high`` are the 5th and 95th percentile over bootstrap resamples of the trials.
-    """
-
-    labels: int
-    needed: float
-    low: float
-    high: float
-    limit: int  #: labels that the reference was given
-
-    def count(self, value: float) -> str:
-        """Return a number of labels in words.
-
-        Examples
-        --------
-        >>> LabelSaving(100, 150.0, 120.0, np.inf, 300).count(np.inf)
-        'more than 300'
-        """
-        return f"{value:,.0f}" if np.isfinite(value) else f"more than {self.limit:,}"
-
-    def sentence(self, method: str, accuracy: float, reference: str = "Passive sampling") -> str:
-        """Say what the reference would need.
-
-        Examples
-        --------
-        >>> print(LabelSaving(100, 150.0, 120.0, np.inf, 300).sentence("FARE", 0.8))
-        Passive sampling reaches FARE's accuracy at 100 labels (0.800), as fairly, with 150 labels (90 %
-        interval: 120 to more than 300): 50 more.
-        """
-        goal = f"{method}'s accuracy at {self.labels:,} labels ({accuracy:.3f}), as fairly,"
-        same = self.low == self.high
-        limits = "" if same else f" (90 % interval: {self.count(self.low)} to {self.count(self.high)})"
-        if not np.isfinite(self.needed):
-            return f"{reference}: {goal} is not reached within {self.limit:,} labels{limits}."
-        more = self.needed - self.labels
-        words = f"{more:,.0f} more" if more > 0 else f"{method} saves none here"
-        return f"{reference} reaches {goal} with {self.needed:,.0f} labels{limits}: {words}."
-
-
-def label_saving(
-    spent: int,
-    goal: Float,
-    labels: Int,
-    accuracy: Float,
-    violation: Float,
-    limit: float,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> LabelSaving:
-    """Find the labels at which a reference has a method's final mean accuracy, with an interval over trials.
-
-    Curves are linear between rounds. Trials of both are resampled together, as they share their splits.
-
-    Parameters
-    ----------
-    spent : int
-        Labels of the method.
-    goal : ndarray of shape (trials,)
-        Accuracy of the method at its end.
-    labels : ndarray of shape (rounds,)
-        Labels of the reference.
-    accuracy, violation : ndarray of shape (trials, rounds)
-        Of the reference.
-    limit : float
-        Largest mean violation of the reference that counts as fair.
-    resamples, seed : int
-
-    Examples
-    --------
-    >>> curve = np.array([[0.70, 0.80], [0.72, 0.82]])
-    >>> label_saving(50, np.array([0.76, 0.76]), np.array([50, 150]), curve, np.zeros((2, 2)), 0.1).needed
-    100.0
-    """
-    fine = np.arange(labels[0], labels[-1] + 1)
-
-    def needed(rows: Int) -> float:
-        # Rounding of the interpolation must not cost a label.
-        there = np.interp(fine, labels, accuracy[rows].mean(axis=0)) >= goal[rows].mean() - 1e-12
-        fair = np.interp(fine, labels, violation[rows].mean(axis=0)) <= limit
-        enough = np.flatnonzero(there & fair)
-        return float(fine[enough[0]]) if len(enough) else np.inf
-
-    rng = np.random.default_rng(seed)
-    n = len(goal)
-    draws = [needed(rng.integers(n, size=n)) for _ in range(resamples)] if n > 1 else [needed(np.arange(n))]
-    # "lower" and "higher" take a resample as it is: between a number and inf there is nothing.
-    low = float(np.quantile(draws, 0.05, method="lower"))
-    high = float(np.quantile(draws, 0.95, method="higher"))
-    return LabelSaving(spent, needed(np.arange(n)), low, high, int(fine[-1]))
+    return int(rough[-1]) + 1 if len(rough) else 0
 
 
 def stop_sentence(method: str, stopped: Sequence[int | None], budget: int, ends: str = "") -> str:
@@ -343,23 +299,41 @@ def _runs(count: int) -> str:
     return f"{count} run{'s' if count != 1 else ''}"
 
 
-def columns_sentence(accuracies: dict[str, float]) -> str:
-    """Name the columns that give the label away.
+def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = None) -> str:
+    """Say in how many runs the last model called the tolerance infeasible, and about what it needs.
 
     Examples
     --------
-    >>> print(columns_sentence({"closed_on": 0.997}))
-    column 'closed_on' alone gives the label away (accuracy 0.997): is it known when a row is to be
-    labelled?
+    >>> print(infeasible_sentence("FARE", 3, 3, 1234))
+    In 3 of 3 runs the last model of FARE said: infeasible with these labels. About 1,200 labels
+    are needed.
+    >>> infeasible_sentence("FARE", 0, 3)
+    ''
     """
-    named = ", ".join(f"'{name}'" for name in accuracies)
+    if not said:
+        return ""
+    about = "" if needed is None else f" About {float(f'{needed:.2g}'):,.0f} labels are needed."
+    return f"In {said} of {_runs(runs)} the last model of {method} said: infeasible with these labels.{about}"
+
+
+def columns_sentence(accuracies: dict[str, float]) -> str:
+    """Name the columns that give the label away, and how they are left out.
+
+    Examples
+    --------
+    >>> print(columns_sentence({"closed_on is missing": 0.997}))
+    column 'closed_on' (whether it is empty) alone gives the label away (accuracy 0.997): is it known when
+    a row is to be labelled? If not, --drop closed_on leaves it out.
+    """
+    named = ", ".join(map(said_column, accuracies))
     best = max(accuracies.values())
+    drop = f"--drop {shlex.quote(','.join(map(column_of, accuracies)))}"
     if len(accuracies) == 1:
         return (
             f"column {named} alone gives the label away (accuracy {best:.3f}): is it known when a row is to "
-            "be labelled?"
+            f"be labelled? If not, {drop} leaves it out."
         )
     return (
         f"columns {named} each give the label away (accuracy up to {best:.3f}): are they known when a row is "
-        "to be labelled?"
+        f"to be labelled? If not, {drop} leaves them out."
     )

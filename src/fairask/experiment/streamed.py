@@ -122,7 +122,7 @@ class StreamedSplit(Split):
 
     def __init__(self, table: StreamedTable, tested: Int) -> None:
         self.table, self.tested = table, tested
-        self.rows = table.rows - len(tested)
+        self.rows, self.base_rate = table.rows - len(tested), table.base_rate
         self.test = (table.pool.take(tested), table.labels_of(tested), table.groups_of(tested))
         specs = table.pool.protected.columns
         names = protected_columns(specs, table.pool.column_names)

@@ -17,7 +17,7 @@ from fairask.data.folding import group_text
 from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
 from fairask.experiment.loop import audit_model, play
 from fairask.experiment.method import Method
-from fairask.experiment.plain import fit_plain, majority
+from fairask.experiment.plain import fit_plain
 from fairask.experiment.split import Split, TestRows
 from fairask.experiment.task import BatchPlan, Task
 from fairask.learner import FairActiveLearner
@@ -47,7 +47,7 @@ class References:
     plain_accuracy, plain_violation : float
         Of the default's classifier without a constraint, on the baseline's labels at the budget.
     positive : bool
-        Whether the more frequent answer is the positive one.
+        Whether the more frequent answer of the table is the positive one.
     constant_accuracy : float
         Of always giving that answer; its violation is 0.
     """
@@ -109,6 +109,8 @@ class Run:
         False where the strategy learns how to choose and did not converge.
     feasible : list of bool
         By measured round: False where the model said that the tolerance is infeasible with its labels.
+    labels_needed : int or None
+        Labels that the model at the budget said are needed, if it said that the tolerance is infeasible.
     references : References or None
         In runs of the baseline.
     by_column : dict of str to float
@@ -130,8 +132,22 @@ class Run:
     group_labels: dict[str, list[int]] = field(default_factory=dict)
     converged: bool = True
     feasible: list[bool] = field(default_factory=list)
+    labels_needed: int | None = None
     references: References | None = None
     by_column: dict[str, float] = field(default_factory=dict)
+
+    def is_infeasible_at(self, budget: int) -> bool:
+        """Whether the last model within ``budget`` said so; False where a run of an older version is silent.
+
+        Examples
+        --------
+        >>> values = np.array([50, 100]), np.array([0.7, 0.8]), np.array([0.1, 0.1])
+        >>> run = Run("fare", 0, *values, feasible=[False, True])
+        >>> run.is_infeasible_at(50), run.is_infeasible_at(100)
+        (True, False)
+        """
+        at = int((self.labels <= budget).sum()) - 1
+        return 0 <= at < len(self.feasible) and not self.feasible[at]
 
 
 @dataclass
@@ -211,8 +227,9 @@ class Trial:
             column: float(violation(split.test[1], decided[0], alone, task.metric))
             for column, alone in (split.test_by_column if decided else {}).items()
         }
-        references = _references(learner, split.test, task.metric) if self.method.is_baseline else None
+        references = _references(learner, split, task.metric) if self.method.is_baseline else None
         snapshot = None if recorder is None else _snapshot(learner, recorder)
+        labels_needed = _labels_needed(learner)
         certificate, audit_plan = self._audit(learner)
         curve.go_on_to(batches.reach)
         labels, accuracy, gaps = zip(*curve.points, strict=True)
@@ -231,6 +248,7 @@ class Trial:
             stopped=curve.stopped,
             group_labels=curve.by_group,
             feasible=curve.feasible,
+            labels_needed=labels_needed,
             references=references,
             by_column=by_column,
         )
@@ -304,12 +322,19 @@ def _rates(decided: list[Float], test: TestRows) -> dict[str, list[float]]:
     return {name: found[name] for name in ("tpr", "fpr", "selection_rate")}
 
 
-def _references(learner: FairActiveLearner, test: TestRows, metric: Metric) -> References:
-    rows = learner.labelled()
+def _references(learner: FairActiveLearner, split: Split, metric: Metric) -> References:
+    test, rows = split.test, learner.labelled()
     plain = np.asarray(fit_plain(rows, int(learner.random_state) % 2**31).predict(test[0]), np.float64)
-    positive, _ = majority(rows.y)
+    # By the table, not by the labels of this run: a mean over runs must be of one answer.
+    positive = split.base_rate >= 0.5
     share = float(np.mean(test[1] == 1))
     return References(*_score(plain, test, metric), positive, share if positive else 1.0 - share)
+
+
+def _labels_needed(learner: FairActiveLearner) -> int | None:
+    model = learner.current_model()
+    # Only the calibrated oracle knows a number.
+    return None if model.feasible_ else getattr(model, "labels_needed_", None)
 
 
 def _troubled_rounds(learner: FairActiveLearner) -> dict[str, int]:

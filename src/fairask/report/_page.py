@@ -171,7 +171,7 @@ def _remarks(c: Comparison) -> list[str]:
     words = {
         "InterpolationWarning": "the model separated its labels, so the constraint bound nothing",
         "EmptyCellWarning": "a group had no label of one class yet, so its rate was unknown",
-        "InfeasibleWarning": "no model within the tolerance was found on the labels",
+        "InfeasibleWarning": "labels did not suffice for the tolerance; a model at a larger one was used",
         "NoDisagreementWarning": "the perturbed classifiers agreed everywhere, so λ_fair alone was sampled",
     }
     out = []

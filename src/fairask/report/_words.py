@@ -10,18 +10,23 @@ import numpy as np
 
 from fairask.experiment import Comparison, LabelledTable, Task
 from fairask.experiment.method import BASELINE
-from fairask.experiment.story import stop_sentence
+from fairask.experiment.story import infeasible_sentence, stop_sentence
 from fairask.metrics import Float
 
 
 def headline(c: Comparison) -> str:
-    """The case the user is in, or the verdict where runs have no references; then how many labels suffice."""
+    """The case the user is in, or the verdict where runs have no references; then how many labels suffice.
+
+    Where a constant answer is as good there is no number of labels to speak of.
+    """
     beside = c.beside()
-    return verdict(c) if beside is None else f"{beside.sentence()} {c.enough().sentence()}"
+    if beside is None:
+        return verdict(c)
+    return beside.sentence() + ("" if beside.case == "no better" else f" {c.enough().sentence()}")
 
 
 def verdict(c: Comparison) -> str:
-    """One sentence: in how many runs each method is within the tolerance.
+    """In how many runs each method is within the tolerance, and in how many its model said "infeasible".
 
     Examples
     --------
@@ -39,7 +44,12 @@ def verdict(c: Comparison) -> str:
         parts.append(
             f"{method.label if i else head} in {end.within} of {end.runs}{'' if i else ' runs'}",
         )
-    return "; ".join(parts) + "."
+    said = [
+        infeasible_sentence(method.label, runs, c.final(method.name).runs, needed)
+        for method in c.methods
+        for runs, needed in [c.infeasible(method.name)]
+    ]
+    return " ".join(["; ".join(parts) + ".", *filter(None, said)])
 
 
 def stops(c: Comparison) -> list[str]:
@@ -187,6 +197,7 @@ def to_dict(c: Comparison) -> dict[str, object]:
                 **{k: _number(v) for k, v in asdict(c.final(method.name)).items()},
                 **_needs(c, method.name),
                 "labels_that_suffice": c.enough(method.name).labels,
+                **dict(zip(("infeasible_runs", "labels_needed"), c.infeasible(method.name), strict=True)),
                 "violation_by_column": {k: _number(v.value) for k, v in c.by_column(method.name).items()},
                 "labels": labels.tolist(),
                 "accuracy_by_round": _numbers(accuracy.mean(axis=0)),
@@ -227,12 +238,12 @@ def to_dict(c: Comparison) -> dict[str, object]:
 
 
 def _needs(c: Comparison, name: str) -> dict[str, object]:
-    """Labels that the baseline needs, null for more than it was given."""
+    """Labels that the baseline needs, null for more than it was given; one run has no interval."""
     if name == BASELINE:
         return {"baseline_needs": None, "baseline_needs_interval": None}
     saved = c.saving(name)
     needed, low, high = (int(v) if np.isfinite(v) else None for v in (saved.needed, saved.low, saved.high))
-    return {"baseline_needs": needed, "baseline_needs_interval": [low, high]}
+    return {"baseline_needs": needed, "baseline_needs_interval": [low, high] if saved.has_interval else None}
 
 
 def _number(value: float) -> float | None:

@@ -147,8 +147,9 @@ TERMS = (
     ),
     Term(
         "infeasible",
-        "No rule was found that is within the tolerance with the level asked for, given these labels. The "
-        "least unfair rule is returned, with a warning. More labels of the smallest group help most.",
+        "With these labels no useful rule is known to be within the tolerance with the level asked for. The "
+        "most accurate rule within a larger tolerance is returned, with a warning that names it. More labels "
+        "of the smallest group help most.",
     ),
 )
 
