@@ -11,7 +11,7 @@ import pytest
 
 from fairask import FairActiveLearner
 from fairask.datasets import load
-from fairask.study import Study, load_model
+from fairask.study import Study, export, load_model
 from tests.study.conftest import people_table
 
 OLD = Path(__file__).with_name("v0_1_0")
@@ -25,6 +25,7 @@ def test_a_learner_saved_by_0_1_0_goes_on(name: str) -> None:
     learner = FairActiveLearner.load(OLD / f"{name}.fairask")
     assert learner.labelled_indices_.tolist() == old["labels"]
     assert learner.pending_indices_.tolist() == old["pending"]
+    assert "violation, estimated" in learner._repr_html_()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         chance = learner.model_.predict_proba(data.X[:50], sensitive_features=data.groups[:50])[:, 1]
@@ -44,6 +45,9 @@ def test_a_study_made_by_0_1_0_opens_and_goes_on(name: str, tmp_path: Path) -> N
         assert study.learner().labelled_indices_.tolist() == old["labelled"]
         assert sorted(study.store.pending("bob")) == sorted(old["pending"])
         assert study.status()["labels"] == old["status"]["labels"]
+        assert study.status()["safety"] is None  # its history does not say
+        files = {path.name for path in export(study, tmp_path / "out")}
+        assert {"report.html", "model-card.md"} <= files
         study.tell(old["pending"], ["good"] * len(old["pending"]), who="bob")
         assert study.status()["labels"] == old["status"]["labels"] + len(old["pending"])
 

@@ -45,6 +45,18 @@ def test_a_fair_model_that_is_above_the_tolerance_is_not_praised() -> None:
     )
 
 
+def test_a_gap_that_may_be_above_the_tolerance_is_not_called_above() -> None:
+    plain = Outcome(Guess(0.84), Guess(0.01, 0.0, 0.3))
+
+    def said(low: float, high: float) -> str:
+        return beside(plain, 0.7, Outcome(Guess(0.84), Guess(0.21, low, high))).sentence()
+
+    assert "gap 0.21 (0.00 to 0.46), which may be above the tolerance of 0.1, and is" in said(0.0, 0.46)
+    assert "gap 0.21 (0.15 to 0.27), above the tolerance of 0.1, and is" in said(0.15, 0.27)
+    sure = beside(plain, 0.7, Outcome(Guess(0.84), Guess(0.05, 0.02, 0.08))).sentence()
+    assert "The fair model has gap 0.05 (0.02 to 0.08) and is as accurate" in sure
+
+
 def test_one_good_round_is_no_plateau() -> None:
     labels, fair = np.arange(100, 800, 100), np.zeros((1, 7))
     rising = np.array([[0.70, 0.72, 0.74, 0.76, 0.78, 0.80, 0.82]])

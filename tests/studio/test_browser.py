@@ -183,6 +183,12 @@ def test_rows_and_the_model_move_without_a_reload(make: Make, new_page: Callable
         expect(rows_page.locator("#page")).to_have_text("1 to 40 of 40", timeout=10_000)
         expect(rows_page.locator("#filter-who")).to_contain_text("ada")
         expect(model_page.locator("main")).to_contain_text("Rates by group", timeout=10_000)
+        said = study.status()["safety"]
+        assert said.startswith("Infeasible with these 40 labels")
+        expect(model_page.locator("main")).to_contain_text(said)
+        overview = new_page()
+        overview.goto(f"{url}/overview")
+        expect(overview.locator("#safety")).to_have_text(said)
         rows_page.get_by_role("button", name=f"Open row {rows[0]}").focus()
         more = study.ask(5, "ada")
         study.tell(more, [LABELS[row] for row in more], "ada")

@@ -57,6 +57,42 @@ def test_a_study_from_beginning_to_end(run: Run) -> None:
     assert "out/model.skops" in files
 
 
+def test_status_is_silent_about_what_is_not_known_yet(run: Run) -> None:
+    run("new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--stop", "plateau", "--to", "s")
+    assert "stopping rule" not in run("status", "s").output
+    rows = json.loads(run("ask", "s", "-n", "30", "--json").output)["rows"]
+    # All of one group are 'bad': its true positive rate is unknown, the accuracy is not.
+    sex = people_table()["sex"]
+    told = {row: "bad" if sex[row] == "f" else LABELS[row] for row in rows}
+    run("ask", "s", "--pending", "-o", "batch.csv")
+    filled(Path("batch.csv"), told)
+    said = json.loads(run("tell", "s", "batch.csv", "--json").output)
+    assert said["fitted"]["estimate"]["violation"] is None
+    output = run("status", "s").output
+    assert "The stopping rule (plateau) never fired within 30 labels" in output
+    assert f"accuracy {said['fitted']['estimate']['accuracy']['value']:.3f}" in output
+    assert "violation unknown: a group has too few labels" in output
+    assert "too few to estimate its accuracy" not in output
+
+
+def test_labels_that_do_not_suffice_are_said_after_every_fit(run: Run) -> None:
+    run(
+        "new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--batch", "20", "--seed", "1",
+        "--to", "s",
+    )  # fmt: skip
+    run("ask", "s", "-o", "batch.csv")
+    with Path("batch.csv").open(newline="") as file:
+        rows = [int(row["row"]) for row in csv.DictReader(file)]
+    filled(Path("batch.csv"), {row: LABELS[row] for row in rows})
+    told = run("tell", "s", "batch.csv").output
+    assert "Infeasible with these 20 labels" in told
+    words = json.loads(run("status", "s", "--json").output)["safety"]
+    assert words in told
+    assert words in run("status", "s").output
+    assert json.loads(run("fit", "s", "--json").output)["safety"] == words
+    assert words in run("fit", "s").output
+
+
 def test_rows_can_be_skipped_and_written_again(run: Run) -> None:
     run("new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--to", "s")
     rows = json.loads(run("ask", "s", "-n", "3", "--json").output)["rows"]

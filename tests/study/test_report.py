@@ -70,6 +70,7 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     )
     plain = last["estimate"]["plain"]["accuracy"]
     assert f"accuracy without a constraint {plain['value']:.3f}" in page.text
+    assert study.status()["safety"] in page.text
     assert "labels that trained a model cannot certify it" in page.text
     assert "Each row was answered once" in page.text
     assert study.config.pool_sha256 in page.text
@@ -164,3 +165,31 @@ def test_a_column_that_gives_the_label_away_is_named(make: Make, tmp_path: Path)
     assert told.startswith("column 'debt' alone gives the label away")
     export(study, tmp_path / "out", only="report.html")
     assert told in _Page((tmp_path / "out" / "report.html").read_text("utf-8")).text
+
+
+def test_the_card_has_the_estimates_of_the_study_and_says_where_labels_do_not_suffice(
+    make: Make, tmp_path: Path
+) -> None:
+    study = make(budget=60)
+    labelled(study, 40)
+    last, said = study.status()["history"][-1], study.status()["safety"]
+    assert said.startswith("Infeasible with these 40 labels")
+    export(study, tmp_path / "out", only="model-card.md")
+    card = (tmp_path / "out" / "model-card.md").read_text("utf-8")
+    assert said in card
+    for guess in (last["estimate"]["accuracy"], last["estimate"]["violation"]):
+        assert f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})" in card
+
+
+def test_the_settings_and_the_command_are_those_in_use(make: Make) -> None:
+    text = _Page(report_html(make(stopping="plateau:4"))).text
+    assert "--stop plateau:4" in text
+    assert "level 0.95" in text
+    assert "--profile" not in text
+
+
+def test_the_papers_profile_is_in_the_command(make: Make) -> None:
+    text = _Page(report_html(make(profile="paper"))).text
+    assert "--profile paper" in text
+    assert "level none" in text  # it has none
+    assert "risk weights ips" in text

@@ -67,6 +67,17 @@ def refit_after(study: Study, *, force: bool) -> Document | None:
         ) from error
 
 
+def fitted_news(study: Study, fitted: Document | None) -> tuple[Document, list[str]]:
+    """Return what is new after a fit, as data and in lines: the model, and whether its labels suffice."""
+    from fairask.experiment.safety import safety_sentence
+
+    if fitted is None:
+        return {"fitted": None, "safety": None}, []
+    said = safety_sentence(fitted, study.config.learner.tolerance, study.config.rows)
+    lines = [f"Model of round {fitted['round']} fitted on {fitted['labels']} labels"]
+    return {"fitted": fitted, "safety": said}, [*lines, said] if said else lines
+
+
 def me(who: str | None) -> str:
     """Return the name that was given, or the login name."""
     return who or getpass.getuser()

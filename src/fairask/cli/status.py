@@ -29,11 +29,12 @@ def status(study: StudyPlace, as_json: Json = False) -> None:
         lines.append(f"Open flags: {asked} (fairask flags {study})")
     if now["stop_reason"]:
         lines.append(f"Stopped: {now['stop_reason']}")
-    elif now["stop_rule"]:
+    elif now["stop_rule"] and now["history"]:
         lines.append(f"The stopping rule ({now['stop_rule']}) never fired within {now['labels']} labels")
     if now["history"]:
         lines.append(_model_line(now["history"][-1], now["tolerance"]))
         lines += _beside_lines(now)
+        lines += [now["safety"]] if now["safety"] else []
     else:
         lines.append("No model yet: the first batch is uniform, so that nothing is assumed")
     say(as_json, now, "\n".join(lines))
@@ -57,10 +58,11 @@ def _beside_lines(now: Document) -> list[str]:
 def _model_line(fitted: Document, tolerance: float) -> str:
     model = f"Model of round {fitted['round']} on {fitted['labels']} labels"
     guess = fitted["estimate"]
-    if guess is None or guess["violation"] is None:
+    if guess is None:
         return f"{model}: too few to estimate its accuracy"
-    accuracy, gap = guess["accuracy"], guess["violation"]
-    return f"{model}: accuracy {_interval(accuracy)}, violation {_interval(gap)}, tolerance {tolerance}"
+    gap = "unknown: a group has too few labels"
+    gap = gap if guess["violation"] is None else _interval(guess["violation"])
+    return f"{model}: accuracy {_interval(guess['accuracy'])}, violation {gap}, tolerance {tolerance}"
 
 
 def _interval(guess: Document) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairask.cli._options import Json
-from fairask.cli._study import StudyPlace, Who, me, open_study, refit_after, say
+from fairask.cli._study import StudyPlace, Who, fitted_news, me, open_study, refit_after, say
 
 EXAMPLE = "fairask tell loans batch.csv"
 
@@ -39,7 +39,6 @@ def tell(
         receipt = opened.tell(told.rows, labels, me(who), notes=told.notes, correct=correct)
         fitted = refit_after(opened, force=receipt.corrected > 0)
         words = f"{receipt.new} new labels, {receipt.known} known already, {receipt.corrected} corrected"
-        words = "\n".join([*forgiven, words])
-        if fitted is not None:
-            words += f"\nModel of round {fitted['round']} fitted on {fitted['labels']} labels"
-        say(as_json, {**vars(receipt), "fitted": fitted}, words)
+        news, model = fitted_news(opened, fitted)
+        words = "\n".join([*forgiven, words, *model])
+        say(as_json, {**vars(receipt), **news}, words)

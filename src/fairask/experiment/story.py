@@ -165,8 +165,12 @@ class Beside:
             costs = f"gives up {points:.1f} points of accuracy"
         else:
             costs = f"is {points:.1f} points more accurate"
-        above = f", above the tolerance of {self.tolerance:g}," if gap.value > self.tolerance else ""
-        return f"The fair model has gap {gap.value:.2f}{above} and {costs}."
+        limits = f" ({gap.low:.2f} to {gap.high:.2f})" if gap.low < gap.high else ""
+        above = ""
+        if gap.high > self.tolerance:
+            may = "" if gap.low > self.tolerance else "which may be "
+            above = f", {may}above the tolerance of {self.tolerance:g},"
+        return f"The fair model has gap {gap.value:.2f}{limits}{above} and {costs}."
 
 
 @dataclass(frozen=True)

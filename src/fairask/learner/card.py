@@ -12,7 +12,7 @@ from fairask.pools import MemoryPool
 
 if TYPE_CHECKING:
     from fairask.learner.learner import FairActiveLearner
-    from fairask.learner.state import Query
+    from fairask.learner.state import HistoryRow, Query
 
 
 def learner_card(learner: FairActiveLearner) -> str:
@@ -23,7 +23,7 @@ def learner_card(learner: FairActiveLearner) -> str:
     if history:
         error, violation = history["error"][-1], history["violation"][-1]
         facts["accuracy, estimated"] = f"{1 - error:.3f}"
-        facts["violation, estimated"] = f"{violation:.3f}"
+        facts["violation, estimated"] = f"{violation:.3f}{_limits(learner.state.history[-1])}"
         facts["labels by group"] = ", ".join(
             f"{group} {history[f'labels[{group}]'][-1]:,}" for group in learner.groups_
         )
@@ -44,6 +44,14 @@ def learner_card(learner: FairActiveLearner) -> str:
     notes = [] if encoder is None else encoder.notes()
     words = f"{n:,} labels of {learner.pool.n_rows:,} rows, asked for by {learner.strategy.name}"
     return card("FairActiveLearner", words, facts, chart, ("What was done to the columns", notes))
+
+
+def _limits(fitted: HistoryRow) -> str:
+    """The violation's interval; files of version 0.1.0 have none, and not every oracle estimates one."""
+    if "violation_low" not in fitted:
+        return ""
+    low, high, level = (fitted[name] for name in ("violation_low", "violation_high", "level"))
+    return f" ({low:.3f} to {high:.3f}, level {level:g})"
 
 
 def query_card(query: Query) -> str:

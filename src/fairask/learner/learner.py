@@ -313,12 +313,13 @@ class FairActiveLearner(LearnerProof):
         entry: HistoryRow = {
             "round": len(self.state.history),
             "labels": len(rows),
-            "tolerance": self.effective_tolerance_ - model.margin_,
+            "tolerance": max(self.effective_tolerance_ - model.margin_, 0.0),
             "error": model.error_,
             "violation": model.violation_,
             "feasible": model.feasible_,
             "interpolates": model.interpolates_,
             "members": len(model.members_),
+            **model.safety(),
         }
         for code, group in enumerate(self.groups_):
             entry[f"labels[{group}]"] = int((rows.groups == code).sum())

@@ -177,6 +177,10 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         """Whether predictions need ``sensitive_features``."""
         return any(rule.aware for rule in self.members_)
 
+    def safety(self) -> dict[str, float]:
+        """Return how safe the fitted model is, for a history; nothing where the oracle does not know."""
+        return {}
+
     def bare(self) -> Self:
         """Return the fitted model without what only warm-starts a later fit or comes from the pool's rows."""
         model = copy.copy(self)

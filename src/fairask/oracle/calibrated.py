@@ -343,6 +343,20 @@ class CalibratedFairOracle(FairOracle):
         # Errors are told against this fit's own, whose rule is another.
         return [PerturbedModel(rules, part, self.error_ + own_error - error) for rules, own_error in found]
 
+    def safety(self) -> dict[str, float]:
+        """See :class:`FairOracle`; ``contradicted`` says whether the labels contradict the pool."""
+        low, high = self.violation_interval_
+        return {
+            "level": self.level,
+            "violation_low": low,
+            "violation_high": high,
+            "violation_limit": self._upper,
+            "violation_by_labels": self.violation_by_labels_,
+            "safety_cost": self.safety_cost_,
+            "labels_needed": self.labels_needed_,
+            "contradicted": self._contradicted,
+        }
+
     def bare(self) -> Self:
         """See :class:`FairOracle`."""
         model = super().bare()

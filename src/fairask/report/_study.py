@@ -112,7 +112,7 @@ def render_study(report: StudyReport) -> str:
     >>> status = {"labels": 0, "budget": 4, "rows": 4, "metric": "tprp", "tolerance": 0.1, "groups": [group],
     ...           "history": [], "certificate": None, "audit": None, "people": [], "overlap": 1, "skipped": 0,
     ...           "agreement": {"rows": 0, "share": None, "alpha": None}, "open": 0, "strategy": "fare",
-    ...           "story": None}
+    ...           "story": None, "safety": None}
     >>> "No labels yet" in render_study(StudyReport("loans", "Repaid?", "sex", status))
     True
     """

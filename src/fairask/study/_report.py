@@ -14,6 +14,7 @@ from sqlalchemy import make_url
 
 from fairask.data.protected import as_specs
 from fairask.learner.state import LABELLED
+from fairask.oracle import CalibratedFairOracle
 from fairask.study._errors import StudyError
 from fairask.study.config import Config
 from fairask.study.events import Document
@@ -29,8 +30,8 @@ _NAMES = {"pool_sha256": "sha256 of the pool", "random_state": "seed", "rows": "
 #: Settings that ``fairask new`` has an option for, with its name.
 _OPTIONS = {
     "question": "question", "metric": "metric", "tolerance": "tolerance", "budget": "budget",
-    "batch_size": "batch", "strategy": "strategy", "overlap": "overlap", "lease_seconds": "lease",
-    "random_state": "seed",
+    "batch_size": "batch", "strategy": "strategy", "profile": "profile", "stopping": "stop",
+    "overlap": "overlap", "lease_seconds": "lease", "random_state": "seed",
 }  # fmt: skip
 
 
@@ -98,6 +99,11 @@ def _drawn(study: Study) -> DrawnRowsDisplay | None:
 def _settings(config: Config, status: Document) -> dict[str, str]:
     told = {k: v for k, v in config.to_dict().items() if k != "columns"}
     told["classes"] = f"{config.classes[0]}, {config.classes[1]} (the last is the positive one)"
+    # What was not given is what the profile chose.
+    chosen = config.learner.parts()
+    told |= {"margin": chosen.margin, "risk_weights": chosen.risk_weights}
+    if isinstance(chosen.oracle, CalibratedFairOracle):
+        told["level"] = chosen.oracle.level
     learned = sum(column.role == "feature" for column in config.columns)
     out = {_NAMES.get(k, k.replace("_", " ")): _plain(v) for k, v in told.items()}
     out["columns"] = f"{len(config.columns):,}, of which {learned:,} are learned from"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from fairask.experiment.safety import safety_sentence
 from fairask.experiment.story import Beside, Guess, Outcome, columns_sentence
 from fairask.learner.state import LABELLED
 from fairask.study._agreement import agreement
@@ -61,6 +62,7 @@ def status_of(state: State, rows: StudyRows, groups: Sequence[object], waiting: 
         ),
         "history": list(state.history),
         "story": story_of(state),
+        "safety": _safety(state),
         "model": None if state.model is None else model_name(state.model, certified=state.kept is not None),
         "audit": None if state.audit is None else state.audit.to_dict(),
         "certificate": state.certificates[-1] if state.certificates else None,
@@ -94,6 +96,13 @@ def story_of(state: State) -> Document | None:
         "answer": beside.answer,
         "columns": columns_sentence(telling) if telling else None,
     }
+
+
+def _safety(state: State) -> str | None:
+    """Say whether the labels suffice for the tolerance, and what safety costs; an audit knows better."""
+    if not state.history or state.history[-1] is state.kept:
+        return None
+    return safety_sentence(state.history[-1], state.config.learner.tolerance, state.config.rows)
 
 
 def _outcome(guess: Document) -> Outcome:

@@ -6,13 +6,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from fairask.certify import Certificate
+from fairask.experiment.safety import safety_sentence
 from fairask.plotting import METRIC_NAMES
 from fairask.study._errors import StudyError
+from fairask.study._fitting import fit_entry
+from fairask.study.events import Document
 from fairask.study.model import TableModel
 
 if TYPE_CHECKING:
     from fairask.study.study import Study
 
+_OUT_OF_FOLD = (
+    "From training labels, each predicted by a model fitted without it, with 95 % intervals. They are no "
+    "certificate."
+)
 _NOT_CERTIFIED = "None: this model has not been audited, or its audit did not certify it."
 
 
@@ -33,6 +40,8 @@ def model_card(study: Study, model: TableModel) -> str:
     goal, what = config.learner, METRIC_NAMES[config.learner.metric]
     certified = bool((model.fairask_ or {}).get("certified"))
     learner = study.learner(at=study.state().trained_to)
+    # Labels that were told and not fitted yet have no entry in the log.
+    fitted = study.state().model or fit_entry(learner, study.rows.encoder.feature_names_out)
     card = _skops_card()(model, model_diagram=False, template=None)
     card.add(
         **{
@@ -53,6 +62,7 @@ def model_card(study: Study, model: TableModel) -> str:
             "Fairness": (
                 f"The {what} is to be at most {goal.tolerance:g} between the groups "
                 f"{_listed([str(g) for g in oracle.groups_])} of {config.protected!r}."
+                + ("" if certified else _safety_words(fitted, goal.tolerance, config.rows))
             ),
             "Fairness/Certificate": _certificate_words(study) if certified else _NOT_CERTIFIED,
             "How to use": (
@@ -62,10 +72,7 @@ def model_card(study: Study, model: TableModel) -> str:
             "Limitations": "To be filled in by the owner. Estimates from training labels are no certificate.",
         }
     )
-    estimates = {"accuracy": 1.0 - oracle.error_, what: oracle.violation_, "tolerance": goal.tolerance}
-    card.add_metrics(section="Estimates", description="From training labels.", **_rounded(estimates))
-    rates = {name: [round(float(rate), 3)] for name, rate in _plain_rates(oracle).items()}
-    card.add_table(**{"Estimates/Share decided positive": rates})
+    _add_estimates(card, fitted["estimate"], what, goal.tolerance)
     return str(card.render())
 
 
@@ -75,14 +82,31 @@ def _certificate_words(study: Study) -> str:
     return f"{certificate.headline()}\n\nIt rests on:\n\n{rests}"
 
 
-def _plain_rates(oracle: Any) -> dict[str, float]:
-    return {
-        key if isinstance(key, str) else f"{key[0]}, {key[1]}": rate for key, rate in oracle.rates_.items()
+def _safety_words(fitted: Document, tolerance: float, rows: int) -> str:
+    said = safety_sentence(fitted, tolerance, rows)
+    return "" if said is None else f"\n\n{said}"
+
+
+def _add_estimates(card: Any, guess: Document | None, what: str, tolerance: float) -> None:
+    """Add the study's estimates: what the oracle expects of its own model would flatter it."""
+    if guess is None:
+        card.add(Estimates="None: there are too few labels.")
+        return
+    gap = guess["violation"]
+    found = {
+        "accuracy": _interval(guess["accuracy"]),
+        what: "unknown: a group has too few labels" if gap is None else _interval(gap),
+        "tolerance": f"{tolerance:g}",
     }
+    card.add_metrics(section="Estimates", description=_OUT_OF_FOLD, **found)
+    rates = {f"{rate['condition']}, {rate['group']}": [_interval(rate)] for rate in guess["rates"]}
+    card.add_table(**{"Estimates/Share decided positive": rates})
 
 
-def _rounded(values: dict[str, float]) -> dict[str, float]:
-    return {name: round(float(value), 3) for name, value in values.items()}
+def _interval(guess: Document) -> str:
+    if guess["value"] is None:
+        return "unknown"
+    return f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})"
 
 
 def _listed(names: list[str]) -> str:

@@ -91,6 +91,8 @@ function beside(status) {
   const fitted = status.history.at(-1), found = status.story, guess = fitted?.estimate;
   $("beside-panel").hidden = !found;
   $("useless").hidden = found?.case !== "no better";
+  $("safety").hidden = !status.safety;
+  $("safety").textContent = status.safety ?? "";
   if (!found) return;
   const row = (name, accuracy, gap) => [name, { number: percent(accuracy) }, { number: gap === null ? "–" : points(gap) }];
   fill($("beside"), el("p", { dir: "auto" }, found.sentence), table([`Model ${fitted.round + 1}`, { number: "Right answers" }, { number: "Gap, in points" }],
