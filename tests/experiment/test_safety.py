@@ -53,3 +53,9 @@ def test_labels_that_contradict_the_pool_ask_for_an_audit() -> None:
     assert "gap elsewhere" in said(FITTED | {"contradicted": True, "violation_by_labels": None})
     assert "Infeasible" in said(INFEASIBLE | {"contradicted": True})
     assert "audit" in said(INFEASIBLE | {"contradicted": True})
+
+
+def test_a_group_that_labels_do_not_tell_of_is_the_reason_and_no_number_of_labels_is_named() -> None:
+    words = said(INFEASIBLE | {"unseen": 1, "violation_limit": 0.93})
+    assert "fewer than three of them tell of the rate of some group, so the gap may be up to 0.93" in words
+    assert "labels are needed" not in words

@@ -43,7 +43,13 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
         return None
     cost, sure = fitted["safety_cost"], f"with probability {fitted['level']:g}"
     said = []
-    if not fitted["feasible"]:
+    if fitted.get("unseen"):
+        said.append(
+            f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
+            f"of some group, so the gap may be up to {fitted['violation_limit']:.2f}. "
+            "Label more rows of that group."
+        )
+    elif not fitted["feasible"]:
         price = f"; that costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
         # The source is named: estimates from labels alone, which stand beside this, reach further.
         said.append(

@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.special import logit
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from fairask.checks import check_lengths
@@ -21,7 +19,14 @@ from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.matrix import take_rows
 from fairask.metrics import Bool, Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle.base import FairOracle, PerturbedModel, Seed
-from fairask.oracle.choosing import PoolScores, RuleGoal, choose_aware, choose_blind, log_odds
+from fairask.oracle.choosing import (
+    PoolScores,
+    RuleGoal,
+    choose_aware,
+    choose_blind,
+    fit_group_model,
+    log_odds,
+)
 from fairask.oracle.curves import fit_curves
 from fairask.oracle.labelled import Labelled, PoolSample, check_weight, name_cells, rates_by_label, worst_gap
 from fairask.oracle.linear_forest import LinearForestClassifier
@@ -29,6 +34,7 @@ from fairask.oracle.logistic import fast_ridge
 from fairask.oracle.probability import RIDGES, Calibration, calibrate, folds_by_label, perturb
 from fairask.oracle.promise import SafeChoice, largest_gap
 from fairask.oracle.row_space import FEW_FEATURES
+from fairask.oracle.warned import Shortfall
 from fairask.rules import ConstantRule, PlugInRule, Probability, Rule
 
 #: Draws of the calibration curves.
@@ -224,7 +230,7 @@ class CalibratedFairOracle(FairOracle):
         pool = PoolScores(X, codes, p, mean)
         goal = RuleGoal(self.metric, self.tolerance, self.level, self.randomized)
         if self.blind:
-            group_model, unseen = self._group_model(X, codes), self._held_out(None)
+            group_model, unseen = fit_group_model(self._estimator(), X, codes), self._held_out(None)
             chosen = choose_blind(self.curves_, model, group_model, pool, unseen, labelled, goal, rng)
         else:
             chosen = choose_aware(self.curves_, model, pool, own_p, labelled, goal, rng)
@@ -287,28 +293,15 @@ class CalibratedFairOracle(FairOracle):
         worst = worst_gap(rates, self._unseen, least, least + self.share_)
         self._upper = max(worst, self.violation_interval_[1])
         self.violation_interval_ = (0.0, self._upper)
-        if worst <= self.tolerance + 1e-9:
-            self._unseen = np.zeros_like(self._unseen)
-        else:
-            self.feasible_ = False
+        within = worst <= self.tolerance + 1e-9
+        self.feasible_, self._unseen = self.feasible_ and within, self._unseen & (not within)
 
     def _warn(self, n: int) -> None:
-        if self._unseen.any():
-            warnings.warn(
-                f"infeasible with these {n} labels: fewer than three of them are "
-                f"{name_cells(self._unseen, self.metric, list(self.groups_))}, so the violation may be up to "
-                f"{self._upper:.2f}; label more rows of that group",
-                InfeasibleWarning,
-                stacklevel=4,
-            )
-        elif not self.feasible_:
-            warnings.warn(
-                f"infeasible with these {n} labels: no useful rule has a {self.metric} violation within "
-                f"{self.tolerance:g} with probability {self.level:g}; that of the returned rule is within "
-                f"{self._upper:.2f}. About {self.labels_needed_} labels are needed",
-                InfeasibleWarning,
-                stacklevel=4,
-            )
+        if not self.feasible_:
+            goal = f"{self.metric} violation within {self.tolerance:g} with probability {self.level:g}"
+            unseen = name_cells(self._unseen, self.metric, list(self.groups_))
+            said = Shortfall(n, self.labels_needed_, goal, self._upper, unseen).words()
+            warnings.warn(said, InfeasibleWarning, stacklevel=4)
         if self._contradicted:
             low, high = self.violation_interval_
             warnings.warn(
@@ -344,14 +337,16 @@ class CalibratedFairOracle(FairOracle):
         return [PerturbedModel(rules, part, self.error_ + own_error - error) for rules, own_error in found]
 
     def safety(self) -> dict[str, float]:
-        """See :class:`FairOracle`; ``contradicted`` says whether the labels contradict the pool."""
+        """See :class:`FairOracle`; ``unseen`` counts rates of which fewer than three labels tell."""
         low, high = self.violation_interval_
+        known = not np.isnan(self.violation_by_labels_)
         return {
             "level": self.level,
             "violation_low": low,
             "violation_high": high,
             "violation_limit": self._upper,
-            "violation_by_labels": self.violation_by_labels_,
+            **({"violation_by_labels": self.violation_by_labels_} if known else {}),
+            "unseen": int(self._unseen.sum()),
             "safety_cost": self.safety_cost_,
             "labels_needed": self.labels_needed_,
             "contradicted": self._contradicted,
@@ -403,10 +398,3 @@ class CalibratedFairOracle(FairOracle):
             return X, codes
         rows = np.sort(rng.choice(len(codes), self.pool_rows, replace=False))
         return take_rows(X, rows), codes[rows]
-
-    def _group_model(self, X: Matrix, codes: Int) -> LogisticRegression:
-        """Probabilities of the groups given the features, for rules that do not read the group."""
-        estimator = self._estimator()
-        return (LogisticRegression(C=1.0, max_iter=500) if estimator is None else clone(estimator)).fit(
-            X, codes
-        )

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
+from fairask.classifiers import Classifier
 from fairask.metrics import Float, Int, Matrix, Metric
 from fairask.oracle._moments import FairnessMoments
 from fairask.oracle._search import search
@@ -78,6 +81,13 @@ def log_odds(p: Float) -> Float:
     [0.0, 13.8]
     """
     return np.asarray(logit(np.clip(p, 1e-6, 1.0 - 1e-6)))
+
+
+def fit_group_model(estimator: Classifier | None, X: Matrix, codes: Int) -> Classifier:
+    """Return probabilities of the groups given the features, for rules that do not read the group."""
+    model = LogisticRegression(C=1.0, max_iter=500) if estimator is None else clone(estimator)
+    fitted: Classifier = model.fit(X, codes)
+    return fitted
 
 
 def choose_aware(
