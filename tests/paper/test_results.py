@@ -79,9 +79,9 @@ def test_summary_counts_trials_above_the_tolerance_and_not_on_it():
 
 
 def test_labels_needed_are_read_off_the_reference_between_rounds():
-    method = make_curves("fare", accuracy=[[0.5, 0.6, 0.65]], violation=[[0.0] * 3])
+    method = make_curves("fare", accuracy=[[0.5, 0.6, 0.65]] * 2, violation=[[0.0] * 3] * 2)
     reference = make_curves(
-        "passive-long", labels=(25, 75, 225), accuracy=[[0.5, 0.6, 0.7]], violation=[[0.0] * 3]
+        "passive-long", labels=(25, 75, 225), accuracy=[[0.5, 0.6, 0.7]] * 2, violation=[[0.0] * 3] * 2
     )
     saving = label_saving(method, reference, 0.1, resamples=10)
     assert (saving.labels, saving.needed, saving.low, saving.high) == (75, 150.0, 150.0, 150.0)
