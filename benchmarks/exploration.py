@@ -30,7 +30,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks import promise
 from benchmarks.populations import FIRST_FOR_DEVELOPMENT, TOLERANCE
 from paper import get_method, get_setup
 from paper.methods import PaperMethod
@@ -137,6 +136,8 @@ class _Explores(PaperMethod):
 
 def on_population(number, way):
     """The same for a population of the development set."""
+    from benchmarks import promise  # only here: a process that has imported it cannot run it as a command
+
     promise.METHODS[way] = {"strategy": WAYS[way]}
     found = dict(zip(promise.COLUMNS, promise.one(number, way, 0), strict=True))
     return ["populations", way, number, found["accuracy"], found["violation"], found["feasible"]]
