@@ -27,7 +27,8 @@ def same_draws(study: Study, table: dict[str, list[Any]], folder: Path) -> int:
                 late = propose_uniform(twin.state(), count, twin.rows)[1].rows == data["rows"]
                 assert twin.draw(count, uniform=late) is not None
                 made = twin.store.events()[-1].data
-                assert {key: made[key] for key in _SAME} == {key: data[key] for key in _SAME}
+                differ = {key: (made[key], data[key]) for key in _SAME if made[key] != data[key]}
+                assert not differ, f"batch {data['batch']}, uniform={late}: {differ}"
                 rows += len(data["rows"])
             elif event.kind == "labelled":
                 twin.tell([data["row"]], [twin.config.classes[data["label"]]], event.who)
