@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PYTHON = Path(os.environ.get("LABEL_STUDIO_ENV", ROOT / ".venv-labelstudio")) / "bin" / "python"
+PYTHON = Path(os.environ.get("LABEL_STUDIO_ENV", ROOT / ".venv-labelstudio")).absolute() / "bin" / "python"
 PREPARED = PYTHON.parents[1] / "prepared"
 PROGRAM = Path(__file__).with_name("labelstudio_server.py")
 OWNER, ANNOTATORS = "owner@example.org", [f"annotator{i:02d}@example.org" for i in range(20)]
@@ -55,6 +55,7 @@ class Server:
             [str(PYTHON), str(PROGRAM), "serve", str(folder), str(self.port)],
             stdout=subprocess.PIPE,
             stderr=self._log,
+            cwd=folder,  # it writes version_.py where it starts, and leaves it there when it is killed
             env={k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "CI")},
         )
         self.child = self._next()
