@@ -75,6 +75,7 @@ STORED = [
         1,
     ),
     ("benchmarks.settings", "concepts/promise.md", None),
+    ("benchmarks.exploration", "strategies/fare.md", None),
     ("benchmarks.text --trials 0", "data.md", None),
     ("benchmarks.large_pool --trials 5", "scale.md", None),
 ]

@@ -144,3 +144,10 @@ def test_several_leaking_columns_are_all_named() -> None:
     assert "'a', 'b'" in said
     assert said.endswith("If not, --drop a,b leaves them out.")
     assert "--drop 'closed on' leaves it out" in columns_sentence({"closed on": 1.0})
+
+
+def test_a_fair_model_of_one_run_has_no_interval_either() -> None:
+    once = Outcome(Guess.over_trials([0.84]), Guess.over_trials([0.05]))
+    words = beside(Outcome(Guess(0.86), Guess(0.40)), model=once).sentence()
+    assert "The fair model has gap 0.05 (one run: no interval; use --trials 10)" in words
+    assert "inf" not in words

@@ -68,6 +68,23 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     return " ".join(said) or None
 
 
+def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = None) -> str:
+    """Say in how many runs the last model called the tolerance infeasible, and about what it needs.
+
+    Examples
+    --------
+    >>> print(infeasible_sentence("FARE", 3, 3, 1234))
+    In 3 of 3 runs the last model of FARE said: infeasible with these labels. About 1,200 labels
+    are needed.
+    >>> infeasible_sentence("FARE", 0, 3)
+    ''
+    """
+    if not said:
+        return ""
+    about = "" if needed is None else f" About {float(f'{needed:.2g}'):,.0f} labels are needed."
+    return f"In {said} of {runs} runs the last model of {method} said: infeasible with these labels.{about}"
+
+
 def _needed(fitted: Mapping[str, Any], rows: int | None, words: str) -> str:
     """Say how many labels would help, in tens."""
     if fitted["labels_needed"] <= fitted["labels"]:  # thresholds alone are safe already, but costly ones

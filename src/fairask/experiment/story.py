@@ -165,7 +165,7 @@ class Beside:
             costs = f"gives up {points:.1f} points of accuracy"
         else:
             costs = f"is {points:.1f} points more accurate"
-        limits = f" ({gap.low:.2f} to {gap.high:.2f})" if gap.low < gap.high else ""
+        limits = f" ({gap.limits()})" if gap.low < gap.high else ""
         above = ""
         if gap.high > self.tolerance:
             may = "" if gap.low > self.tolerance else "which may be "
@@ -301,23 +301,6 @@ def stop_sentence(method: str, stopped: Sequence[int | None], budget: int, ends:
 
 def _runs(count: int) -> str:
     return f"{count} run{'s' if count != 1 else ''}"
-
-
-def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = None) -> str:
-    """Say in how many runs the last model called the tolerance infeasible, and about what it needs.
-
-    Examples
-    --------
-    >>> print(infeasible_sentence("FARE", 3, 3, 1234))
-    In 3 of 3 runs the last model of FARE said: infeasible with these labels. About 1,200 labels
-    are needed.
-    >>> infeasible_sentence("FARE", 0, 3)
-    ''
-    """
-    if not said:
-        return ""
-    about = "" if needed is None else f" About {float(f'{needed:.2g}'):,.0f} labels are needed."
-    return f"In {said} of {_runs(runs)} the last model of {method} said: infeasible with these labels.{about}"
 
 
 def columns_sentence(accuracies: dict[str, float]) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 
 from fairask.experiment import Comparison, LabelledTable, Task
 from fairask.experiment.method import BASELINE
-from fairask.experiment.story import infeasible_sentence, stop_sentence
+from fairask.experiment.safety import infeasible_sentence
+from fairask.experiment.story import stop_sentence
 from fairask.metrics import Float
 
 
