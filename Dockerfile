@@ -3,10 +3,11 @@
 #   docker build -t fairask .
 FROM python:3.12-slim AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE constraints.txt ./
-COPY src ./src
+COPY constraints.txt ./
+COPY library ./library
+COPY studio ./studio
 RUN python -m venv /opt/fairask \
-    && /opt/fairask/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt '.[postgres]'
+    && /opt/fairask/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt ./library './studio[postgres]'
 
 FROM python:3.12-slim
 LABEL org.opencontainers.image.title="fairask" \

@@ -11,7 +11,7 @@ JOBS ?= auto
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 # Tests that go through a database, a web server, the command line or the pages: `make test` runs them.
-WHOLE := study studio cli connect docs
+WHOLE := studio/tests library/tests/cli tests/docs
 
 .PHONY: labelstudio help setup paper demo test check lint types unit all docs lite system clean
 
@@ -22,14 +22,14 @@ setup: $(STAMP)  ## create .venv with everything that the tests need
 
 # Modules are compiled when they are first imported: most of what is installed never is.
 # The demo needs the command line alone: no PyTorch, no Ray, no database.
-$(DEMO): pyproject.toml constraints.txt
+$(DEMO): library/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "fairask needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[cli]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e './library[cli]'
 	@touch $@
 
-$(STAMP): $(DEMO)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev]'
+$(STAMP): $(DEMO) requirements/dev.txt studio/pyproject.toml
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -r requirements/dev.txt
 	@touch $@
 
 demo: $(DEMO)  ## FARE against passive sampling on Adult; writes report.html
@@ -50,7 +50,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(PYTEST) -n $(JOBS) -m 'not slow' $(WHOLE:%=--ignore=tests/%)
+	$(PYTEST) -n $(JOBS) -m 'not slow' $(WHOLE:%=--ignore=%)
 
 all: $(STAMP)
 	$(PYTEST) -n $(JOBS)
@@ -60,16 +60,16 @@ test:  ## everything: lint, types, all tests
 	$(MAKE) -j2 lint types all
 
 # The site needs the docs extra alone. Warnings are errors; --keep-going shows all of them.
-$(SITE): $(DEMO)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[docs]'
+$(SITE): $(DEMO) requirements/docs.txt
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -r requirements/docs.txt
 	@touch $@
 
 docs: $(SITE)  ## the documentation, in docs/_build/html
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 
 lite: $(SITE)  ## the same, with examples that run in the browser
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[lite]'
-	rm -rf docs/pypi docs/gallery && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir docs/pypi .
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt 'jupyterlite-sphinx>=0.16' 'jupyterlite-pyodide-kernel>=0.6'
+	rm -rf docs/pypi docs/gallery && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir docs/pypi ./library
 	FAIRASK_DOCS_LITE=1 $(BIN)/python -m sphinx -b html --keep-going docs docs/_build/lite
 
 # The browser and database tests use Debian's chromium and postgresql: installed when missing and allowed,
@@ -92,7 +92,7 @@ labelstudio:
 	@[ -f $(LABELSTUDIO)/prepared/ready ] || { echo "installing Label Studio in $(LABELSTUDIO)" && \
 	  $(PYTHON) -m venv $(LABELSTUDIO) && \
 	  $(LABELSTUDIO)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check label-studio==1.23.2 && \
-	  $(LABELSTUDIO)/bin/python tests/connect/labelstudio_server.py prepare $(LABELSTUDIO)/prepared >/dev/null 2>&1; } || \
+	  $(LABELSTUDIO)/bin/python studio/tests/connect/labelstudio_server.py prepare $(LABELSTUDIO)/prepared >/dev/null 2>&1; } || \
 	  echo "Label Studio cannot be installed here: its tests will skip"
 
 clean:

@@ -23,9 +23,9 @@ import numpy as np
 
 from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner, simulate
-from fairask.certify import AuditPlan
-from fairask.certify.audit.simulate import Truth, play, run_audits
-from fairask.certify.audit.strata import Strata
+from fairask.audit import AuditPlan
+from fairask.audit.simulate import Truth, play, run_audits
+from fairask.audit.strata import Strata
 from fairask.metrics import violation
 from benchmarks.populations import Population, ten, twelve
 

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from fairask.certify import Audit
+from fairask.audit import Audit
 from fairask.datasets import load
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner
-from fairask.certify import certify
+from fairask.audit import certify
 from fairask.experiment.loop import play
 from fairask.metrics import violation
 from fairask.rules import decide

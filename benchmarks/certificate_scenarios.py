@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairask.certify.sample import Sample
+from fairask.audit.sample import Sample
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.certificate_runs import Rows
-from fairask.certify import AuditPlan, simulate_audit
-from fairask.certify.audit.layout import Counts, Layout
-from fairask.certify.audit.schedule import Schedule, allocate
-from fairask.certify.audit.simulate import Truth, play
-from fairask.certify.audit.strata import Strata
+from fairask.audit import AuditPlan, simulate_audit
+from fairask.audit.layout import Counts, Layout
+from fairask.audit.schedule import Schedule, allocate
+from fairask.audit.simulate import Truth, play
+from fairask.audit.strata import Strata
 from fairask.datasets import load
 from fairask.metrics import violation
 

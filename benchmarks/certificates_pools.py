@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from fairask.certify import simulate_audit
+from fairask.audit import simulate_audit
 from fairask.datasets import load
 from fairask import FairActiveLearner, simulate
 

@@ -12,10 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from fairask.study import Study
-from tests.connect import labelstudio
-from tests.connect.killing import label_under_kills
-from tests.study.conftest import people_table
+from fairask_studio.study import Study
+from studio.tests.connect import labelstudio
+from studio.tests.connect.killing import label_under_kills
+from studio.tests.study.conftest import people_table
 
 
 def main() -> None:

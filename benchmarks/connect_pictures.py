@@ -14,14 +14,14 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from fairask.connect import Connector, Link, ensure_link
-from fairask.connect.labelstudio import LabelStudioTool, connect_project, open_client
-from fairask.studio import create_app
-from fairask.study import Study
-from tests.connect import labelstudio
-from tests.connect.labelstudio import ANNOTATORS, OWNER, Server, token_of
-from tests.studio.serving import serving
-from tests.study.conftest import people_table
+from fairask_studio.connect import Connector, Link, ensure_link
+from fairask_studio.connect.labelstudio import LabelStudioTool, connect_project, open_client
+from fairask_studio.pages import create_app
+from fairask_studio.study import Study
+from studio.tests.connect import labelstudio
+from studio.tests.connect.labelstudio import ANNOTATORS, OWNER, Server, token_of
+from studio.tests.pages.serving import serving
+from studio.tests.study.conftest import people_table
 
 _SIZE = {"width": 1200, "height": 640}
 

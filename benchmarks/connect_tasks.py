@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairask.connect import Connector, Link, ensure_link
-from fairask.connect.labelstudio import _OVERLAP, LabelStudioTool, connect_project, open_client
-from fairask.study import Study
-from tests.connect import labelstudio
-from tests.connect.labelstudio import OWNER, token_of
-from tests.study.conftest import people_table
+from fairask_studio.connect import Connector, Link, ensure_link
+from fairask_studio.connect.labelstudio import _OVERLAP, LabelStudioTool, connect_project, open_client
+from fairask_studio.study import Study
+from studio.tests.connect import labelstudio
+from studio.tests.connect.labelstudio import OWNER, token_of
+from studio.tests.study.conftest import people_table
 
 
 def timed(words: str, call: Callable[[], Any]) -> Any:

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from fairask.data import prepare
+from fairask.tables import prepare
 from fairask.oracle import CalibratedFairOracle
 from fairask.oracle.curves import SCORE_LIMIT, CalibrationCurves, fit_curves
-from tests.data.comments import comments
+from library.tests.tables.comments import comments
 
 RATES = (0.4, 0.5, 0.6, 0.7, 0.8)
 LABELS, POOL, MANY, COUNTED = 300, 5000, 6000, 3000

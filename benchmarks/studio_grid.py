@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.studio_load import machine, quantiles
-from fairask.studio._grid import GridQuery, grid_page, row_history
-from fairask.study import Study
-from fairask.study.events import RowLabelled, RowsDrawn
+from fairask_studio.pages._grid import GridQuery, grid_page, row_history
+from fairask_studio.study import Study
+from fairask_studio.study.events import RowLabelled, RowsDrawn
 
 WORDS = ["slow", "rude", "kind", "quick", "late", "lost", "helpful", "closed", "office", "answer", "asked"]
 

@@ -29,8 +29,8 @@ import psutil
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.studio_load import Annotator, Tally, machine, make_pool
-from fairask.study import Study
-from fairask.study.whole import verify
+from fairask_studio.study import Study
+from fairask_studio.study.whole import verify
 
 PIECE = 50
 SERVING = 0.8
@@ -38,7 +38,7 @@ COLUMNS = ("kills", "server", "trainer", "desk", "acknowledged", "lost", "double
 # One process imports everything and forks servers, so that a kill costs a start and not an import.
 _FORKS = """
 import os, sys
-from fairask.studio import serve
+from fairask_studio.pages import serve
 for line in sys.stdin:
     child = os.fork()
     if child == 0:

@@ -37,7 +37,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fairask.study import Study
+from fairask_studio.study import Study
 
 
 #: Seconds that the 95th percentile of "next row" may take.
@@ -117,7 +117,7 @@ def served(target: str, processes: int) -> Iterator[int]:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     code = (
-        "import sys; from fairask.studio import serve; "
+        "import sys; from fairask_studio.pages import serve; "
         "serve(sys.argv[1], port=int(sys.argv[2]), processes=int(sys.argv[3]))"
     )
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -278,7 +278,7 @@ def search(given: argparse.Namespace) -> None:
     with contextlib.ExitStack() as stack:
         if given.postgres:
             import psycopg
-            from tests.study.postgres import running
+            from studio.tests.study.postgres import running
 
             url = stack.enter_context(running())
 
@@ -324,7 +324,7 @@ def main() -> None:
         return
     with contextlib.ExitStack() as stack:
         if given.postgres:
-            from tests.study.postgres import running
+            from studio.tests.study.postgres import running
 
             target = stack.enter_context(running()) + "/postgres"
         else:

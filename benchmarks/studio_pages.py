@@ -16,10 +16,10 @@ import tempfile
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.studio_load import machine, make_pool, quantiles
-from fairask.studio import create_app
-from fairask.study import Study
-from tests.studio.browsing import READY
-from tests.studio.serving import serving
+from fairask_studio.pages import create_app
+from fairask_studio.study import Study
+from studio.tests.pages.browsing import READY
+from studio.tests.pages.serving import serving
 
 _WATCH = """(selector) => {
   new MutationObserver((_, self) => {

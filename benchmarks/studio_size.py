@@ -22,13 +22,13 @@ from sqlalchemy import event
 from benchmarks._lag import lag
 from benchmarks.studio_load import machine, quantiles, served
 from benchmarks.studio_soak import Seen, Worker, prepare
-from fairask.studio._grid import GridQuery, grid_page
-from fairask.studio._questions import file_bytes
-from fairask.study import Study
+from fairask_studio.pages._grid import GridQuery, grid_page
+from fairask_studio.pages._questions import file_bytes
+from fairask_studio.study import Study
 
 _OPEN = """
 import json, psutil, sys, time
-from fairask.study import Study
+from fairask_studio.study import Study
 process = psutil.Process()
 before, began, used = process.memory_info().rss, time.perf_counter(), time.process_time()
 study = Study.open(sys.argv[1])

@@ -27,8 +27,8 @@ import psutil
 from benchmarks._lag import lag
 from benchmarks.studio_load import Annotator, Tally, machine, make_pool, quantiles, served
 
-from fairask.study import Study
-from fairask.study.events import RowLabelled, RowsDrawn
+from fairask_studio.study import Study
+from fairask_studio.study.events import RowLabelled, RowsDrawn
 
 FREEZE = 20.0
 OWNERS = ("/api/status", "/api/events", "/api/rows?limit=50", "/api/certificate", "/api/model")
@@ -233,7 +233,7 @@ def place(postgres: bool) -> Iterator[tuple[str, Callable[[], Callable[[], None]
         with tempfile.TemporaryDirectory() as folder:
             yield f"{folder}/study", freeze_sqlite(f"{folder}/study")
         return
-    from tests.study.postgres import started
+    from studio.tests.study.postgres import started
 
     with started() as server:
         port = server.url.rpartition(":")[2]

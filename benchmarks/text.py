@@ -24,11 +24,11 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from fairask import FairActiveLearner
-from fairask.data import prepare
+from fairask.tables import prepare
 from fairask.experiment import METHODS, MemoryTable, Task, Trial
 from fairask.metrics import violation
 from fairask.oracle import CalibratedFairOracle, decision_probability
-from tests.data.comments import comments
+from library.tests.tables.comments import comments
 
 TOLERANCE = 0.1
 COLUMNS = ("features", "method", "trial", "accuracy", "violation", "feasible", "low", "high", "seconds")

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from fairask import FairActiveLearner, group_rates
-from fairask.data import fit_encoder
 from fairask.plotting import group_color
+from fairask.tables import fit_encoder
 
 rng = np.random.default_rng(0)
 everyday = (

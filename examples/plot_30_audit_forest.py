@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from fairask.certify import Audit
+from fairask.audit import Audit
 from fairask.datasets import load
 
 data = load("adult")

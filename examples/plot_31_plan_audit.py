@@ -11,7 +11,7 @@ decided, and after how many labels.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fairask.certify import simulate_audit
+from fairask.audit import simulate_audit
 
 rng = np.random.default_rng(0)
 n = 10_000

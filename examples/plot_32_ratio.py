@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from fairask.certify import Audit
+from fairask.audit import Audit
 from fairask.datasets import load
 
 data = load("adult")

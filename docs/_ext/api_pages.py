@@ -18,9 +18,15 @@ import fairask
 SECTIONS = {
     "Learn": ["fairask", "fairask.learner", "fairask.stopping", "fairask.strategies", "fairask.experiment"],
     "Fair models": ["fairask.oracle", "fairask.metrics", "fairask.rules"],
-    "Promise": ["fairask.certify"],
-    "Data": ["fairask.data", "fairask.datasets", "fairask.pools", "fairask.tables"],
-    "People": ["fairask.study", "fairask.studio", "fairask.connect", "fairask.report", "fairask.plotting"],
+    "Promise": ["fairask.audit"],
+    "Data": ["fairask.tables", "fairask.datasets", "fairask.pools", "fairask.tables"],
+    "People": [
+        "fairask_studio.study",
+        "fairask_studio.pages",
+        "fairask_studio.connect",
+        "fairask.report",
+        "fairask.plotting",
+    ],
     "Extend": ["fairask.sampling", "fairask.design", "fairask.testing", "fairask.errors", "fairask.checks"],
 }
 

@@ -18,7 +18,10 @@ import pytest
 from sklearn.model_selection import cross_validate
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
-from fairask.data import (
+from fairask.experiment import MLflowCallback
+from fairask.metrics import violation_scorer
+from fairask.plotting import EstimateCurvesDisplay
+from fairask.tables import (
     TableFormat,
     TextColumns,
     column_violations,
@@ -27,10 +30,7 @@ from fairask.data import (
     prepare,
     read_table,
 )
-from fairask.experiment import MLflowCallback
-from fairask.metrics import violation_scorer
-from fairask.plotting import EstimateCurvesDisplay
-from tests.data.comments import comments
+from library.tests.tables.comments import comments
 
 PAGE = Path(__file__).parents[2] / "docs" / "data.md"
 N = 120

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import fairask
+import fairask_studio
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PROJECT = tomllib.loads((ROOT / "library" / "pyproject.toml").read_text("utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -126,4 +127,7 @@ def load_recipe(text):
 
 def test_one_version_everywhere():
     citation = load(ROOT / "CITATION.cff")
+    studio = tomllib.loads((ROOT / "studio" / "pyproject.toml").read_text("utf-8"))["project"]
     assert fairask.__version__ == PROJECT["version"] == str(citation["version"])
+    assert fairask_studio.__version__ == studio["version"] == PROJECT["version"]
+    assert f"fairask[cli]=={PROJECT['version']}" in studio["dependencies"]

@@ -16,7 +16,7 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 from fairask.cli._app import app
-from tests.forked import fairask_command
+from studio.tests.forked import fairask_command
 
 GATE = Path(__file__).parents[2] / ".github" / "gate"
 pytestmark = pytest.mark.slow

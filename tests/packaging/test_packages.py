@@ -26,40 +26,46 @@ def dist(tmp_path_factory):
     pytest.importorskip("build")
     pytest.importorskip("hatchling")
     out = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, ROOT, cwd=out)
+    for part in ("library", "studio"):
+        run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, ROOT / part, cwd=out)
     return out
 
 
 @pytest.fixture(scope="module")
 def wheel(dist):
-    return next(dist.glob("*.whl"))
+    return next(dist.glob("fairask-*.whl"))
+
+
+def environment(folder, *wheels):
+    """A new environment with these wheels and what they need."""
+    venv = folder / "venv"
+    run(sys.executable, "-m", "venv", "--without-pip", venv, cwd=folder)
+    pip = [sys.executable, "-m", "pip", "--python", venv / "bin" / "python", "install", "-q", "--no-compile"]
+    run(*pip, "--disable-pip-version-check", "-c", ROOT / "constraints.txt", *wheels, cwd=folder)
+    return venv / "bin"
 
 
 @pytest.fixture(scope="module")
 def bare(wheel, tmp_path_factory):
-    """An environment with the wheel and the libraries of the core, and no extra."""
-    venv = tmp_path_factory.mktemp("bare") / "venv"
-    run(sys.executable, "-m", "venv", "--without-pip", venv, cwd=venv.parent)
-    pip = [sys.executable, "-m", "pip", "--python", venv / "bin" / "python", "install", "-q", "--no-compile"]
-    run(*pip, "--disable-pip-version-check", "-c", ROOT / "constraints.txt", wheel, cwd=venv.parent)
-    return venv / "bin"
+    """An environment with the library and the libraries of its core, and no extra."""
+    return environment(tmp_path_factory.mktemp("bare"), wheel)
 
 
-def test_the_wheel_holds_the_package_its_data_and_nothing_else(wheel):
-    names = zipfile.ZipFile(wheel).namelist()
-    assert "fairask/py.typed" in names
-    assert {re.sub(r"-.*\.dist-info", "", name.split("/")[0]) for name in names} == {"fairask"}
-    tracked = run("git", "ls-files", "src/fairask", cwd=ROOT).stdout.split("\n")
-    missing = {path.removeprefix("src/") for path in tracked if path} - set(names)
+@pytest.mark.parametrize(("part", "package"), [("library", "fairask"), ("studio", "fairask_studio")])
+def test_a_wheel_holds_its_package_with_its_data_and_nothing_else(dist, part, package):
+    names = zipfile.ZipFile(next(dist.glob(f"{package}-*.whl"))).namelist()
+    assert f"{package}/py.typed" in names
+    assert {re.sub(r"-.*\.dist-info", "", name.split("/")[0]) for name in names} == {package}
+    tracked = run("git", "ls-files", f"{part}/src/{package}", cwd=ROOT).stdout.split("\n")
+    missing = {path.removeprefix(f"{part}/src/") for path in tracked if path} - set(names)
     assert not missing
 
 
-def test_the_sdist_can_be_tested_and_its_docs_built(dist):
-    with tarfile.open(next(dist.glob("*.tar.gz"))) as archive:
+@pytest.mark.parametrize("package", ["fairask", "fairask_studio"])
+def test_an_sdist_holds_its_tests(dist, package):
+    with tarfile.open(next(dist.glob(f"{package}-*.tar.gz"))) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    needed = {"pyproject.toml", "constraints.txt", "Makefile", "docs/conf.py", "tests/conftest.py"}
-    assert needed | {"examples/GALLERY_HEADER.rst"} <= names
-    assert not [name for name in names if re.match(r"docs/(_build|api|gallery)/", name)]
+    assert {"pyproject.toml", "README.md", "LICENSE", "tests/__init__.py"} <= names
 
 
 def test_twine_finds_nothing_wrong(dist):
@@ -89,3 +95,28 @@ def test_a_command_without_its_extra_names_it(bare, tmp_path):
     assert done.returncode != 0
     assert "fairask[cli]" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_library_alone_knows_no_studio_and_says_what_to_install(dist, tmp_path):
+    library = environment(tmp_path, f"{next(dist.glob('fairask-*.whl'))}[cli]")
+    code = "import fairask, importlib.util as u; print(u.find_spec('fairask_studio'))"
+    assert run(library / "python", "-c", code, cwd=tmp_path).stdout.strip() == "None"
+    done = run(library / "fairask", "new", "loans.csv", cwd=tmp_path, code=2)
+    assert "'fairask new' belongs to the studio" in done.stderr
+    assert "pip install fairask-studio" in done.stderr
+
+
+def test_the_studio_makes_a_study_that_is_asked_and_told(dist, tmp_path):
+    studio = environment(tmp_path, next(dist.glob("fairask-*.whl")), next(dist.glob("fairask_studio-*.whl")))
+    rows = [f"{i % 2},{i % 7},{'ab'[i % 3 > 0]}" for i in range(200)]
+    (tmp_path / "rows.csv").write_text("\n".join(["debt,age,sex", *rows]))
+    fairask = studio / "fairask"
+    run(fairask, "new", "rows.csv", "--protected", "sex", "--classes", "no,yes", "--to", "s", cwd=tmp_path)
+    run(fairask, "ask", "s", "-n", "4", "-o", "batch.csv", cwd=tmp_path)
+    head, *lines = (tmp_path / "batch.csv").read_text().splitlines()
+    place = head.split(",").index("label")
+    filled = [line.split(",") for line in lines]
+    for line in filled:
+        line[place] = "yes"
+    (tmp_path / "batch.csv").write_text("\n".join([head, *(",".join(line) for line in filled)]) + "\n")
+    assert "4 new labels" in run(fairask, "tell", "s", "batch.csv", cwd=tmp_path).stdout

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fairask.certify import certify
+from fairask.audit import certify
 from fairask.plotting import INK, method_color, style
 
 rng = np.random.default_rng(4)

@@ -1,0 +1,87 @@
+"""The typer app: a list of commands, and one place where errors become words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from fairask.cli._errors import guarded
+from fairask.cli._help import SECTIONS, HelpfulApp, add_command, write_commands
+from fairask.cli._plugins import STUDIO, plugins
+from fairask.errors import UserError
+
+
+class _Guarded(TyperGroup):
+    """A group whose errors are two lines, and a traceback only with ``--debug``, wherever that stands."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
+        given = list(sys.argv[1:] if args is None else args)
+        words = [word for word in given if word != "--debug"]
+        standalone = options.get("standalone_mode", True)
+        options["standalone_mode"] = False
+        code = guarded(
+            lambda: super(_Guarded, self).main(words, *rest, **options),
+            debug=len(words) < len(given),
+        )
+        if standalone:
+            sys.exit(code)
+        return code
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by what they are for."""
+        joined = {name: commands for plugin in plugins() for name, commands in plugin.SECTIONS.items()}
+        first, *rest = SECTIONS.items()
+        write_commands(formatter, {first[0]: first[1], **joined, **dict(rest)})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; one of the studio that is not installed is named with what to install."""
+        if args and args[0] in STUDIO and args[0] not in self.commands:
+            raise UserError(
+                f"'fairask {args[0]}' belongs to the studio, which is not installed",
+                "pip install fairask-studio",
+            )
+        return super().resolve_command(ctx, args)
+
+
+app = HelpfulApp(
+    cls=_Guarded,
+    name="fairask",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    # Help is as wide as the terminal, up to what is easy to read.
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from fairask import __version__
+
+        typer.echo(f"fairask {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something fails.")] = False,
+) -> None:
+    """Choose which rows to label so that a classifier is accurate and treats groups alike."""
+
+
+for _name in (name for commands in SECTIONS.values() for name in commands):
+    _module = import_module(f"fairask.cli.{_name}")
+    if _name == "datasets":  # a group of commands
+        _module.register(app)
+    else:
+        add_command(app, _module, _name)
+for _plugin in plugins():
+    _plugin.register(app)

@@ -1,0 +1,110 @@
+"""The sheets of ``fairask audit``: what they hide, and sheets that come back changed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from library.tests.cli.auditing import (
+    SHORT,
+    Rows,
+    Run,
+    applications,
+    contents,
+    read,
+    refused,
+)
+
+
+def slipped(path: str, truth: Rows, to: str, columns: tuple[str, ...]) -> Path:
+    """Label a sheet rightly, and then let some of its columns slip by one cell."""
+    rows = [{**r, "label": truth[int(r["row"])]["truth"]} for r in read(path)]
+    moved = [{name: rows[i - 1][name] for name in columns} for i in range(len(rows))]
+    with Path(to).open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, rows[0].keys())
+        writer.writeheader()
+        writer.writerows({**row, **cells} for row, cells in zip(rows, moved, strict=True))
+    return Path(to)
+
+
+@pytest.mark.parametrize("columns", [("row",), ("row", "check"), ("name", "truth"), ("check",)])
+def test_a_sheet_whose_columns_slipped_is_refused(fairask: Run, pool: Path, columns: tuple[str, ...]) -> None:
+    fairask("audit", pool, *SHORT)
+    before = contents()
+    told = slipped("pool.audit/rows-1.csv", applications(), "told.csv", columns)
+    refused(fairask("audit", pool, "--tell", told), "of 150 labelled rows are not those of the table", "row ")
+    assert contents() == before
+    assert fairask("audit", pool, "--tell", told, "--unchecked").exit_code == 3  # more labels are awaited
+
+
+def test_row_and_label_alone_need_the_check_code(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    told = slipped("pool.audit/rows-1.csv", applications(), "told.csv", ())
+    rows = read(told)
+    for names, done in ((("row", "label"), False), (("row", "label", "check"), True)):
+        with Path("some.csv").open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows([names, *([row[n] for n in names] for row in rows)])
+        result = fairask("audit", pool, "--tell", "some.csv")
+        assert (result.exit_code != 2) is done, result.output
+        assert done or "--unchecked" in result.stderr
+
+
+def test_cells_that_a_spreadsheet_writes_otherwise_are_no_contradiction(
+    fairask: Run, write: Callable[..., Path]
+) -> None:
+    truth = [
+        {**row, "day": f"2026-01-{i % 28 + 1:02d}", "x": i + 0.5} for i, row in enumerate(applications())
+    ]
+    pool = write(truth, "pool.csv")
+    fairask("audit", pool, *SHORT)
+    rows = read("pool.audit/rows-1.csv")
+    for row in rows:
+        row["label"] = truth[int(row["row"])]["truth"]
+        row["day"] = "/".join(reversed(row["day"].split("-")))
+        row["x"] = f"{float(row['x']):.2f}"
+    assert fairask("audit", pool, "--tell", write(rows, "told.csv")).exit_code == 3
+
+
+def test_the_sheet_hides_what_could_sway_who_labels(fairask: Run, write: Callable[..., Path]) -> None:
+    rng = np.random.default_rng(1)
+    truth = [
+        {
+            **row,
+            "score": round(0.5 * (row["said"] == "yes") + 0.5 * rng.random(), 3),
+            "ok": row["said"].upper(),
+        }
+        for row in applications()
+    ]
+    pool = write(truth, "pool.csv")
+    fairask("audit", pool, *SHORT)
+    assert list(read("pool.audit/rows-1.csv")[0]) == ["row", "name", "truth", "label", "check"]
+    fairask("audit", pool, *SHORT, "--out", "b", "--show", "score", "--show", "sex")
+    assert list(read("b/rows-1.csv")[0]) == ["row", "name", "sex", "truth", "score", "label", "check"]
+    refused(
+        fairask("audit", pool, *SHORT, "--out", "c", "--show", "scor"), "--show: no column 'scor'", "score"
+    )
+    assert not Path("c").exists()
+
+
+def test_an_audit_that_counts_rows_from_1_goes_on(fairask: Run, pool: Path) -> None:
+    fairask("audit", pool, *SHORT)
+    truth, sheet, state = applications(), Path("pool.audit/rows-1.csv"), Path("pool.audit/audit.json")
+    rows = [{"row": int(r["row"]) + 1, "name": r["name"], "label": ""} for r in read(sheet)]
+    old = json.loads(state.read_text())
+    del old["shown"]
+    state.write_text(json.dumps({**old, "format": 1}))
+    with sheet.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, ["row", "name", "label"])
+        writer.writeheader()
+        writer.writerows({**row, "label": truth[row["row"] - 1]["truth"]} for row in rows)
+    assert "150 new labels" in fairask("audit", pool, "--tell", sheet).stdout
+    if Path("pool.audit/rows-2.csv").exists():
+        numbers = [int(row["row"]) for row in read("pool.audit/rows-2.csv")]
+        names = [row["name"].lstrip("'") for row in read("pool.audit/rows-2.csv")]
+        assert names == [truth[number - 1]["name"] for number in numbers]
+    assert json.loads(state.read_text())["format"] == 1

@@ -1,0 +1,54 @@
+"""A learner is its settings, its pool and its state; the state can be copied, replaced and gone on from."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from fairask import FairActiveLearner
+from fairask.learner import LearnerConfig
+from library.tests.learner.test_profiles import rows
+
+pytestmark = pytest.mark.usefixtures("few_trees")
+
+
+def play(learner, y, rounds=2):
+    for _ in range(rounds):
+        query = learner.ask()
+        learner.tell(query.indices, y[query.indices])
+    return learner
+
+
+def test_a_learner_with_the_state_of_another_goes_on_like_it():
+    X, groups, y = rows()
+    one = play(FairActiveLearner(X, groups, random_state=3), y)
+    two = FairActiveLearner(X, groups, random_state=3).with_state(one.state)
+    assert two.labelled_indices_.tolist() == one.labelled_indices_.tolist()
+    assert two.ask().indices.tolist() == one.ask().indices.tolist()
+
+
+def test_neither_learner_changes_the_other():
+    X, groups, y = rows()
+    one = play(FairActiveLearner(X, groups, random_state=3), y)
+    kept = one.state.copy()
+    two = play(one.with_state(one.state), y)
+    assert len(two.labelled_indices_) == 100
+    assert one.state == kept
+    two.correct(int(two.labelled_indices_[0]), 1 - y[two.labelled_indices_[0]])
+    assert one.state == kept
+
+
+def test_settings_in_one_object_and_by_keyword_are_the_same():
+    X, groups, y = rows()
+    config = LearnerConfig(tolerance=0.05, batch_size=30, random_state=1)
+    by_object = play(FairActiveLearner(X, groups, config), y)
+    by_keyword = play(FairActiveLearner(X, groups, tolerance=0.05, batch_size=30, random_state=1), y)
+    assert by_object.labelled_indices_.tolist() == by_keyword.labelled_indices_.tolist()
+    assert FairActiveLearner(X, groups, config, batch_size=7).config == dataclasses.replace(
+        config, batch_size=7
+    )
+
+
+def test_an_unknown_setting_is_named():
+    with pytest.raises(TypeError, match="'tolerence' is not a setting of a learner; did you mean"):
+        FairActiveLearner(np.eye(4), [0, 1, 0, 1], tolerence=0.1)

@@ -1,0 +1,163 @@
+"""One encoder: learned from a whole table, from batches or from parts, it gives the same features."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from fairask.tables import Encoder, Survey, TableError, fit_encoder, survey
+
+N = 3000
+
+
+def people() -> pa.Table:
+    rng = np.random.default_rng(5)
+    income = rng.lognormal(10, 1, N)
+    income[::7] = np.nan
+    jobs = np.array(["clerk", " smith ", "none", None, ""], dtype=object)[rng.integers(5, size=N)]
+    return pa.table(
+        {
+            "income": pa.array(income, from_pandas=True),
+            "small": pa.array(rng.normal(size=N), pa.float32()),
+            "age": rng.integers(18, 90, N),
+            "flag": pa.array([None if i % 11 == 0 else i % 3 == 0 for i in range(N)]),
+            "since": pa.array(rng.integers(9000, 9999, N), pa.int32()).cast(pa.date32()),
+            "at": [datetime.datetime(2020, 1, 1, int(h)) for h in rng.integers(0, 24, N)],
+            "job": pa.array(jobs).dictionary_encode(),
+            "bonus": pa.array([1 if i % 4 else None for i in range(N)]),
+            "country": ["x"] * N,
+            "nothing": pa.nulls(N),
+            "customer": rng.permutation(N) + 10**6,
+            "name": [f"person {i}" for i in range(N)],
+            "tags": [[i] for i in range(N)],
+        }
+    )  # fmt: skip
+
+
+TABLE = people()
+NAMES = TABLE.column_names
+
+
+def merged(cuts: list[int]) -> Encoder:
+    """Surveys of parts of the table, added up."""
+    total = Survey()
+    for start, stop in zip([0, *cuts], [*cuts, N], strict=True):
+        total.merge(survey(TABLE.slice(start, stop - start).to_batches(max_chunksize=101), NAMES))
+    return total.encoder(NAMES, f"all {N:,} rows")
+
+
+def test_every_kind_of_column_becomes_what_it_should() -> None:
+    encoder = fit_encoder(TABLE)
+    assert encoder.feature_names_out == [
+        "income", "income is missing", "small", "age", "flag", "flag is missing", "since", "at",
+        "job=none", "job=smith", "job is missing", "bonus is missing",
+    ]  # fmt: skip
+    assert encoder.left_out == {
+        "country": "one value only",
+        "nothing": "one value only",
+        "customer": "an identifier: 3,000 different whole numbers",
+        "name": "more than 100 different values in 3,000 rows; --text name learns from their words",
+        "tags": "nested values (list<item: int64>)",
+    }
+    X = encoder.transform(TABLE)
+    assert X.dtype == np.float64
+    for name in ("income", "small", "age", "flag", "since", "at"):
+        feature = X[:, encoder.feature_names_out.index(name)]
+        assert abs(feature.sum() / N) < 1e-5
+        known = feature[feature != 0.0]
+        assert 0.99 < np.square(known).mean() < 1.01
+    missing = X[:, encoder.feature_names_out.index("income is missing")]
+    assert missing.tolist() == [float(i % 7 == 0) for i in range(N)]
+    assert (X[:, 0][missing == 1] == 0.0).all(), "a missing number is the mean"
+
+
+@pytest.mark.parametrize("cuts", [[1500], [7, 8, 2000], list(range(100, N, 100))])
+def test_the_encoder_does_not_depend_on_how_the_rows_are_cut(cuts: list[int]) -> None:
+    whole = fit_encoder(TABLE)
+    assert merged(cuts) == whole
+
+
+def test_a_batch_in_single_precision_agrees_with_the_table_in_double() -> None:
+    encoder = fit_encoder(TABLE)
+    single = np.concatenate([encoder(batch) for batch in TABLE.to_batches(max_chunksize=77)])
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, encoder.transform(TABLE), atol=2e-6)
+
+
+def test_a_table_a_frame_a_mapping_and_a_matrix_give_the_same() -> None:
+    encoder = fit_encoder(TABLE)
+    expected = encoder.transform(TABLE)
+    columns = TABLE.select(encoder.columns)
+    plain = columns.to_pydict()
+    matrix = np.array(list(plain.values()), dtype=object).T
+    given: list[Any] = [columns.to_batches()[0], plain, matrix, matrix.tolist(), columns.to_pandas()]
+    for data in given:
+        np.testing.assert_allclose(encoder.transform(data), expected, atol=1e-9)
+
+
+def test_levels_and_missing_values_that_were_not_seen_have_no_feature() -> None:
+    encoder = fit_encoder(pa.table({"x": [1.0, 3.0], "job": ["a", "b"]}))
+    assert encoder.transform({"x": [None, 2.0], "job": ["c", None]}).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    with pytest.raises(TableError, match="shape"):
+        encoder.transform(np.zeros((2, 3)))
+    with pytest.raises(TableError, match="has no column 'job'"):
+        encoder.transform(pd.DataFrame({"x": [1.0]}))
+
+
+def test_the_encoder_goes_through_json_and_pickle() -> None:
+    encoder = fit_encoder(TABLE)
+    again = Encoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert again == encoder
+    assert pickle.loads(pickle.dumps(encoder)) == encoder
+
+
+def test_parts_that_0_1_0_wrote_are_read() -> None:
+    old = {
+        "parts": [["number", "age", 40.0, 10.0], ["levels", "job", ["a", "b "]]],
+        "fitted_on": "all 2 rows",
+    }
+    encoder = Encoder.from_dict(old)
+    assert encoder.feature_names_out == ["age", "job=b "]
+    assert encoder.transform({"age": [50, None], "job": ["b ", None]}).tolist() == [[1.0, 1.0], [0.0, 0.0]]
+
+
+def test_infinity_is_found_wherever_the_batches_are_cut() -> None:
+    values = [float(i % 5) for i in range(60)]
+    values[41] = float("inf")
+    table = pa.table({"x": values})
+    for size in (7, 60):
+        parts = [survey([batch], ["x"]) for batch in table.to_batches(max_chunksize=size)]
+        total = Survey()
+        for part in parts:
+            total.merge(part)
+        with pytest.raises(TableError, match="'x' is infinite in data row 42"):
+            total.encoder(["x"], "")
+
+
+@pytest.mark.parametrize("n", [600, 5000, 200_000])
+def test_identifiers_are_told_from_other_whole_numbers(n: int) -> None:
+    rng = np.random.default_rng(n)
+    columns = {
+        "count": rng.permutation(n),
+        "client_id": rng.permutation(n) * 977,
+        "spread": rng.permutation(n) * 977,
+        "year": rng.integers(1950, 2020, n),
+        "drawn": rng.integers(0, n, n),
+    }
+    found = fit_encoder(pa.table(columns))
+    assert list(found.left_out) == ["count", "client_id"]
+
+
+def test_a_column_that_was_asked_for_and_cannot_train_is_refused() -> None:
+    found = survey(TABLE.to_batches(), NAMES)
+    with pytest.raises(TableError, match="'name' cannot be a feature: more than 100"):
+        found.encoder(NAMES, "", required=["name"])
+    with pytest.raises(TableError, match=r"no column is left to learn from \('country': one value only\)"):
+        found.encoder(["country"], "")

@@ -1,5 +1,0 @@
-"""Bounds on a violation from labelled rows: one module per method, and the table of methods."""
-
-from fairask.certify.bounds.methods import METHODS
-
-__all__ = ["METHODS"]

@@ -1,0 +1,96 @@
+"""``fairask ask``: rows to label next, in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairask.cli._options import Json, say
+from fairask_studio.cli._study import StudyPlace, Who, me
+
+if TYPE_CHECKING:
+    from fairask_studio.study import Study
+
+EXAMPLE = "fairask ask loans -o batch.csv"
+
+
+def ask(
+    study: StudyPlace,
+    n: Annotated[int | None, typer.Option("-n", help="Rows; default a batch.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="CSV, Parquet or JSON file to label.")
+    ] = None,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="Write again the rows you hold; draw no new ones.")
+    ] = False,
+    pool: Annotated[
+        str | None, typer.Option(help="Where the pool is now, if it was not copied and has moved.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Draw on this device of PyTorch (cuda), or none; default as in new.")
+    ] = None,
+    who: Who = None,
+    as_json: Json = False,
+) -> None:
+    """Choose the rows to label next and write them to a file with an empty label column."""
+    from fairask.cli._passes import passes
+    from fairask.pools import check_device
+    from fairask_studio.study import Study
+    from fairask_studio.study.config import NO_DEVICE
+    from fairask_studio.study.events import RowsDrawn
+    from fairask_studio.study.files import check_sheet_place, write_rows
+
+    name = me(who)
+    if device not in (None, NO_DEVICE):
+        check_device(device)
+    with (
+        passes(quiet=as_json) as progress,
+        Study.open(study, pool=pool, moved_by=name, progress=progress, device=device) as opened,
+    ):
+        # Whatever could keep the rows from being written is found before any is drawn.
+        check_sheet_place(out or Path("batch-.csv"), opened.state().was_told)
+        held = opened.store.pending(name)
+        last = opened.state().last
+        rows = held if pending else opened.ask(n, name)
+        notes = [
+            note
+            for event in opened.store.events(last)
+            if event.kind == RowsDrawn.kind
+            for note in event.data["warnings"]
+        ]
+        try:
+            path = out or _free_name(opened)
+            if rows:
+                write_rows(path, [(row, opened.row(row)) for row in rows], opened.config)
+        except BaseException:
+            opened.store.release(name, set(rows) - set(held))
+            raise
+        if rows:
+            classes = " or ".join(opened.config.classes)
+            words = (
+                f"{len(rows)} rows in {path}\nFill in label ({classes}), then: fairask tell {study} {path}"
+            )
+        elif (reason := opened.state().stop_reason) is not None:
+            words = f"Nothing to label: {reason}. To go on: fairask study stop {study} none"
+        else:
+            words = "Nothing to label: the budget is spent, or others hold the rest (see fairask status)"
+        data: dict[str, object] = {"rows": rows, "file": str(path) if rows else None, "notes": notes}
+        say(as_json, data, "\n".join([*(f"note: {note}" for note in notes), words]))
+
+
+def _free_name(study: Study) -> Path:
+    """Return a name for the next sheet that no file with labels has."""
+    from fairask_studio.study import StudyError
+    from fairask_studio.study.files import check_sheet_place
+
+    stem, tries = f"batch-{study.state().batches}", 1
+    while True:
+        path = Path(f"{stem}.csv" if tries == 1 else f"{stem}-{tries}.csv")
+        try:
+            check_sheet_place(path, study.state().was_told)
+        except StudyError:
+            tries += 1
+        else:
+            return path

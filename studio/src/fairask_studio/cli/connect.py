@@ -1,0 +1,138 @@
+"""``fairask connect``: label where people already label."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from fairask.cli._help import HelpfulApp
+from fairask.cli._options import Json, say
+from fairask.cli._requests import takes_options
+from fairask.errors import UserError
+from fairask_studio.cli._connector import ConnectorOptions, LinkName, Pause, SendProtected
+from fairask_studio.cli._study import StudyPlace, me, open_study
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelStudioOptions:
+    """The options of ``fairask connect labelstudio``."""
+
+    url: Annotated[str, typer.Argument(help="Label Studio's address.")]
+    study: StudyPlace
+    project: Annotated[
+        str, typer.Option(help="The project: its number, or a title; made if it is not there.")
+    ]
+    token_env: Annotated[
+        str, typer.Option(help="Variable of the environment with an access token of Label Studio.")
+    ] = "LABEL_STUDIO_API_KEY"
+    studio: Annotated[
+        str, typer.Option(help="The studio's address, as Label Studio reaches it: annotations come at once.")
+    ] = ""
+    predictions: Annotated[
+        bool, typer.Option("--predictions", help="Send the model's predictions along. They influence people.")
+    ] = False
+    send_protected: SendProtected = False
+    name: LinkName = "labelstudio"
+    seconds: Pause = 5.0
+    work: ConnectorOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookOptions:
+    """The options of ``fairask connect webhook``."""
+
+    url: Annotated[str, typer.Argument(help="Where drawn rows are posted.")]
+    study: StudyPlace
+    secret_env: Annotated[
+        str, typer.Option(help="Variable of the environment with the secret that signs messages (whsec_...).")
+    ] = "FAIRASK_WEBHOOK_SECRET"
+    send_protected: SendProtected = False
+    new_token: Annotated[bool, typer.Option("--new-token", help="Make another token; the old one ends.")] = (
+        False
+    )
+    name: LinkName = "webhook"
+    seconds: Pause = 1.0
+    work: ConnectorOptions
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = HelpfulApp(
+        help="Label where people already label: Label Studio, or anything that speaks HTTP.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    for name, command, example in (
+        ("labelstudio", labelstudio, "labelstudio https://labels.example.org loans --project Loans"),
+        ("webhook", webhook, "webhook https://example.org/rows loans"),
+        ("list", links, "list loans"),
+    ):
+        group.command(name, epilog=f"Example: fairask connect {example}")(command)
+    app.add_typer(group, name="connect")
+
+
+def _secret(variable: str, what: str) -> str:
+    """Return a secret from the environment: the command line can be read by everybody on the machine."""
+    found = os.environ.get(variable, "")
+    if not found:
+        raise UserError(f"the variable {variable} is empty", f"Put {what} into it: export {variable}=...")
+    return found
+
+
+@takes_options
+def labelstudio(options: LabelStudioOptions) -> None:
+    """Make drawn rows tasks of a project of Label Studio, and take its annotations."""
+    from fairask_studio.connect import Link
+    from fairask_studio.connect.labelstudio import LabelStudioTool, link_project, open_client
+
+    token = _secret(options.token_env, "an access token of Label Studio")
+    link = Link(
+        options.name,
+        "labelstudio",
+        options.url.rstrip("/"),
+        protected=options.send_protected,
+        predictions=options.predictions,
+    )
+    with open_study(options.study) as opened, open_client(options.url, token) as client:
+        link = link_project(client, opened, options.project, link, options.studio, me(options.work.who))
+        typer.echo(f"{link.url}/projects/{link.project} labels {options.study}  (stop with Ctrl-C)")
+        options.work.run(opened, LabelStudioTool(opened, link, client), options.seconds)
+
+
+@takes_options
+def webhook(options: WebhookOptions) -> None:
+    """Post drawn rows as signed JSON; answers come to the studio's endpoint with a token."""
+    from fairask_studio.connect import Link, WebhookTool, ensure_link
+
+    secret = _secret(options.secret_env, "a secret")
+    with open_study(options.study) as opened:
+        link = Link(options.name, "webhook", options.url, None, options.send_protected)
+        tool = WebhookTool(opened, link, secret)
+        token = ensure_link(opened, link, me(options.work.who), renew=options.new_token)
+        if token:
+            typer.echo(
+                f"Answers come to the studio (fairask studio {options.study}) at /api/connect/{link.name}"
+                f"/answers with this token, shown only now:\n{token}"
+            )
+        typer.echo(f"Rows of {options.study} go to {options.url}  (stop with Ctrl-C)")
+        options.work.run(opened, tool, options.seconds)
+
+
+def links(study: StudyPlace, as_json: Json = False) -> None:
+    """Say which tools are linked, what they were sent, and which of their answers were refused and why."""
+    from dataclasses import asdict
+
+    from fairask_studio.connect import link_counts
+
+    with open_study(study) as opened:
+        found = link_counts(opened)
+    lines = []
+    for name, link in found.items():
+        counts = f"{link.sent} rows sent, {link.taken} answers taken, {len(link.refused)} refused"
+        lines.append(f"{name}: {link.place}, {counts}")
+        lines += [f"  {refused.at} {refused.who}: {refused.reason}" for refused in link.refused]
+    words = "\n".join(lines) or "No tool is linked; see fairask connect --help"
+    say(as_json, {name: asdict(link) for name, link in found.items()}, words)

@@ -1,0 +1,130 @@
+"""``fairask new``: make a study of a table of unlabelled rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fairask.cli import _options as opt
+from fairask.cli._options import say
+from fairask.cli._requests import takes_options
+from fairask_studio.cli._study import me, without_password
+
+EXAMPLE = "fairask new loans.csv --classes bad,good --protected sex --to loans"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOptions:
+    """The options of ``fairask new``."""
+
+    pool: Annotated[
+        str,
+        typer.Argument(
+            help="The unlabelled rows: CSV, TSV, Parquet or Label Studio's JSON; a folder of Parquet files, "
+            "or a URL of Parquet (s3://...)."
+        ),
+    ]
+    protected: opt.Protected
+    classes: Annotated[str, typer.Option(help="The two answers, the positive one last: bad,good")] = "0,1"
+    question: Annotated[str, typer.Option(help="What annotators are asked.")] = "Which class is this?"
+    tolerance: opt.Tolerance = 0.1
+    budget: Annotated[
+        int | None, typer.Option(help=f"Labels to spend; default {opt.BUDGET}, or the pool.")
+    ] = None
+    metric: opt.Metric = "tprp"
+    strategy: Annotated[str, typer.Option(help="How rows are chosen.")] = "fare"
+    profile: opt.Profile = "calibrated"
+    stop: Annotated[
+        str, typer.Option(help="Also stop by this rule: plateau, plateau:ROUNDS, plateau:ROUNDS:BY.")
+    ] = ""
+    batch: opt.Batch = opt.BATCH
+    overlap: Annotated[int, typer.Option(help="People who answer each row.")] = 1
+    lease: Annotated[
+        float, typer.Option(help="Seconds after which an unanswered row goes to another person.")
+    ] = 300.0
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", "--hide", help="Columns neither shown nor learned from: a,b (or repeat it)."),
+    ] = None
+    reading: opt.ReadingWithVectors
+    text: opt.Text = None
+    text_model: opt.TextModel = None
+    words: Annotated[Path | None, typer.Option(help="Column dictionary, JSON: titles, units, values.")] = None
+    show_protected: Annotated[
+        bool, typer.Option("--show-protected", help="Annotators see the protected attribute.")
+    ] = False
+    use_protected: opt.UseProtected = opt.USE_PROTECTED
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same first rows.")] = None
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--copy",
+            help="Leave the pool where it is, or copy it; default copy, but a URL or a large one stays.",
+        ),
+    ] = None
+    device: opt.Device = None
+    to: Annotated[
+        str | None,
+        typer.Option(help="Folder or postgresql:// URL; default the pool's name.", callback=without_password),
+    ] = None
+    as_json: opt.Json = False
+
+    def settings(self) -> dict[str, Any]:
+        """Return what :meth:`fairask_studio.study.Study.create` takes besides the pool's columns."""
+        from fairask.tables import TextColumns
+        from fairask_studio.study import read_words
+
+        return {
+            "protected": self.protected,
+            "classes": tuple(name.strip() for name in self.classes.split(",")),
+            "question": self.question,
+            "tolerance": self.tolerance,
+            "metric": self.metric,
+            "strategy": self.strategy,
+            "profile": self.profile,
+            "stopping": self.stop or None,
+            "batch_size": self.batch,
+            "overlap": self.overlap,
+            "lease_seconds": self.lease,
+            "show_protected": self.show_protected,
+            "use_protected": self.use_protected,
+            "words": None if self.words is None else read_words(self.words),
+            "text": TextColumns(self.text or (), self.text_model),
+            "random_state": self.seed,
+            "device": self.device,
+            **({} if self.budget is None else {"budget": self.budget}),
+        }
+
+
+@takes_options
+def new(options: NewOptions) -> None:
+    """Make a study of a table of unlabelled rows."""
+    from fairask.cli._passes import passes
+    from fairask.pools import check_device
+    from fairask.pools.places import name_of
+    from fairask_studio.study import PoolReference, Study, choose_pool
+    from fairask_studio.study.introducing import introduce
+
+    if options.device is not None:
+        check_device(options.device)
+    form, settings = options.reading.format(), options.settings()
+    notes: list[str] = []
+    target = options.to or name_of(options.pool)
+    with passes(quiet=options.as_json) as progress:
+        table = choose_pool(options.pool, options.stream, form=form, notes=notes, progress=progress)
+        hide = [
+            name
+            for words in options.drop or []
+            for name in ([words] if words in table.column_names else words.split(","))
+        ]
+        study = Study.create(target, table, who=me(None), hide=hide, **settings)
+    with study:
+        # The encoder may hold a whole vocabulary.
+        shown = {name: value for name, value in study.config.to_dict().items() if name != "encoder"}
+        reference = table if isinstance(table, PoolReference) else None
+        data = {"study": target, "streamed": reference is not None, "config": shown}
+        lines = [*(f"note: {note}" for note in notes), *introduce(study, target, reference)]
+        say(options.as_json, data, "\n".join(lines))

@@ -1,0 +1,324 @@
+"""Label Studio: drawn rows become tasks of a project, annotations become answers.
+
+Whatever order Label Studio shows tasks in, a task is a row that was drawn, and its annotations count for
+that row alone. Annotations are read by polling, and told at once by a webhook where the studio can be
+reached. Both end in the same place, which knows what it has taken.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias, TypeVar
+
+from fairask.errors import UserError
+from fairask_studio.connect.errors import ToolUnreachable
+from fairask_studio.connect.labelstudio_tasks import (
+    ROW,
+    annotated_answers,
+    check_config,
+    label_config,
+    person_names,
+    task_of,
+)
+from fairask_studio.connect.links import Link, ensure_link, is_token, name_people
+from fairask_studio.connect.outgoing import OutgoingRow, columns_for
+from fairask_studio.connect.predicting import Predictor
+from fairask_studio.study import Study
+from fairask_studio.study.outside import TakenAnswer
+from fairask_studio.study.receiving import OutsideAnswer
+
+_T = TypeVar("_T")
+#: ``label_studio_sdk.LabelStudio``, which is imported when it is needed.
+Client: TypeAlias = Any
+#: Tasks per page, and what is read of each. One poll in so many looks at all tasks; every poll if they are
+#: few.
+_PAGE, _INCLUDE = 500, "id,data,updated_at,annotations,completed_by,result,was_cancelled"
+_FULL_EVERY, _FEW = 20, 300
+_EVENTS = ["ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"]
+#: Seconds for which a task that was changed is read again: clocks differ, and changes become visible late.
+_OVERLAP = 30
+#: Seconds for one request.
+_TIMEOUT = 60
+_GONE = "The labels that were taken stay in the study; connect it to another project with --project"
+
+
+@contextmanager
+def open_client(url: str, token: str) -> Iterator[Client]:
+    """Yield Label Studio's own client, and close its connections; needs the extra ``labelstudio``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own deprecated calls
+        import httpx
+        from label_studio_sdk import LabelStudio
+
+    if not url.startswith(("https://", "http://")):
+        raise UserError(f"{url!r} is not an address", "Give one that begins with https:// or http://")
+    with httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as http:
+        yield LabelStudio(base_url=url.rstrip("/"), api_key=token, timeout=_TIMEOUT, httpx_client=http)
+
+
+def _ask(url: str, call: Callable[[], _T]) -> _T:
+    """Call Label Studio; ToolUnreachable for what passes, UserError for what does not."""
+    import httpx
+    from label_studio_sdk.core.api_error import ApiError
+
+    try:
+        return call()
+    except (httpx.HTTPError, OSError) as error:
+        raise ToolUnreachable(f"Label Studio at {url}: {error or type(error).__name__}") from error
+    except ApiError as error:
+        status = error.status_code or 0
+        if status >= 500 or status in (0, 408, 409, 425, 429):
+            raise ToolUnreachable(f"Label Studio at {url} answered {status}") from error
+        if status in (401, 403):
+            raise UserError(
+                f"Label Studio at {url} refuses the token ({status})",
+                "Take an access token from its account page; the person must see the whole project",
+            ) from error
+        if status == 404:
+            raise UserError(
+                f"Label Studio at {url} has no such project (it may be deleted)", _GONE
+            ) from error
+        raise UserError(f"Label Studio at {url} answered {status}: {str(error.body)[:300]}", _GONE) from error
+
+
+def link_project(client: Client, study: Study, project: str, link: Link, studio: str, who: str) -> Link:
+    """Link a study to a project; with the address of a studio, Label Studio tells it of annotations.
+
+    Returns the link with the project's number. See :func:`connect_project` for ``project``.
+    """
+    studio = studio.rstrip("/")
+    link = replace(link, project=connect_project(client, study, project, link))
+    known = webhook_token(client, link, studio, study) if studio else None
+    token = ensure_link(study, link, who, renew=bool(studio) and known is None)
+    if studio and token:
+        register_webhook(client, link, studio, token)
+    return link
+
+
+def connect_project(client: Client, study: Study, project: str, link: Link) -> int:
+    """Return the number of the study's project in Label Studio: made, or adopted if it is there.
+
+    ``project`` is a number or a title. A project without tasks gets the study's configuration. One with tasks
+    keeps its own, which must offer the study's classes.
+    """
+    return _ask(link.url, lambda: _connect_project(client, study, project, link))
+
+
+def _connect_project(client: Client, study: Study, project: str, link: Link) -> int:
+    xml = label_config(study.config, columns_for(study.config, link.protected))
+    if project.isdigit():
+        found = client.projects.get(int(project))
+    else:
+        same = [p for p in client.projects.list(title=project) if p.title == project]
+        if len(same) > 1:
+            numbers = ", ".join(str(p.id) for p in same)
+            raise UserError(f"{len(same)} projects are named {project!r}", f"Give a number: {numbers}")
+        if not same:
+            made = client.projects.create(
+                title=project,
+                description=study.config.question,
+                label_config=xml,
+                maximum_annotations=study.config.overlap,
+                show_collab_predictions=link.predictions,
+            )
+            return int(made.id)
+        found = client.projects.get(same[0].id)
+    number = int(found.id)
+    if not found.task_number:
+        client.projects.update(number, label_config=xml, maximum_annotations=study.config.overlap)
+        return number
+    lacking = check_config(found.label_config or "", study.config.classes)
+    if lacking is not None:
+        raise UserError(
+            f"project {number} has tasks, and its labelling configuration has {lacking}",
+            "Give another project, or add the study's classes to its configuration",
+        )
+    return number
+
+
+def webhook_token(client: Client, link: Link, studio: str, study: Study) -> str | None:
+    """Return the token of the project's webhook if it is there and the link's, else None."""
+    place = f"{studio}/api/connect/{link.name}/webhook"
+    with study.lock:
+        now = study.state().outside.links.get(link.name)
+    for webhook in _ask(link.url, lambda: client.webhooks.list(project=str(link.project))):
+        token = str((webhook.headers or {}).get("Authorization", "")).removeprefix("Bearer ")
+        if webhook.url == place and now is not None and is_token(now, token):
+            return token
+    return None
+
+
+def register_webhook(client: Client, link: Link, studio: str, token: str) -> None:
+    """Let the project tell the studio of annotations, in place of any webhook that did so before."""
+    place, project = f"{studio}/api/connect/{link.name}/webhook", link.project
+
+    def register() -> None:
+        for webhook in client.webhooks.list(project=str(project)):
+            if webhook.url == place and webhook.id is not None:
+                client.webhooks.delete(webhook.id)
+        client.webhooks.create(
+            url=place, project=project, send_payload=True, send_for_all_actions=False, is_active=True,
+            actions=_EVENTS, headers={"Authorization": f"Bearer {token}"},
+        )  # fmt: skip
+
+    _ask(link.url, register)
+
+
+class LabelStudioTool:
+    """A project of Label Studio.
+
+    Parameters
+    ----------
+    study : Study
+    link : Link
+        With the project's number.
+    client : label_studio_sdk.LabelStudio
+    """
+
+    most = 250
+
+    def __init__(self, study: Study, link: Link, client: Client) -> None:
+        self.study, self.link, self.client = study, link, client
+        self.columns = columns_for(study.config, link.protected)
+        self.predictor = Predictor(study) if link.predictions else None
+        self._tasks: dict[int, int] | None = None  # rows by the number of their task; None: look
+        self._newest = ""
+        self._polls = 0
+        self._lost: list[int] = []
+
+    def _ask(self, call: Callable[[], _T]) -> _T:
+        return _ask(self.link.url, call)
+
+    # -- rows to tasks --------------------------------------------------------------------------
+
+    def send(self, rows: Sequence[OutgoingRow]) -> None:
+        """Make tasks of those rows that have none."""
+        if self._tasks is None:
+            self.answers()
+        there = set((self._tasks or {}).values())
+        wanted = [row for row in rows if row.row not in there]
+        tasks = [task_of(row, self.columns) for row in wanted]
+        if self.predictor is not None:
+            for task, found in zip(tasks, self.predictor.predictions([r.row for r in wanted]), strict=False):
+                task["predictions"] = [found]
+        if not tasks:
+            return
+        known, self._tasks = self._tasks or {}, None  # if this fails, nobody knows which tasks were made
+        made = self._ask(
+            lambda: self.client.projects.import_tasks(
+                self._project,
+                request=tasks,
+                return_task_ids=True,
+            )
+        )
+        numbers = made.task_ids or []
+        if len(numbers) == len(wanted):
+            self._tasks = {**known, **{n: row.row for n, row in zip(numbers, wanted, strict=True)}}
+
+    @property
+    def _project(self) -> int:
+        assert self.link.project is not None
+        return self.link.project
+
+    def missing(self, rows: Sequence[int]) -> list[int]:
+        """Return rows whose task was deleted in Label Studio, as the last look at all tasks found."""
+        lost, self._lost = set(self._lost), []
+        return [row for row in rows if row in lost]
+
+    # -- annotations to answers -----------------------------------------------------------------
+
+    def answers(self) -> list[OutsideAnswer]:
+        """Return the annotations of tasks that were changed lately; of all tasks from time to time."""
+        full = self._tasks is None or len(self._tasks) <= _FEW or self._polls % _FULL_EVERY == 0
+        self._polls += 1
+        # Taken before the tasks are read: an answer that a webhook brings meanwhile is not missing there.
+        taken = self._taken()
+        found = self._read(None if full or not self._newest else self._newest)
+        mine = [task for task in found if isinstance(task.data, dict) and isinstance(task.data.get(ROW), int)]
+        if found:
+            newest = max(task.updated_at for task in found)
+            self._newest = max(self._newest, newest.isoformat())
+        tasks = {int(task.id): int(task.data[ROW]) for task in mine}
+        self._tasks = tasks if full else {**(self._tasks or {}), **tasks}
+        if full:
+            self._look_for_lost(mine)
+        self._learn_names(mine)
+        people = self.study.state().outside.links[self.link.name].people or {}
+        answers = [a for task in mine for a in annotated_answers(task.data, task.annotations or [], people)]
+        return answers + self._deleted(mine, taken)
+
+    def _read(self, since: str | None) -> list[Any]:
+        """Return tasks in the order of their numbers, each page after the last number of the one before."""
+        found: list[Any] = []
+        last = 0
+        while True:
+            items: list[dict[str, Any]] = [_filter("id", "greater", "Number", last)]
+            if since is not None:
+                items.append(_filter("updated_at", "greater", "Datetime", _earlier(since)))
+            query = json.dumps({"filters": {"conjunction": "and", "items": items}, "ordering": ["tasks:id"]})
+            page = self._page(query)
+            found += page
+            if len(page) < _PAGE:
+                return found
+            last = max(task.id for task in page)
+
+    def _page(self, query: str) -> list[Any]:
+        tasks = self.client.tasks
+        options = {"fields": "all", "include": _INCLUDE, "query": query, "page": 1, "page_size": _PAGE}
+        return list(self._ask(lambda: tasks.list(project=self._project, **options).items or []))
+
+    def _delete_task(self, number: int) -> None:
+        self._ask(lambda: self.client.tasks.delete(str(number)))
+
+    def _look_for_lost(self, tasks: Sequence[Any]) -> None:
+        """Note rows whose tasks are gone, and delete second tasks of a row that nobody has annotated."""
+        there: dict[int, Any] = {}
+        for task in sorted(tasks, key=lambda task: (not task.annotations, task.id)):
+            if task.data[ROW] not in there:
+                there[task.data[ROW]] = task
+            elif not task.annotations:
+                # A kill between two attempts to make the tasks: one of the two is enough.
+                self._delete_task(task.id)
+        with self.study.lock:
+            sent = self.study.state().outside.sent.get(self.link.name, set())
+        self._lost = [row for row in sent if row not in there]
+
+    def _learn_names(self, tasks: Sequence[Any]) -> None:
+        people = self.study.state().outside.links[self.link.name].people or {}
+        seen = {str(a.get("completed_by")) for task in tasks for a in task.annotations or []}
+        if seen - set(people):
+            users = self._ask(lambda: self.client.users.list())
+            name_people(self.study, self.link.name, person_names(users))
+
+    def _taken(self) -> list[tuple[str, TakenAnswer]]:
+        with self.study.lock:
+            taken = self.study.state().outside.taken
+            return [(ref, a) for (link, ref), a in taken.items() if link == self.link.name and not a.gone]
+
+    def _deleted(self, tasks: Sequence[Any], taken: Sequence[tuple[str, TakenAnswer]]) -> list[OutsideAnswer]:
+        """Return answers that were taken, whose task is there and whose annotation is not."""
+        there = {str(a["id"]) for task in tasks for a in task.annotations or []}
+        seen = {int(task.id) for task in tasks}
+        rows: dict[int, bool] = {}  # whether all tasks of a row were seen
+        for number, row in (self._tasks or {}).items():
+            rows[row] = rows.get(row, True) and number in seen
+        return [
+            OutsideAnswer(ref, answer.version + 1, answer.row, answer.who, gone=True)
+            for ref, answer in taken
+            if ref not in there and rows.get(answer.row)
+        ]
+
+
+def _filter(column: str, operator: str, kind: str, value: object) -> dict[str, Any]:
+    return {"filter": f"filter:tasks:{column}", "operator": operator, "type": kind, "value": value}
+
+
+def _earlier(moment: str) -> str:
+    """Return a moment somewhat earlier, in the one form of times that Label Studio's filters accept."""
+    earlier = datetime.fromisoformat(moment).astimezone(UTC) - timedelta(seconds=_OVERLAP)
+    return earlier.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

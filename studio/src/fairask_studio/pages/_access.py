@@ -1,0 +1,154 @@
+"""Who sends a request: sessions for browsers, tokens for programs, roles for both."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request, Response, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
+
+from fairask_studio.pages._log import SecurityLog
+from fairask_studio.pages._rights import least_role, may
+from fairask_studio.study.store import Person, Session, Store
+from fairask_studio.study.store.people import TOKEN_SECONDS
+
+_BEARER = HTTPBearer(auto_error=False, description="A person's token, for programs.")
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_NEEDED = {
+    "annotator": "a person",
+    "reviewer": "a reviewer or an owner",
+    "owner": "an owner",
+}
+
+
+class Access:
+    """Finds the person behind a request.
+
+    A studio that serves this machine only, for a study without people, has an owner all the same: whoever
+    opens the address that the studio printed. The code in that address begins one session.
+
+    Parameters
+    ----------
+    store : Store
+        The people: of a study, or of a home page.
+    local_name : str, optional
+        Who owns it while it has no people.
+    https : bool
+        Whether cookies are sent by HTTPS only.
+    home : Access, optional
+        The people of the home page that serves the study.
+
+    Attributes
+    ----------
+    cookie : str
+        Name of the session's cookie, another one for each study: browsers do not tell ports apart.
+    """
+
+    def __init__(
+        self, store: Store, local_name: str | None, *, https: bool = False, home: Access | None = None
+    ) -> None:
+        self.store, self.people, self.local_name, self.https = store, store.people, local_name, https
+        self.home = home
+        self.log = SecurityLog(store)
+        self.cookie = f"fairask_{hashlib.sha256(store.target.encode()).hexdigest()[:12]}"
+
+    @property
+    def open(self) -> bool:
+        """Whether there is nobody who could sign in with a token."""
+        local = self.local_name is not None if self.home is None else self.home.open
+        return local and not self.people.any()
+
+    def invite(self) -> str | None:
+        """Make the code of the printed address; None if people sign in with their tokens."""
+        return self.people.invite(self.local_name) if self.open and self.local_name else None
+
+    def person(self, name: str) -> Person | None:
+        """Return the person of a session.
+
+        The session of the printed address stays an owner's when people are added. Whoever owns the home page
+        owns its studies.
+        """
+        known = self.people.by_name(name)
+        if known is None and name == self.local_name:
+            return Person(name, "owner")
+        return self.home.person(name) if known is None and self.home is not None else known
+
+    def from_cookie(self, request: Request) -> tuple[Person, Session] | None:
+        """Return person and session of a browser."""
+        session = self.people.session(request.cookies.get(self.cookie, ""))
+        person = None if session is None else self.person(session.name)
+        return None if session is None or person is None else (person, session)
+
+    def remember(self, request: Request, response: Response, cookie: str) -> None:
+        """Keep a session in this browser. The server ends it when it was not used for some hours."""
+        response.set_cookie(
+            self.cookie,
+            cookie,
+            max_age=int(TOKEN_SECONDS),
+            path=request.scope.get("root_path", "") or "/",
+            httponly=True,
+            samesite="strict",
+            secure=self.https or request.url.scheme == "https",
+        )
+
+
+def access_of(request: Request) -> Access:
+    """Return the app's :class:`Access`."""
+    access: Access = request.app.state.access
+    return access
+
+
+def refuse_token(request: Request, token: str) -> HTTPException:
+    """Count a wrong token, and return the refusal."""
+    access = access_of(request)
+    expired = access.people.expired(token)
+    address = request.client.host if request.client else "?"
+    wait = access.store.attempts.fail(address, None if expired is None else expired.name)
+    if wait > 0:
+        return HTTPException(429, "too many attempts; wait a minute", {"Retry-After": str(int(wait) + 1)})
+    access.log.note("unknown", "was refused", "wrong token" if expired is None else expired.name, request)
+    words = (
+        "this token is unknown" if expired is None else "this token has expired; ask an owner for a new one"
+    )
+    return HTTPException(401, words, {"WWW-Authenticate": "Bearer"})
+
+
+def _find(request: Request, bearer: HTTPAuthorizationCredentials | None) -> Person:
+    access = access_of(request)
+    if bearer is not None:
+        person = access.people.by_token(bearer.credentials)
+        if person is None:
+            raise refuse_token(request, bearer.credentials)
+        return person
+    found = access.from_cookie(request)
+    if found is None:
+        raise HTTPException(401, "sign in first", {"WWW-Authenticate": "Bearer"})
+    person, session = found
+    given = request.headers.get("x-csrf-token", "")
+    if request.method not in _SAFE and not hmac.compare_digest(given.encode(), session.csrf.encode()):
+        raise HTTPException(403, "the page is out of date; load it again")
+    return person
+
+
+def _allowed(request: Request, bearer: HTTPAuthorizationCredentials | None) -> Person:
+    """Return the person behind a request, if the table of rights lets them do what it asks for."""
+    me = _find(request, bearer)
+    least = least_role(request.method, request.scope["route"].path_format)
+    if not may(me.role, least):
+        access_of(request).log.write(me.name, "was refused", request.url.path, request)
+        raise HTTPException(403, f"only {_NEEDED[least]} of the study may do this")
+    return me
+
+
+async def _me(
+    request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
+) -> Person:
+    # In a thread: a database that does not answer must not stop the event loop.
+    return await run_in_threadpool(_allowed, request, bearer)
+
+
+#: The person who sends a request. What their role may not do is refused; see ``_rights``.
+Me = Annotated[Person, Depends(_me)]

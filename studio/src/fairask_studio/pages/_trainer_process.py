@@ -1,0 +1,172 @@
+"""The trainer in a process of its own, so that the server's threads never wait for a fit.
+
+A pipe joins them. When the server ends in any way, the pipe closes, and the trainer ends. The trainer sends a
+beat every few seconds. A trainer that ended or has no beat is started again, later each time it fails soon.
+It writes what it is doing into the study's database, where every process of the server reads it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from fairask.errors import UserError
+from fairask_studio.pages._processes import begin_process, context
+from fairask_studio.pages._trainer import Trainer
+from fairask_studio.study import Study, StudyError
+from fairask_studio.study.store import Store, Training
+
+_LOG = logging.getLogger("fairask_studio.pages")
+_BEAT_SECONDS = 2.0
+#: What a beat says: the study is being opened, or is open. Anything else is why the trainer ends.
+_OPENS, _WORKS = "o", "."
+#: First and longest pause before a new start. After a long run the first pause counts again.
+_FIRST_PAUSE, _LONGEST_PAUSE, _LONG_RUN = 0.5, 30.0, 60.0
+#: Seconds for the step under way when the studio stops.
+_GRACE = 8.0
+
+
+class TrainerProcess:
+    """Like :class:`Trainer`, for a study opened again in another process, which is watched.
+
+    Parameters
+    ----------
+    target : str
+        The study.
+    patience : float
+        Seconds without a beat after which the process is ended and started again.
+    """
+
+    def __init__(self, target: str, patience: float = 60.0) -> None:
+        self.target, self.patience = target, patience
+        self.error: str | None = None
+        self.starts = 0
+        #: Whether the process runs, or is being started.
+        self.alive = False
+        # Only the watcher asks whether the process has ended: the answer can be read once.
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+        self._watcher: threading.Thread | None = None
+        self._stop = threading.Event()
+
+    def start(self) -> None:
+        """Start the process, and watch it."""
+        self.alive = True
+        self._watcher = threading.Thread(target=self._watch, name="fairask-watch", daemon=True)
+        self._watcher.start()
+
+    def _watch(self) -> None:
+        pause = _FIRST_PAUSE
+        while not self._stop.is_set():
+            began, self.alive = time.monotonic(), True
+            end = self._run()
+            self.alive = False
+            if self._stop.is_set():
+                return
+            self.error = f"the training process {end}; it is started again"
+            _LOG.error(self.error)
+            threading.Thread(target=self._record, daemon=True).start()  # the database may not answer
+            pause = _FIRST_PAUSE if time.monotonic() - began > _LONG_RUN else min(2 * pause, _LONGEST_PAUSE)
+            self._stop.wait(pause)
+
+    def _run(self) -> str:
+        """Start the process and listen to it; return how it ended."""
+        kind = context()
+        mine, its = kind.Pipe()
+        with mine:
+            process = kind.Process(target=main, args=(self.target, its), daemon=True)
+            try:
+                process.start()
+            except (OSError, EOFError) as error:
+                return f"could not be started: {error}"
+            finally:
+                its.close()
+            self._process, self._pipe = process, mine
+            self.starts += 1
+            if self._stop.is_set():  # the pipe closes, and it ends
+                return "was not wanted"
+            return self._listen(process, mine)
+
+    def _listen(self, process: BaseProcess, pipe: Connection) -> str:
+        """Read beats until the process ends or is silent for too long; return how it ended."""
+        heard, reason = time.monotonic(), ""
+        while True:
+            if pipe.poll(0.5):
+                try:
+                    said = str(pipe.recv())
+                except (EOFError, OSError):
+                    process.join()
+                    code = process.exitcode or 0
+                    return f"ended with code {code}{reason}" if code >= 0 else f"was killed by signal {-code}"
+                heard = time.monotonic()
+                if said == _WORKS:
+                    self.error = None
+                elif said != _OPENS:
+                    reason = f": {said}"
+            elif time.monotonic() - heard > self.patience:
+                process.kill()
+                process.join()
+                return f"did not move for {self.patience:.0f} s and was ended"
+
+    def _record(self) -> None:
+        try:
+            store = Store(self.target)
+            try:
+                store.set_training(Training(error=self.error))
+            finally:
+                store.close()
+        except (SQLAlchemyError, StudyError):
+            _LOG.exception("the end of the training process could not be recorded")
+
+    def stop(self) -> None:
+        """Stop it after the step under way, or at once if that step takes too long."""
+        self._stop.set()
+        if self._watcher is None:
+            return
+        if self._pipe is not None:
+            with contextlib.suppress(OSError):  # it has ended
+                self._pipe.send("stop")
+        self._watcher.join(_GRACE)
+        if self._watcher.is_alive() and self._process is not None:
+            self._process.kill()
+            self._watcher.join(_GRACE)
+
+
+def main(target: str, pipe: Connection) -> None:
+    """Work until the pipe says stop, or closes."""
+    begin_process("fairask-trainer", nice=10)
+    if sys.platform != "win32":
+        os.setsid()  # Ctrl-C goes to the server, which then stops this process
+    ended, opened = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            pipe.recv()
+        ended.set()
+        if not opened.is_set():
+            os._exit(0)  # the server ended before there was anything to finish
+
+    def beat() -> None:
+        with contextlib.suppress(OSError):  # the server was killed: ``wait`` ends this process
+            while True:
+                pipe.send(_WORKS if opened.is_set() else _OPENS)
+                time.sleep(_BEAT_SECONDS)
+
+    for act in (wait, beat):  # opening a large study on a busy machine takes longer than silence may last
+        threading.Thread(target=act, daemon=True).start()
+    try:
+        with Study.open(target) as study:
+            opened.set()
+            Trainer(study).run(ended.is_set)
+    except UserError as error:
+        with contextlib.suppress(OSError):
+            pipe.send(error.what)
+        raise

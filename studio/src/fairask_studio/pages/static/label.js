@@ -1,0 +1,396 @@
+// One row at a time. The next card is already here when an answer is given; saving happens behind it.
+import { get, post, put, remove } from "./api.js";
+import { away, flush, send } from "./outbox.js";
+import { cardBody } from "./card.js";
+import { thread, writing } from "./flags.js";
+import { markdown } from "./markdown.js";
+import { $, alertUser, el, fill, number, say } from "./dom.js";
+
+const LOOK_AGAIN = ["q", "w", "e", "r", "t"];
+const meta = document.querySelector('meta[name="study"]').content;
+const buttons = [...document.querySelectorAll("#answers .answer")];
+let cards = []; // rows held, the one shown first
+let recent = []; // last answers, newest first: {row, label}
+let again = null; // the earlier row being looked at, if any
+let saving = Promise.resolve();
+const unsaved = new Set(); // answered here, not yet there: the server still thinks I hold them
+let timer = null;
+// The second click of a double click must not answer the row that came after the first.
+const READ = 300; // milliseconds that a row is shown before it can be answered
+let shown = { row: null, at: 0 };
+let pressed = null; // the row shown when a button was pressed
+const IDLE = 600_000; // milliseconds without a key or a pointer after which rows are no longer held
+let active = Date.now();
+const drafts = new Map(); // notes by row: a note belongs to the row it was typed for
+let noteRow = null;
+let leaving = false;
+
+const current = () => again ?? cards[0] ?? null;
+let told = false; // whether the answer to a practice row is being read
+
+function show() {
+  const card = current();
+  $("card").setAttribute("aria-busy", String(!card));
+  if (card) delete $("card").dataset.state;
+  const practice = again ? 0 : (card?.practice ?? 0);
+  for (const button of buttons) button.disabled = !card || told;
+  $("flag").disabled = !card || told;
+  for (const button of [$("skip"), $("note")]) button.disabled = !card || told || Boolean(again || practice);
+  $("practice").hidden = !practice;
+  $("practice").textContent = practice ? `Practice: ${practice === 1 ? "the last row" : `${practice} rows left`}. It does not count; you are told the answer.` : "";
+  if (card && card.row !== shown.row) {
+    shown = { row: card.row, at: performance.now() };
+    delete $("card").dataset.ready;
+    setTimeout(() => { if (shown.row === card.row) $("card").dataset.ready = card.row; }, READ);
+  }
+  fitNote(again ? null : (card?.row ?? null));
+  $("correcting").hidden = !again;
+  if (again) fill($("correcting"), `Row ${again.row} again. You said: `, el("strong", { dir: "auto" }, again.label ?? "skipped"), ". ", el("button", { type: "button", class: "more", onclick: leave }, "Back"));
+  if (card) fill($("card"), title(`Row ${card.row}`), cardBody(card));
+  $("undo").disabled = recent.length === 0;
+  fill($("strip"), recent.length ? recent.map(stripItem) : el("li", { class: "none" }, "None yet."));
+}
+
+const title = (words) => el("h2", { class: "unseen", id: "card-title" }, words);
+
+// A screen reader goes on from here with the row itself; the next stop is the answers.
+function toCard() {
+  $("card").focus({ preventScroll: true });
+  scrollTo(0, 0);
+}
+
+function stripItem(given, i) {
+  return el("li", {}, el("button", { type: "button", onclick: () => lookAgain(i), "aria-keyshortcuts": LOOK_AGAIN[i].toUpperCase(), "aria-label": `Row ${given.row}, ${given.label ?? "skipped"}: look again` },
+    el("span", { class: "row" }, `Row ${given.row}`), el("span", { class: "said", dir: "auto" }, given.label ?? "skipped"), el("kbd", { "aria-hidden": "true" }, LOOK_AGAIN[i].toUpperCase())));
+}
+
+function showProgress(progress) {
+  const share = Math.min(100, (100 * progress.labels) / progress.budget);
+  $("bar").setAttribute("aria-valuenow", share.toFixed(0));
+  $("bar").firstElementChild.style.width = `${share}%`;
+  const people = progress.people > 1 ? `, ${progress.people} people labelling` : "";
+  $("progress").textContent = `${number(progress.labels)} of ${number(progress.budget)}, batch ${Math.max(progress.batch, 1)}${people}, ${number(progress.mine)} by you`;
+}
+
+function showState(heading, words) {
+  if ($("card").dataset.state === heading) return; // said once, not at every look
+  fill($("card"), el("div", { class: "state" }, el("h2", { class: "big", id: "card-title" }, heading), el("p", {}, words)));
+  $("card").dataset.state = heading;
+  say(`${heading} ${words}`);
+}
+
+async function refill() {
+  clearTimeout(timer);
+  if (told) return; // the row of an explanation stays until it is read
+  const answer = await post("/next", { count: 2 });
+  const before = current()?.row;
+  cards = answer.cards.filter((card) => !unsaved.has(card.row));
+  // The row that is being read stays, even if an earlier one has come back.
+  if (!again) cards.sort((a, b) => (b.row === before) - (a.row === before));
+  showProgress(answer.progress);
+  await heard(answer.news);
+  if (current()?.row !== before || !cards.length) show();
+  if (!cards.length && !again && !unsaved.size) {
+    if (answer.training) {
+      showState("Choosing the next rows…", "Training on the labels so far; this takes a moment.");
+      timer = setTimeout(() => guard(refill), 1000 * answer.retry);
+    } else if (answer.notice) {
+      showState("The next rows are late", answer.notice);
+      timer = setTimeout(() => guard(refill), 2000);
+    } else if (answer.progress.complete) {
+      showState("Done. Thank you!", "The budget is spent: there is nothing left to label. If more is asked for, it appears here.");
+      timer = setTimeout(() => guard(refill), 5000);
+    } else {
+      showState("Nothing for you right now", "Others hold the remaining rows. This page looks again by itself.");
+      timer = setTimeout(() => guard(refill), 4000);
+    }
+  } else timer = setTimeout(renew, Math.min(60, answer.hold / 2) * 1000);
+}
+
+// Keeps the rows mine while I think, but not when I have left.
+const renew = () => (document.hidden || Date.now() - active > IDLE ? null : guard(refill));
+
+function awake() {
+  const idle = Date.now() - active > IDLE;
+  active = Date.now();
+  if (idle) guard(refill);
+}
+
+// Run a request; when it fails say so, and when the server is away try again by itself.
+async function guard(action, quiet = false) {
+  try {
+    const result = await action();
+    if (!quiet) alertUser(null);
+    return result;
+  } catch (error) {
+    if (away(error)) {
+      alertUser(`${error.message.replace(/ Try again.*/, "")} Trying again…`);
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+      return guard(action, false);
+    }
+    if (error.status === 401) return undefined; // the browser keeps the answer until I am back
+    alertUser(error.message);
+    const known = await get("/answers").catch(() => recent);
+    recent = [...recent.filter((given) => unsaved.has(given.row) && !known.some((k) => k.row === given.row)), ...known].slice(0, 5);
+    again = null;
+    show();
+    return undefined;
+  }
+}
+
+function answer(label, reason = "") {
+  const card = current();
+  if (!card || performance.now() - shown.at < READ) return;
+  if (again) return correct(label);
+  if (card.practice) return practise(card, label);
+  const note = $("note-text").value.trim();
+  $("note-text").value = "";
+  cards = cards.slice(1);
+  unsaved.add(card.row);
+  recent = [{ row: card.row, label }, ...recent].slice(0, 5);
+  if (!cards.length) fill($("card"), el("div", { class: "state" }, title("Fetching a row…")));
+  show();
+  toCard();
+  const sent = () => send({ row: card.row, label, note, ...(reason ? { reason } : {}) }).catch((error) => {
+    if (!away(error)) unsaved.delete(card.row); // refused: it is not among my answers
+    throw error;
+  });
+  saving = saving.then(() => guard(sent)).then((saved) => {
+    unsaved.delete(card.row);
+    if (saved) say(`Saved: row ${card.row}, ${label ?? (reason ? `skipped: ${reason}` : "skipped")}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
+    return guard(refill, true); // a refusal stays on screen until the next answer
+  });
+}
+
+// Practice: the right answer and why, before the next row.
+function practise(card, label) {
+  told = true;
+  show();
+  saving = saving.then(() => guard(async () => {
+    const { practice } = await post("/answers", { row: card.row, label });
+    $("verdict-title").textContent = practice.right ? `Right: ${practice.label}.` : `You said ${label}; the answer is ${practice.label}.`;
+    $("verdict").classList.toggle("good", practice.right);
+    fill($("verdict-why"), ...markdown(practice.why));
+    $("verdict").hidden = false;
+    $("go-on").focus();
+    say(`${$("verdict-title").textContent} ${practice.why}`);
+  })).then(() => { if ($("verdict").hidden) goOn(); });
+}
+function goOn() {
+  told = false;
+  $("verdict").hidden = true;
+  cards = [];
+  guard(refill).then(() => { show(); toCard(); });
+}
+$("go-on").addEventListener("click", goOn);
+
+function correct(label) {
+  const row = again.row;
+  saving = saving.then(() => guard(async () => {
+    if (label !== again?.label) await put(`/answers/${row}`, { label });
+    recent = recent.map((given) => (given.row === row ? { ...given, label } : given));
+    say(`Saved: row ${row} is now ${label}.`);
+    leave();
+  }));
+}
+
+const lookAgain = async (i) => (recent[i] ? lookAt(recent[i]) : null);
+
+async function lookAt(given) {
+  await saving;
+  const card = await guard(() => get(`/answers/${given.row}`));
+  if (!card) return;
+  again = { ...card, label: given.label };
+  show();
+  toCard();
+  say(`Row ${given.row} again. You said ${given.label ?? "skipped"}.`);
+}
+
+function leave() {
+  again = null;
+  if (cards.length) show();
+  else guard(refill);
+  toCard();
+}
+
+function undo() {
+  saving = saving.then(() => guard(async () => {
+    const last = again ?? recent[0];
+    if (!last) return;
+    const card = await remove(`/answers/${last.row}`);
+    recent = recent.filter((given) => given.row !== last.row);
+    cards = [card, ...cards];
+    again = null;
+    show();
+    toCard();
+    say(`Took back row ${last.row}. It is yours to answer again.`);
+    await refill();
+  }));
+}
+
+function openNote() {
+  showNote(true);
+  $("note-text").focus();
+}
+
+function showNote(open) {
+  $("note-box").hidden = !open;
+  $("note").setAttribute("aria-expanded", String(open));
+}
+
+// Put the note of another row aside, and show that of this one.
+function fitNote(row) {
+  if (row === noteRow) return;
+  if (noteRow !== null) drafts.set(noteRow, $("note-text").value);
+  noteRow = row;
+  $("note-text").value = drafts.get(row) ?? "";
+  showNote($("note-text").value !== "");
+}
+
+// A click counts for the row that was shown when the button went down, and once.
+const clicked = (label) => (event) => {
+  if (event.detail > 1 || (event.detail && pressed !== current()?.row)) return;
+  if (label === null && $("skip-box")) askReason();
+  else answer(label);
+};
+
+// Why a row is skipped: the number of a reason, or words.
+function askReason() {
+  if (!current() || performance.now() - shown.at < READ) return;
+  $("skip-form").reset();
+  $("skip-go").disabled = true;
+  $("skip-box").dataset.row = current().row;
+  $("skip-box").showModal();
+  $("skip-box").querySelector(".reason").focus();
+}
+function skipFor(reason) {
+  const meant = Number($("skip-box").dataset.row) === current()?.row; // the row may have gone meanwhile
+  $("skip-box").close();
+  if (meant && reason) answer(null, reason);
+  else toCard();
+}
+if ($("skip-box")) {
+  const reasons = [...$("skip-box").querySelectorAll(".reason")];
+  for (const button of reasons) button.addEventListener("click", () => skipFor(button.dataset.reason));
+  $("skip-other").addEventListener("input", () => { $("skip-go").disabled = !$("skip-other").value.trim(); });
+  $("skip-form").addEventListener("submit", (event) => { event.preventDefault(); skipFor($("skip-other").value.trim()); });
+  $("skip-cancel").addEventListener("click", () => skipFor(""));
+  $("skip-box").addEventListener("cancel", () => setTimeout(toCard));
+  $("skip-box").addEventListener("keydown", (event) => {
+    if (event.target === $("skip-other") || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !$("keys").checked) return;
+    const chosen = reasons[Number(event.key) - 1];
+    if (!chosen) return;
+    event.preventDefault();
+    event.stopPropagation(); // the same key would answer the next row
+    skipFor(chosen.dataset.reason);
+  });
+}
+// Flags: a question about the row at hand, and the answers to those asked before.
+let asked = null; // the row that the dialog is about
+let news = -1; // the last event in my threads that I know of
+async function threads() {
+  const mine = await get("/flags/mine");
+  $("flags").hidden = !mine.length;
+  if (writing($("flags"))) return;
+  const open = new Set([...$("threads").querySelectorAll("details[open]")].map((node) => node.dataset.flag));
+  const seen = localStorage.getItem(`fairask study flags ${meta}`) ?? "";
+  fill($("threads"), ...mine.map((flag) => {
+    const last = flag.comments.at(-1);
+    const fresh = last.who !== flag.who && last.at > seen;
+    const extra = recent.some((given) => given.row === flag.row) ? el("button", { type: "button", onclick: () => lookAt(recent.find((given) => given.row === flag.row)) }, "Look at the row again") : null;
+    return el("li", { class: "wide" }, el("details", { "data-flag": flag.id, open: open.has(String(flag.id)) || fresh },
+      el("summary", { dir: "auto" }, `Row ${number(flag.row)}: ${flag.comments[0].text.slice(0, 80)}`, fresh ? el("strong", {}, " answered") : flag.open ? "" : " (resolved)"), thread(flag, threads, extra)));
+  }));
+}
+async function heard(number) {
+  if (number === news) return;
+  const first = news < 0;
+  news = number;
+  await threads();
+  if (!first && number) say("A question of yours was answered. It is below your last answers.");
+}
+function ask() {
+  if (!current()) return;
+  asked = current().row;
+  $("flag-form").reset();
+  $("flag-said").textContent = "";
+  $("flag-box").showModal();
+  $("flag-text").focus();
+}
+$("flag").addEventListener("click", ask);
+$("flag-cancel").addEventListener("click", () => { $("flag-box").close(); toCard(); });
+$("flag-box").addEventListener("cancel", () => setTimeout(toCard));
+$("flag-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    await post("/flags", { row: asked, text: $("flag-text").value.trim() });
+    $("flag-box").close();
+    say(`Row ${asked} is flagged. It is still yours to answer or skip.`);
+    await threads();
+    toCard();
+  } catch (error) { $("flag-said").textContent = error.message; }
+});
+
+for (const button of [...buttons, $("skip")]) {
+  button.addEventListener("pointerdown", () => { pressed = current()?.row ?? null; });
+  button.addEventListener("click", clicked(button === $("skip") ? null : button.dataset.label));
+}
+for (const kind of ["pointerdown", "pointermove", "keydown"]) addEventListener(kind, awake);
+document.addEventListener("visibilitychange", () => { if (!document.hidden && cards.length) guard(refill); });
+addEventListener("pagehide", () => localStorage.setItem(`fairask study flags ${meta}`, new Date().toISOString()));
+addEventListener("signedout", () => { leaving = true; });
+addEventListener("beforeunload", (event) => { if (unsaved.size && !leaving) event.preventDefault(); });
+$("undo").addEventListener("click", undo);
+$("note").addEventListener("click", () => ($("note-box").hidden ? openNote() : $("note-text").focus()));
+$("help").addEventListener("click", () => $("help-box").showModal());
+
+// Guidelines: open at the first visit, and again when they have changed.
+function guide(open) {
+  $("guide").hidden = !open;
+  $("guide-open").setAttribute("aria-expanded", String(open));
+  document.body.classList.toggle("guided", open);
+  if (!open) localStorage.setItem(`fairask guide ${meta}`, edition());
+}
+const edition = () => $("guidelines").textContent + ($("examples")?.children.length ?? "");
+async function examples() {
+  const found = await get("/examples");
+  fill($("examples"), ...found.map((known) => el("li", { class: "small-card" }, cardBody(known.card), el("p", { class: "gap-top" }, "Answer: ", el("strong", { dir: "auto" }, known.label)), el("div", { class: "prose" }, markdown(known.why)))));
+}
+if ($("guide")) {
+  fill($("guide-text"), ...markdown(JSON.parse($("guidelines").textContent)));
+  $("guide-open").addEventListener("click", () => guide($("guide").hidden));
+  $("guide-close").addEventListener("click", () => { guide(false); toCard(); });
+  if ($("examples")) await examples().catch((error) => alertUser(error.message));
+  if (localStorage.getItem(`fairask guide ${meta}`) !== edition()) guide(true);
+}
+
+$("keys").checked = localStorage.getItem("keys") !== "off";
+$("keys").addEventListener("change", () => localStorage.setItem("keys", $("keys").checked ? "on" : "off"));
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.repeat || (!$("keys").checked && event.key !== "Escape")) return; // a key held down answers one row
+  if (event.target.closest("textarea, input:not([type=checkbox])")) {
+    if (event.key === "Escape") toCard();
+    return;
+  }
+  const key = event.key.toLowerCase();
+  const place = LOOK_AGAIN.indexOf(key);
+  if (buttons[Number(key) - 1]) buttons[Number(key) - 1].click();
+  else if (key === "s") $("skip").click();
+  else if (key === "f") $("flag").click();
+  else if (key === "u") $("undo").click();
+  else if (key === "n") $("note").click();
+  else if (key === "g" && $("guide")) guide($("guide").hidden);
+  else if (key === "?") $("help").click();
+  else if (key === "escape" && again) leave();
+  else if (place >= 0 && recent[place]) lookAgain(place);
+  else return;
+  event.preventDefault();
+});
+
+await guard(flush);
+recent = (await guard(() => get("/answers"))) ?? [];
+await guard(refill);
+show();
+if (!current()) await guard(refill);

@@ -1,0 +1,89 @@
+"""The exported model: a table goes in, decisions come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
+
+from fairask.metrics import Matrix
+from fairask.oracle import FairOracle
+from fairask.tables import GroupColumns
+from fairask.tables.columns import arranged, column_names
+from fairask.tables.frames import frame_table
+from fairask.tables.protected import protected_columns
+
+
+class TableModel(Pipeline):  # type: ignore[misc]
+    """The model of a study with its encoder, the steps "encode" and "model".
+
+    It takes the study's table: a data frame of any library with all columns, in any order, or an array of
+    :attr:`columns_` in their order. Groups are found in the frame by name unless they are given.
+
+    Attributes
+    ----------
+    columns_ : list of str
+        Columns that the model learned from; also ``feature_names_in_``.
+    protected_ : dict or None
+        The protected columns as they were named, and their groups.
+    fairask_ : dict or None
+        Which model it is: round, labels, digest, and whether a certificate is about it; None where the study
+        has not recorded a fit.
+    """
+
+    columns_: list[str]
+    protected_: dict[str, object] | None = None
+    fairask_: dict[str, Any] | None
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
+        """Columns that the model learned from."""
+        return np.array(self.columns_, dtype=object)
+
+    @property
+    def oracle(self) -> FairOracle:
+        """The fitted fair model, which takes features."""
+        model: FairOracle = self.named_steps["model"]
+        return model
+
+    def encoded(self, X: Matrix) -> Matrix:
+        """Return the features of a table; a column that is missing is refused by name."""
+        return self.named_steps["encode"].transform(arranged(X, self.columns_))
+
+    def groups_of(self, X: Matrix) -> npt.NDArray[np.object_] | None:
+        """Return the groups that a data frame's protected columns say; None for an array."""
+        names = column_names(X)
+        if names is None or self.protected_ is None:
+            return None
+        groups = GroupColumns.from_dict(self.protected_)
+        codes = groups.codes(frame_table(X, protected_columns(groups.columns, names)).combine_chunks())
+        # A study that holds its rows names groups by texts, one that refers to them by values.
+        named = set(groups.names) <= set(self.oracle.groups_)
+        return GroupColumns(groups.columns, tuple(groups.names) if named else groups.values).named(codes)
+
+    def _given(self, X: Matrix, sensitive_features: ArrayLike | None) -> tuple[Matrix, ArrayLike | None]:
+        if sensitive_features is None and self.oracle.needs_groups:
+            sensitive_features = self.groups_of(X)
+        return self.encoded(X), sensitive_features
+
+    def predict(self, X: Matrix, sensitive_features: ArrayLike | None = None, **params: Any) -> Any:
+        """Predict classes; see :meth:`fairask.oracle.FairOracle.predict`."""
+        return self.oracle.predict(*self._given(X, sensitive_features), **params)
+
+    def predict_proba(self, X: Matrix, sensitive_features: ArrayLike | None = None) -> Any:
+        """Probability of deciding for each class; see :meth:`fairask.oracle.FairOracle.predict_proba`."""
+        return self.oracle.predict_proba(*self._given(X, sensitive_features))
+
+    def label_proba(self, X: Matrix, sensitive_features: ArrayLike | None = None) -> Any:
+        """Estimated probability of each label; see :meth:`fairask.oracle.FairOracle.label_proba`."""
+        return self.oracle.label_proba(*self._given(X, sensitive_features))
+
+    def score(
+        self, X: Matrix, y: ArrayLike, sensitive_features: ArrayLike | None = None, **params: Any
+    ) -> float:
+        """Accuracy of :meth:`predict`."""
+        rows, groups = self._given(X, sensitive_features)
+        return self.oracle.score(rows, y, sensitive_features=groups, **params)

@@ -1,0 +1,166 @@
+"""The generic connector: rows are posted and signed, answers come to the studio's endpoint."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from fastapi.testclient import TestClient
+
+from fairask.errors import UserError
+from fairask_studio.connect import Connector, Link, ToolUnreachable, WebhookTool, ensure_link, sign
+from fairask_studio.pages import create_app
+from fairask_studio.study import Study
+from fairask_studio.study.receiving import row_codes
+from studio.tests.connect.conftest import SECRET, Receiver
+from studio.tests.pages.conftest import signed
+
+
+@pytest.fixture
+def study(make: Callable[..., Study]) -> Study:
+    made = make()
+    made.draw(10)
+    return made
+
+
+def connector(study: Study, receiver: Receiver, **options: bool) -> Connector:
+    link = Link("webhook", "webhook", receiver.url, None, **options)
+    ensure_link(study, link, "owner")
+    return Connector(study, WebhookTool(study, link, SECRET))
+
+
+def test_only_drawn_rows_go_out_once_and_without_the_protected_column(
+    study: Study, receiver: Receiver
+) -> None:
+    work = connector(study, receiver)
+    assert work.send() == 10
+    assert set(receiver.rows) == {entry.index for entry in study.state().log.entries}
+    for row in receiver.rows.values():
+        assert set(row["fields"]) == {"income", "debt", "job"}
+        assert row["check"] == row_codes(study, [row["row"]])[row["row"]]
+    assert "sex" not in json.dumps(receiver.bodies)
+    assert receiver.bodies[0]["data"]["classes"] == ["bad", "good"]
+    assert work.send() == 0
+    study.draw(5)
+    assert work.send() == 5
+    assert len(receiver.messages) == 2
+    with_protected = connector(study, receiver, protected=True)
+    study.draw(5)
+    with_protected.send()
+    assert "sex" in receiver.bodies[-1]["data"]["rows"][0]["fields"]
+
+
+def test_a_message_keeps_its_identity_until_it_arrives(study: Study, receiver: Receiver) -> None:
+    work = connector(study, receiver)
+    receiver.codes = [503, 429]
+    with pytest.raises(ToolUnreachable, match="503"):
+        work.send()
+    with pytest.raises(ToolUnreachable, match="429") as busy:
+        work.send()
+    assert busy.value.wait == 7.0
+    # Killed after the message arrived and before that was written down: it goes out again as it was.
+    rows = [entry.index for entry in study.state().log.entries]
+    work._send(rows)
+    study.lease("ada", 10)
+    study.tell(rows[:4], ["good"] * 4, "ada")
+    work.send()
+    assert len(receiver.messages) == 2
+    assert len(set(receiver.messages)) == 1
+
+
+def test_pauses_grow_after_failures_and_end_with_success(study: Study, receiver: Receiver) -> None:
+    said: list[str] = []
+    work = connector(study, receiver)
+    work.say = said.append
+    receiver.codes = [500] * 12
+    pauses = [work.try_step() for _ in range(12)]
+    assert all(0.5 * 2**i <= pause <= 2**i for i, pause in enumerate(pauses[:8]))
+    assert max(pauses) <= 300
+    assert "trying again" in said[0]
+    assert work.try_step() == work.seconds
+    assert work.failures == 0
+
+
+@pytest.mark.parametrize(("code", "word"), [(404, "404"), (410, "no more"), (401, "401"), (302, "302")])
+def test_what_does_not_pass_ends_the_connector_and_loses_nothing(
+    study: Study, receiver: Receiver, code: int, word: str
+) -> None:
+    work = connector(study, receiver)
+    receiver.codes = [code]
+    with pytest.raises(UserError, match=word):
+        work.step()
+    assert connector(study, receiver).send() == 10
+
+
+def test_answers_come_in_with_a_token_or_a_signature(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = ensure_link(study, Link("webhook", "webhook", "https://example.org"), "owner")
+    rows = [entry.index for entry in study.state().log.entries]
+    codes = row_codes(study, rows)
+
+    def body(number: int, label: str | None = "good", **more: object) -> bytes:
+        row = rows[number]
+        given = {"id": str(number), "row": row, "check": codes[row], "who": "ada", "label": label, **more}
+        return json.dumps({"answers": [given]}).encode()
+
+    with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+        place, mine = "/api/connect/webhook/answers", {"Authorization": f"Bearer {token}"}
+        assert client.post(place, content=body(0)).status_code == 401
+        wrong = client.post(place, content=body(0), headers={"Authorization": "Bearer wrong"})
+        assert wrong.status_code == 401
+        taken = client.post(place, content=body(0), headers=mine)
+        assert (taken.status_code, taken.json()["new"]) == (201, 1)
+        again = client.post(place, content=body(0), headers=mine).json()
+        assert (again["new"], again["known"]) == (0, 1)
+        other = client.post(place, content=body(0, "bad"), headers=mine).json()
+        assert other["refused"] == 1
+        assert "has said" in other["reasons"][0]
+        assert client.post(place, content=body(0, "bad", version=2), headers=mine).json()["corrected"] == 1
+        assert client.post(place, content=body(0, deleted=True), headers=mine).json()["withdrawn"] == 1
+        assert client.post(place, content=body(2, None), headers=mine).json()["new"] == 1
+        for odd in (b"[]", b"no", b'{"answers": [{"id": "1"}]}', b'{"answers": 3}'):
+            assert client.post(place, content=odd, headers=mine).status_code in (400, 422)
+        assert client.post("/api/connect/other/answers", content=body(1), headers=mine).status_code == 401
+
+        unknown = client.post(place, content=body(1), headers=sign(SECRET, "m1", body(1)))
+        assert unknown.status_code == 401
+        monkeypatch.setenv("FAIRASK_WEBHOOK_SECRET", SECRET)
+        message = sign(SECRET, "m1", body(1))
+        assert client.post(place, content=body(1), headers=message).json()["new"] == 1
+        assert client.post(place, content=body(1), headers=message).json()["known"] == 1  # replayed
+        assert client.post(place, content=body(3), headers=message).status_code == 401  # another body
+        late = client.post(place, content=body(3), headers=sign(SECRET, "m2", body(3), at=1e9))
+        assert late.status_code == 401
+        assert "seconds old" in late.json()["detail"]
+
+        owner = signed(client)
+        listed = owner.get("/api/connect").json()
+        assert (listed[0]["taken"], len(listed[0]["refused"])) == (2, 0)
+        shown = {row["row"]: row for row in owner.get("/api/rows").json()["rows"]}
+        assert shown[rows[1]]["via"] == {"ada": "webhook"}
+
+
+def test_a_renewed_token_ends_the_old_one(study: Study) -> None:
+    link = Link("webhook", "webhook", "https://example.org")
+    first = ensure_link(study, link, "owner")
+    assert ensure_link(study, link, "owner") == ""
+    second = ensure_link(study, link, "owner", renew=True)
+    with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+        place = "/api/connect/webhook/answers"
+        for token, status in ((first, 401), (second, 201)):
+            headers = {"Authorization": f"Bearer {token}"}
+            assert client.post(place, json={"answers": []}, headers=headers).status_code == status
+    for event in study.store.events():
+        assert first not in json.dumps(event.data)
+        assert second not in json.dumps(event.data)
+
+
+def test_a_link_stays_with_its_tool_and_server(study: Study) -> None:
+    ensure_link(study, Link("labelstudio", "labelstudio", "https://a.example.org", 1), "owner")
+    ensure_link(study, Link("labelstudio", "labelstudio", "https://a.example.org", 2), "owner")
+    assert study.state().outside.links["labelstudio"].project == 2
+    with pytest.raises(UserError, match="another name"):
+        ensure_link(study, Link("labelstudio", "labelstudio", "https://b.example.org", 1), "owner")
+    with pytest.raises(UserError, match="is one of labelstudio"):
+        ensure_link(study, Link("labelstudio", "webhook", "https://a.example.org"), "owner")
+    for name in ("", "A b", "x" * 33, "a/b"):
+        with pytest.raises(UserError, match="name"):
+            ensure_link(study, Link(name, "webhook", "https://a.example.org"), "owner")

@@ -1,0 +1,75 @@
+"""Cards of texts and images in a real browser, on a laptop and on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from fairask_studio.pages import create_app
+from fairask_studio.study import Study
+from studio.tests.pages.browsing import browser, look, new_page, serious, shown_row, violations
+from studio.tests.pages.serving import serving
+from studio.tests.pages.test_cards import comments, host, with_images
+
+__all__ = ["browser", "host", "new_page"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
+
+
+def test_a_card_is_set_by_its_content(
+    make: Callable[..., Study], new_page: Callable[..., Page], host: str
+) -> None:
+    study = with_images(make(table=comments(host), budget=20, batch_size=20, question="Is this a complaint?"))
+    study.draw(20)
+    with serving(create_app(study, train=False, images=[host])) as url:
+        page = new_page(color_scheme="dark")
+        page.goto(f"{url}/label")
+        seen: set[str] = set()
+        given = 0
+        while not seen >= {"letter", "arabic", "refused"}:
+            words = shown_row(page)
+            if "First I waited" in words and "letter" not in seen:
+                seen.add("letter")
+                _check_letter(page)
+            elif "انتظرت" in words and "arabic" not in seen:
+                seen.add("arabic")
+                assert (
+                    page.evaluate("getComputedStyle(document.querySelector('.prose p')).direction") == "rtl"
+                )
+                look(page, "card-arabic")
+            if page.locator("figure .missing").count():
+                seen.add("refused")
+                expect(page.locator("figure .missing")).to_contain_text("is no PNG, JPEG, GIF or WebP")
+            page.keyboard.press("1")
+            given += 1
+            expect(page.locator("#progress")).to_contain_text(f"{given} by you")
+
+
+def _check_letter(page: Page) -> None:
+    text = page.locator(".prose").first
+    assert text.locator("p").count() == 2  # paragraphs are kept
+    expect(text).to_contain_text("<b>my name</b>")
+    assert page.locator("#card .fields, #card .prose").first.get_attribute("class") == "prose"  # text first
+    expect(page.locator(".prose strong")).to_have_text("must")
+    expect(page.locator("#card .fields")).to_contain_text("1,234,5")
+    expect(page.locator("#card .fields")).to_contain_text("1987")
+    expect(page.locator("#card .fields")).to_contain_text("Mar 2024")
+    for width in (1200, 390, 600):  # 600: 200 % zoom of a laptop
+        page.set_viewport_size({"width": width, "height": 860})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # Nothing is set one letter per line: a cell of more than 12 letters has some width.
+        narrow = (
+            "[...document.querySelectorAll('#card dt, #card dd, #card p')]"
+            ".filter((e) => e.innerText.length > 12 && e.clientWidth < 90).length"
+        )
+        assert page.evaluate(narrow) == 0
+        look(page, f"card-letter-{width}")
+    assert text.bounding_box()["width"] <= 700  # type: ignore[index]
+    page.set_viewport_size({"width": 1200, "height": 860})
+    assert serious(violations(page)) == []
+    page.get_by_role("button", name="Enlarge: photo").click()
+    expect(page.locator("dialog.zoom img")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog.zoom")).to_have_count(0)

@@ -1,0 +1,198 @@
+"""What people do by accident, in a real browser: double clicks, notes, undo, ended sessions, closed tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Dialog, Page, expect
+from sqlalchemy import text
+
+from fairask_studio.pages import create_app
+from fairask_studio.study import Study
+from studio.tests.pages.browsing import StandIn, browser, new_page, shown_row
+from studio.tests.pages.serving import serving
+
+__all__ = ["browser", "new_page"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
+Make = Callable[..., Study]
+
+
+def test_ten_double_clicks_are_ten_labels(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make(budget=60)
+    study.draw(40)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        for number in range(1, 11):
+            shown_row(page)
+            page.dblclick("#answers .answer >> nth=1", delay=20)
+            expect(page.locator("#progress")).to_contain_text(f"{number} by you")
+        shown_row(page)
+        assert study.status()["labels"] == 10
+
+
+def test_a_note_stays_with_the_row_it_was_typed_for(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        shown_row(page)
+        page.keyboard.press("1")
+        expect(page.locator("#strip li button")).to_have_count(1)
+        shown_row(page)
+        page.keyboard.press("n")
+        page.keyboard.type("about the second")
+        page.keyboard.press("Escape")
+        page.keyboard.press("q")  # the first row again: it has no place for a note
+        expect(page.locator("#correcting")).to_be_visible()
+        expect(page.locator("#note")).to_be_disabled()
+        expect(page.locator("#note-box")).to_be_hidden()
+        shown_row(page)
+        page.keyboard.press("2")
+        expect(page.locator("#correcting")).to_be_hidden()
+        expect(page.locator("#note-text")).to_have_value("about the second")
+        shown_row(page)
+        page.keyboard.press("1")
+        expect(page.locator("#progress")).to_contain_text("2 by you")
+        notes = [a.note for given in study.state().answers.values() for a in given.values()]
+        assert notes == ["", "about the second"]
+
+
+def test_undo_takes_back_the_row_that_is_open(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        first = shown_row(page)
+        for number in (1, 2):
+            shown_row(page)
+            page.keyboard.press("1")
+            expect(page.locator("#progress")).to_contain_text(f"{number} by you")
+        older, newest = list(study.state().answers)
+        page.keyboard.press("w")
+        expect(page.locator("#correcting")).to_be_visible()
+        page.keyboard.press("u")
+        expect(page.locator("#progress")).to_contain_text("1 by you")
+        assert {row for row, given in study.state().answers.items() if given} == {newest}
+        assert shown_row(page) == first
+        assert older != newest
+
+
+def test_a_disagreement_is_decided_for_the_label_that_is_shown(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = make(overlap=2)
+    study.draw(1)
+    for who, label in {"ada": "good", "bob": "bad"}.items():
+        study.tell(study.lease(who, 1), [label], who)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/rows")
+        page.get_by_role("button", name="Open row").click()
+        page.locator("#row-answers button[aria-pressed=true]").click()
+        expect(page.locator("#rows tbody")).to_contain_text("decided")
+    assert len(study.state().decided) == 1
+
+
+def test_an_answer_after_the_session_ended_is_sent_after_signing_in(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    study.draw(10)
+    study.people.add("ada", "owner")
+    token = study.people.add("bob")
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+
+        def sign_in() -> None:
+            page.fill("#token", token)
+            page.keyboard.press("Enter")
+            expect(page).to_have_url(f"{url}/label")
+
+        page.goto(url)
+        sign_in()
+        shown_row(page)
+        with study.store.database.write() as connection:
+            connection.execute(text("DELETE FROM sessions"))
+        study.people._known.clear()
+        page.keyboard.press("n")
+        page.keyboard.type("twelve hours later")
+        page.keyboard.press("Escape")
+        page.keyboard.press("2")
+        expect(page).to_have_url(f"{url}/signin")
+        assert study.status()["labels"] == 0
+        sign_in()
+        expect(page.locator("#progress")).to_contain_text("1 by you")
+        (given,) = (a for row in study.state().answers.values() for a in row.values())
+        assert (given.code, given.note) == (1, "twelve hours later")
+        assert page.evaluate("Object.keys(localStorage).filter((k) => k.includes('outbox')).length") == 0
+
+
+def test_closing_the_tab_offline_warns_and_loses_nothing(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        asked: list[str] = []
+
+        def leave(dialog: Dialog) -> None:
+            asked.append(dialog.type)
+            dialog.accept()
+
+        page.on("dialog", leave)
+        server = StandIn(page, "**/api/**")
+        page.goto(f"{url}/label")
+        shown_row(page)
+        server.handler = lambda route: route.abort("connectionrefused")
+        page.click("#answers .answer >> nth=0")
+        expect(page.locator("#alert")).to_contain_text("Trying again")
+        page.reload(wait_until="commit")
+        assert asked == ["beforeunload"]
+        server.handler = None
+        page.goto(f"{url}/label")
+        expect(page.locator("#progress")).to_contain_text("1 by you")
+        assert study.status()["labels"] == 1
+
+
+def test_the_end_notices_new_rows(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make(budget=20, batch_size=20)
+    rows = study.ask(20, "ada")
+    study.tell(rows, ["good", "bad"] * 10, "ada")
+    study.refit()
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.goto(f"{url}/label")
+        expect(page.locator("#card")).to_contain_text("Done. Thank you!")
+        study.start_audit(10, "ada")
+        study.draw()
+        expect(page.locator("#card .fields")).to_be_visible(timeout=15_000)
+
+
+def test_a_tab_that_nobody_looks_at_lets_its_rows_go(make: Make, new_page: Callable[..., Page]) -> None:
+    study = make()
+    study.draw(10)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        page.clock.install()
+        asked: list[str] = []
+        page.goto(f"{url}/label")
+        page.wait_for_selector("#card .fields")
+        page.on("request", lambda request: request.url.endswith("/next") and asked.append(request.url))
+        for _ in range(9):
+            page.clock.run_for(61_000)
+            page.wait_for_timeout(100)
+        assert asked  # while somebody may still be reading
+        page.clock.run_for(120_000)
+        page.wait_for_timeout(300)
+        asked.clear()
+        for _ in range(5):
+            page.clock.run_for(61_000)
+        page.wait_for_timeout(300)
+        assert asked == []
+        page.mouse.move(5, 5)
+        page.wait_for_timeout(300)
+        assert len(asked) == 1

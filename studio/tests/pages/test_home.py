@@ -1,0 +1,132 @@
+"""The studio of a folder: its studies are listed, made, copied, put aside and deleted; each is served."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from fairask_studio.pages.home import create_home
+from fairask_studio.study import Study
+from studio.tests.study.conftest import people_table
+
+WORDS = ["slow", "rude", "kind", "quick", "late", "lost", "helpful", "closed"]
+
+
+def comment(i: int) -> str:
+    return f"The office was {WORDS[i % 8]} and the answer {WORDS[(i // 3) % 8]} when I asked for it"
+
+
+def _line(i: int) -> str:
+    known = ("yes" if i % 8 in (0, 1, 4, 5) else "no") if i < 150 else ""
+    return f"{comment(i)},{'fm'[i % 2]},{i % 7},{known},{'ok' if i < 3 else ''}"
+
+
+CSV = "comment,sex,score,complaint,rated\n" + "\n".join(_line(i) for i in range(160))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[TestClient]:
+    with TestClient(create_home(tmp_path, train=False), base_url="http://localhost") as client:
+        code = client.app.state.access.invite()  # type: ignore[attr-defined]
+        page = client.get("/", params={"code": code}).text
+        client.headers["X-CSRF-Token"] = page.split('name="csrf" content="')[1].split('"')[0]
+        yield client
+
+
+def new_study(
+    home: TestClient, name: str = "comments", root: str = "", **changes: object
+) -> dict[str, object]:
+    """Make a study of comments."""
+    sent = home.post(f"{root}/api/tables", params={"name": "comments.csv"}, content=CSV.encode()).json()
+    given = {
+        "table": sent["id"], "name": name, "question": "Is it a complaint?", "classes": ["no", "yes"],
+        "protected": ["sex"], "drop": ["score", "complaint", "rated"],
+        "displays": {"comment": "markdown"}, "budget": 30, **changes,
+    }  # fmt: skip
+    answer = home.post(f"{root}/api/studies", json=given)
+    return {"status": answer.status_code, **answer.json()}
+
+
+def test_nobody_gets_in_without_the_printed_code(tmp_path: Path) -> None:
+    with TestClient(create_home(tmp_path, train=False), base_url="http://localhost") as client:
+        assert client.get("/").status_code == 401
+        assert client.get("/", params={"code": "wrong"}).status_code == 401
+        assert client.get("/api/studies").status_code == 401
+        code = client.app.state.access.invite()  # type: ignore[attr-defined]
+        assert client.get("/", params={"code": code}).status_code == 200
+        assert client.post("/api/studies/x/open").status_code == 403  # no token of a page
+    with TestClient(create_home(tmp_path, train=False), base_url="http://evil.example") as client:
+        assert client.get("/").status_code == 421
+
+
+def test_a_table_is_described_before_a_study_is_made_of_it(home: TestClient, tmp_path: Path) -> None:
+    sent = home.post("/api/tables", params={"name": "comments.csv"}, content=CSV.encode()).json()
+    columns = {column["name"]: column for column in sent["columns"]}
+    assert (sent["rows"], columns["comment"]["display"], columns["sex"]["values"]) == (
+        160,
+        "long",
+        ["f", "m"],
+    )
+    assert columns["sex"]["can_group"]
+    assert sent["preview"][1]["sex"] == "m"
+    refused = home.post("/api/tables", params={"name": "x.csv"}, content=b"")
+    assert refused.status_code == 422
+    broken = home.post("/api/tables", params={"name": "x.parquet"}, content=b"no parquet")
+    assert broken.status_code == 422
+    assert list(tmp_path.iterdir()) == []  # nothing is left
+
+
+def test_a_study_is_made_listed_copied_archived_and_deleted(home: TestClient, tmp_path: Path) -> None:
+    assert home.get("/api/studies").json() == []
+    assert new_study(home)["status"] == 201
+    with Study.open(tmp_path / "comments") as study:
+        kinds = {column.name: (column.role, column.display) for column in study.config.columns}
+        assert kinds["comment"] == ("feature", "markdown")
+        assert kinds["score"][0] == "hidden"
+        rows = study.ask(10)
+        study.tell(rows, ["yes"] * 10)
+    found = home.get("/api/studies").json()[0]
+    assert (found["name"], found["labels"], found["budget"], found["state"]) == (
+        "comments",
+        10,
+        30,
+        "labelling",
+    )
+    assert "already" in str(new_study(home)["detail"])
+    assert "cannot be a name" in str(new_study(home, "../x")["detail"])
+    assert "no column" in str(new_study(home, "other", protected=["gender"])["detail"])
+    assert not (tmp_path / "other").exists()  # what cannot be made leaves nothing
+
+    assert home.post("/api/studies/comments/copy", json={"name": "again"}).status_code == 201
+    assert [s["labels"] for s in home.get("/api/studies").json()] == [0, 10]
+    assert home.put("/api/studies/again", json={"archived": True}).status_code == 200
+    assert [s["archived"] for s in home.get("/api/studies").json()] == [True, False]
+    assert home.request("DELETE", "/api/studies/again", json={"name": "comments"}).status_code == 422
+    assert home.request("DELETE", "/api/studies/again", json={"name": "again"}).status_code == 200
+    assert [s["name"] for s in home.get("/api/studies").json()] == ["comments"]
+
+
+def test_each_study_is_served_under_its_name(home: TestClient, tmp_path: Path) -> None:
+    new_study(home)
+    address = home.post("/api/studies/comments/open").json()["address"]
+    page = home.get(address)
+    assert page.url.path == "/s/comments/overview"
+    assert "Is it a complaint?" in page.text
+    assert '<a class="button quiet" href="/s/comments/../../">Studies</a>' in page.text
+    assert home.get("/s/comments/api/status").json()["budget"] == 30
+    assert home.get("/s/nothing/overview").status_code == 404
+    assert home.get("/s/comments/api/me").json()["role"] == "owner"
+
+
+def test_excel_and_parquet_are_read_as_well(home: TestClient) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(people_table()), buffer)
+    sent = home.post("/api/tables", params={"name": "people.parquet"}, content=buffer.getvalue()).json()
+    assert sent["rows"] == 200

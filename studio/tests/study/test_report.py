@@ -1,0 +1,195 @@
+"""The report on a study: one page, right in every state of the study, safe whatever the pool holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from fairask.audit import certify
+from fairask.errors import EmptyCellWarning
+from fairask_studio.study import Study, export
+from fairask_studio.study._report import report_html
+from fairask_studio.study.events import CertificateIssued
+from studio.tests.study.conftest import people_table, truth
+from studio.tests.study.test_files import HOSTILE
+
+pytestmark = pytest.mark.usefixtures("few_trees")
+Make = Callable[..., Study]
+LABELS = truth(people_table())
+
+
+class _Page(HTMLParser):
+    """Tags, addresses and visible text of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.addresses: list[str] = []
+        self.words: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.addresses += [v or "" for k, v in attrs if k in ("src", "href", "xlink:href")]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def labelled(study: Study, n: int, who: str = "ada") -> None:
+    rows = study.ask(n, who)
+    study.tell(rows, [LABELS[row] for row in rows], who)
+    if study.state().audit is None:
+        study.refit(force=True)
+
+
+def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
+    study = make(budget=60, question="Did they repay?")
+    for _ in range(3):
+        labelled(study, 20)
+    export(study, tmp_path / "out", only="report.html")
+    html = (tmp_path / "out" / "report.html").read_text("utf-8")
+    page = _Page(html)
+    last = study.status()["history"][-1]
+    accuracy, gap = last["estimate"]["accuracy"], last["estimate"]["violation"]
+    assert f"With 60 labels the model is right for about {100 * accuracy['value']:.1f} %" in page.text
+    assert f"{gap['value']:.3f} {gap['low']:.3f} to {gap['high']:.3f}" in page.text
+    assert "above the tolerance of 0.1" in page.text
+    story = study.status()["story"]
+    assert story["sentence"] in page.text
+    assert (
+        f"accuracy of always '{story['answer']}' {last['estimate']['constant']['accuracy']:.3f}" in page.text
+    )
+    plain = last["estimate"]["plain"]["accuracy"]
+    assert f"accuracy without a constraint {plain['value']:.3f}" in page.text
+    assert study.status()["safety"] in page.text
+    assert "labels that trained a model cannot certify it" in page.text
+    assert "Each row was answered once" in page.text
+    assert study.config.pool_sha256 in page.text
+    assert last["digest"] in page.text
+    assert "fairask new POOL --protected sex --classes bad,good" in page.text
+    assert "--question 'Did they repay?'" in page.text
+    assert f"learner(at={last['seen']})" in page.text
+    assert html.count("<svg") == 5  # curves, time, spend, where, rates
+    assert not page.tags & {"script", "link", "iframe", "object"}
+    assert all(address.startswith(("#", "data:image/png")) for address in page.addresses)
+    assert report_html(study) == html  # same study, same page
+
+
+@pytest.mark.slow
+def test_every_state_of_a_study_has_its_words(make: Make) -> None:
+    study = make(budget=80, overlap=2)
+    assert "No labels yet: the first batch is uniform" in _Page(report_html(study)).text
+    labelled(study, 10)
+    assert "10 labels are too few to estimate" in _Page(report_html(study)).text
+    assert "No row has two answers yet" in _Page(report_html(study)).text
+    labelled(study, 10, "bob")
+    assert "100 % of the pairs of answers agree, on 10 rows" in _Page(report_html(study)).text
+    labelled(study, 30)
+    study.start_audit(40)
+    labelled(study, 10)
+    assert "an audit is under way, 40 of its 40 rows are drawn" in _Page(report_html(study)).text
+
+
+def test_the_certificate_is_in_it(make: Make) -> None:
+    study = make(budget=40)
+    labelled(study, 40)
+    study.start_audit(60)
+    labelled(study, 60)
+    audit = study.state().audit
+    assert audit is not None
+    assert audit.audit is not None
+    made = audit.audit.certificate()
+    study.certify()
+    text = _Page(report_html(study)).text
+    assert text.count(made.headline()) == 2
+    assert all(assumption in text for assumption in made.assumptions)
+    assert "With 40 labels the model" in text  # the audit's labels trained nothing
+
+
+def test_an_unknown_estimate_of_a_certificate_is_left_out(make: Make) -> None:
+    study = make()
+    labelled(study, 20)
+    with pytest.warns(EmptyCellWarning):
+        unknown = certify([0] * 8, [1] * 8, [0, 1] * 4)
+    assert unknown.to_dict()["estimate"] is None
+    study.store.append("owner", CertificateIssued(unknown.to_dict()))
+    text = _Page(report_html(study)).text
+    assert "Bounds" in text
+    assert "nan" not in text
+
+
+@pytest.mark.slow
+def test_a_hostile_pool_makes_a_harmless_report(make: Make) -> None:
+    table = dict(list(HOSTILE.items())[:30]) | {"sex": ["<script>alert(1)</script>", "x" * 100_000] * 20}
+    study = make(
+        table=table, budget=40, classes=("<b>no</b>", "=yes"), question="<img src=x onerror=alert(1)>"
+    )
+    rows = study.ask(40, "<i>eve</i>")
+    study.tell(rows, ["=yes" if row % 3 else "<b>no</b>" for row in rows], "<i>eve</i>")
+    study.refit()
+    html = report_html(study)
+    page = _Page(html)
+    assert not page.tags & {"script", "b", "i"}
+    assert "onerror=alert" not in re.sub(r"&lt;img.*?&gt;", "", html)
+    assert "<script>alert(1)</script>" in page.text  # as text
+    assert len(html) < 2_000_000
+
+
+def test_a_database_is_named_without_its_password(
+    make: Make, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make(target)
+    monkeypatch.setattr(study, "target", "postgresql://ada:secret@db.example/loans")
+    html = report_html(study)
+    assert "<title>fairask: loans</title>" in html
+    assert "secret" not in html
+    assert "db.example" not in html
+
+
+def test_a_column_that_gives_the_label_away_is_named(make: Make, tmp_path: Path) -> None:
+    study = make(budget=60)
+    assert study.status()["story"] is None
+    rows = study.ask(60, "ada")
+    study.tell(rows, [["bad", "good"][float(str(study.row(row)["debt"])) < 0] for row in rows], "ada")
+    study.refit(force=True)
+    told = study.status()["story"]["columns"]
+    assert told.startswith("column 'debt' alone gives the label away")
+    export(study, tmp_path / "out", only="report.html")
+    assert told in _Page((tmp_path / "out" / "report.html").read_text("utf-8")).text
+
+
+def test_the_card_has_the_estimates_of_the_study_and_says_where_labels_do_not_suffice(
+    make: Make, tmp_path: Path
+) -> None:
+    study = make(budget=60)
+    labelled(study, 40)
+    last, said = study.status()["history"][-1], study.status()["safety"]
+    assert said.startswith("Infeasible with these 40 labels")
+    export(study, tmp_path / "out", only="model-card.md")
+    card = (tmp_path / "out" / "model-card.md").read_text("utf-8")
+    assert said in card
+    for guess in (last["estimate"]["accuracy"], last["estimate"]["violation"]):
+        assert f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})" in card
+
+
+def test_the_settings_and_the_command_are_those_in_use(make: Make) -> None:
+    text = _Page(report_html(make(stopping="plateau:4"))).text
+    assert "--stop plateau:4" in text
+    assert "level 0.95" in text
+    assert "--profile" not in text
+
+
+def test_the_papers_profile_is_in_the_command(make: Make) -> None:
+    text = _Page(report_html(make(profile="paper"))).text
+    assert "--profile paper" in text
+    assert "level none" in text  # it has none
+    assert "risk weights ips" in text
