@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fairask_studio.study import Study
+from fairask_studio import Study
 from studio.tests.connect import labelstudio
 from studio.tests.connect.killing import label_under_kills
 from studio.tests.study.conftest import people_table

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 from fairask_studio.connect import Connector, Link, ensure_link
 from fairask_studio.connect.labelstudio import LabelStudioTool, connect_project, open_client
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
+from fairask_studio import Study
 from studio.tests.connect import labelstudio
 from studio.tests.connect.labelstudio import ANNOTATORS, OWNER, Server, token_of
 from studio.tests.pages.serving import serving

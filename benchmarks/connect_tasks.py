@@ -16,7 +16,7 @@ from typing import Any
 
 from fairask_studio.connect import Connector, Link, ensure_link
 from fairask_studio.connect.labelstudio import _OVERLAP, LabelStudioTool, connect_project, open_client
-from fairask_studio.study import Study
+from fairask_studio import Study
 from studio.tests.connect import labelstudio
 from studio.tests.connect.labelstudio import OWNER, token_of
 from studio.tests.study.conftest import people_table

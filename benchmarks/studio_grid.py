@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.studio_load import machine, quantiles
 from fairask_studio.pages._grid import GridQuery, grid_page, row_history
-from fairask_studio.study import Study
-from fairask_studio.study.events import RowLabelled, RowsDrawn
+from fairask_studio import Study
+from fairask_studio.events import RowLabelled, RowsDrawn
 
 WORDS = ["slow", "rude", "kind", "quick", "late", "lost", "helpful", "closed", "office", "answer", "asked"]
 

@@ -37,7 +37,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fairask_studio.study import Study
+from fairask_studio import Study
 
 
 #: Seconds that the 95th percentile of "next row" may take.

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.studio_load import machine, make_pool, quantiles
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
+from fairask_studio import Study
 from studio.tests.pages.browsing import READY
 from studio.tests.pages.serving import serving
 

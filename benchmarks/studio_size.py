@@ -24,11 +24,11 @@ from benchmarks.studio_load import machine, quantiles, served
 from benchmarks.studio_soak import Seen, Worker, prepare
 from fairask_studio.pages._grid import GridQuery, grid_page
 from fairask_studio.pages._questions import file_bytes
-from fairask_studio.study import Study
+from fairask_studio import Study
 
 _OPEN = """
 import json, psutil, sys, time
-from fairask_studio.study import Study
+from fairask_studio import Study
 process = psutil.Process()
 before, began, used = process.memory_info().rss, time.perf_counter(), time.process_time()
 study = Study.open(sys.argv[1])

@@ -27,8 +27,8 @@ import psutil
 from benchmarks._lag import lag
 from benchmarks.studio_load import Annotator, Tally, machine, make_pool, quantiles, served
 
-from fairask_studio.study import Study
-from fairask_studio.study.events import RowLabelled, RowsDrawn
+from fairask_studio import Study
+from fairask_studio.events import RowLabelled, RowsDrawn
 
 FREEZE = 20.0
 OWNERS = ("/api/status", "/api/events", "/api/rows?limit=50", "/api/certificate", "/api/model")

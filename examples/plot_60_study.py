@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from fairask_studio.study import Study, read_pool
+from fairask_studio import Study, read_pool
 
 rng = np.random.default_rng(0)
 n = 600

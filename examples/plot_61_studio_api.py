@@ -19,8 +19,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import uvicorn
 
+from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
 
 rng = np.random.default_rng(0)
 table = {"age": rng.integers(18, 70, 400).tolist(), "sex": rng.choice(["f", "m"], 400).tolist()}

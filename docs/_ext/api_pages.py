@@ -21,7 +21,7 @@ SECTIONS = {
     "Promise": ["fairask.audit"],
     "Data": ["fairask.tables", "fairask.datasets", "fairask.pools", "fairask.tables"],
     "People": [
-        "fairask_studio.study",
+        "fairask_studio",
         "fairask_studio.pages",
         "fairask_studio.connect",
         "fairask.report",

@@ -21,8 +21,8 @@ from fairask.experiment.table import TableColumns
 from fairask.metrics import violation
 from fairask.tables import GroupColumns, TableError, column_violations, group_names, prepare
 from fairask.tables.folding import OTHER, UNKNOWN
-from fairask_studio.study import Study, choose_pool
-from fairask_studio.study.encoder_0_1_0 import first_group_names
+from fairask_studio import Study, choose_pool
+from fairask_studio.encoder_0_1_0 import first_group_names
 
 N = 400
 RNG = np.random.default_rng(0)

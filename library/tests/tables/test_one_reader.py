@@ -20,7 +20,7 @@ from fairask.experiment.streamed import StreamedTable
 from fairask.experiment.table import MemoryTable, TableColumns
 from fairask.pools import StreamedPool
 from fairask.tables import read_table
-from fairask_studio.study import Study, choose_pool
+from fairask_studio import Study, choose_pool
 
 N = 60
 Found = tuple[Any, list[str]]

@@ -19,7 +19,7 @@ import pytest
 
 from fairask.tables import TableError, TableFormat, fit_encoder, prepare, read_noted, read_table
 from fairask.tables.answers import match_labels
-from fairask_studio.study import Study, choose_pool
+from fairask_studio import Study, choose_pool
 
 ROWS = [{"sex": "f", "pay": 1234.5, "town": "Köln"}, {"sex": "m", "pay": -7.25, "town": "Bern"}]
 CSV = "sex,pay,town\nf,1234.5,Köln\nm,-7.25,Bern\n"

@@ -19,7 +19,7 @@ from fairask.experiment.table import TableColumns
 from fairask.metrics import violation
 from fairask.tables import Encoder, Survey, TableError, TextColumns, fit_encoder, prepare, survey
 from fairask.tables.text import Text, TextSample
-from fairask_studio.study import Study, load_model
+from fairask_studio import Study, load_model
 from library.tests.tables.comments import comments
 
 COMMENTS = comments(300)
@@ -99,7 +99,7 @@ def test_unknown_words_change_nothing() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_study_of_comments_learns_from_their_words(stream: bool, tmp_path: Path) -> None:
-    from fairask_studio.study import choose_pool, export
+    from fairask_studio import choose_pool, export
 
     path = tmp_path / "pool.parquet"
     pq.write_table(COMMENTS.drop(["toxic"]), path, row_group_size=100)

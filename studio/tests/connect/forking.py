@@ -16,10 +16,10 @@ from threading import Event
 import uvicorn
 
 from fairask.oracle.linear_forest import LinearForestClassifier
+from fairask_studio import Study
 from fairask_studio.connect import Connector, Link
 from fairask_studio.connect.labelstudio import LabelStudioTool, open_client
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

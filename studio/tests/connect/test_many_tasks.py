@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from fairask_studio import Study
 from fairask_studio.connect import Connector, Link, ensure_link
 from fairask_studio.connect.labelstudio import LabelStudioTool
-from fairask_studio.study import Study
 from studio.tests.study.conftest import people_table
 
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

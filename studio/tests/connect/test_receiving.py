@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from fairask_studio.study import State, Study
-from fairask_studio.study.outside import Outside
-from fairask_studio.study.receiving import OutsideAnswer, receive, row_codes
-from fairask_studio.study.whole import verify
+from fairask_studio import State, Study
+from fairask_studio.outside import Outside
+from fairask_studio.receiving import OutsideAnswer, receive, row_codes
+from fairask_studio.whole import verify
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
 from fairask_studio.connect import Connector, Link, WebhookTool, ensure_link, outgoing_rows, sign
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
 from studio.tests.connect.conftest import SECRET
 from studio.tests.pages.serving import serving
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from fairask_studio import Study
 from fairask_studio.connect import Connector, Link, WebhookTool, ensure_link, finish
-from fairask_studio.study import Study
-from fairask_studio.study.receiving import OutsideAnswer, receive
+from fairask_studio.receiving import OutsideAnswer, receive
 from studio.tests.connect.conftest import SECRET, Receiver
 from studio.tests.connect.twin import same_draws
 from studio.tests.study.conftest import people_table, truth

@@ -7,10 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from fairask.errors import UserError
+from fairask_studio import Study
 from fairask_studio.connect import Connector, Link, ToolUnreachable, WebhookTool, ensure_link, sign
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
-from fairask_studio.study.receiving import row_codes
+from fairask_studio.receiving import row_codes
 from studio.tests.connect.conftest import SECRET, Receiver
 from studio.tests.pages.conftest import signed
 

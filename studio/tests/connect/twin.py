@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fairask_studio.study import Study
-from fairask_studio.study._drawing import propose_uniform
+from fairask_studio import Study
+from fairask_studio._drawing import propose_uniform
 
 __all__ = ["same_draws"]
 

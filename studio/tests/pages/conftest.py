@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
 from studio.tests.study.conftest import make, new_database, people_table, postgres_url
 
 __all__ = ["make", "new_database", "people_table", "postgres_url"]

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, Route, expect
 
+from fairask_studio import Study
 from fairask_studio.pages import Robot, create_app, demo_study
-from fairask_studio.study import Study
 from studio.tests.pages.browsing import (
     LABELS,
     READY,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
 from studio.tests.pages.browsing import browser, look, new_page, serious, shown_row, violations
 from studio.tests.pages.serving import serving
 from studio.tests.pages.test_cards import comments, host, with_images

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Dialog, Page, expect
 from sqlalchemy import text
 
+from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
 from studio.tests.pages.browsing import StandIn, browser, new_page, shown_row
 from studio.tests.pages.serving import serving
 

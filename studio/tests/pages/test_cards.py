@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study, StudyError
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study, StudyError
 from studio.tests.pages.conftest import bearer, signed
 
 Make = Callable[..., Study]

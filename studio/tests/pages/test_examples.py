@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
 from fairask_studio.pages import Robot, create_app
 from fairask_studio.pages._examples import EXAMPLES
-from fairask_studio.study import Study
 from studio.tests.pages.conftest import signed
 from studio.tests.pages.test_home import CSV, home
 from studio.tests.pages.walking import LABELS, shape, walk_home, walk_study

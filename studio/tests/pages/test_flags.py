@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
 from studio.tests.pages.conftest import bearer
 
 

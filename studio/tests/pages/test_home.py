@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
 from fairask_studio.pages.home import create_home
-from fairask_studio.study import Study
 from studio.tests.study.conftest import people_table
 
 WORDS = ["slow", "rude", "kind", "quick", "late", "lost", "helpful", "closed"]

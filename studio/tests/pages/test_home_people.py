@@ -12,10 +12,10 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from fairask.cli._app import app as command
+from fairask_studio import Study, StudyError
 from fairask_studio.pages._forecast import Forecast
 from fairask_studio.pages.home import create_home
 from fairask_studio.pages.server import Proxy, serve_home
-from fairask_studio.study import Study, StudyError
 from studio.tests.pages.test_home import CSV, new_study
 
 
@@ -71,7 +71,7 @@ def test_people_of_the_home_page_own_its_studies_behind_a_proxy(tmp_path: Path) 
 
 
 def _home_events(folder: Path) -> list[object]:
-    from fairask_studio.study.store import Store
+    from fairask_studio.store import Store
 
     store = Store(str(folder / ".home"))
     events = store.events()

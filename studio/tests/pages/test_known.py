@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
+from fairask_studio.events import Document
+from fairask_studio.known import GOLD, PRACTICE, KnownRow, mark_known
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
-from fairask_studio.study.events import Document
-from fairask_studio.study.known import GOLD, PRACTICE, KnownRow, mark_known
 from studio.tests.pages.conftest import bearer
 from studio.tests.study.conftest import people_table, truth
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
+from fairask_studio.files import write_rows
 from fairask_studio.pages import Trainer, create_app
-from fairask_studio.study import Study
-from fairask_studio.study.files import write_rows
 from studio.tests.pages.conftest import bearer, signed
 from studio.tests.pages.serving import serving
 

@@ -14,13 +14,13 @@ import httpx2 as httpx
 import psutil
 import pytest
 
+from fairask_studio import Study, StudyError
 from fairask_studio.pages import _protocol, create_app
 from fairask_studio.pages._desk import Desk
 from fairask_studio.pages._grid import GridQuery, grid_page
 from fairask_studio.pages._limits import Limits
 from fairask_studio.pages._protocol import TimedProtocol
 from fairask_studio.pages._questions import start_audit, status
-from fairask_studio.study import Study, StudyError
 from studio.tests.pages.serving import serving
 from studio.tests.study.postgres import running
 

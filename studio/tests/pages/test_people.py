@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
 from fairask_studio.pages import create_app
 from fairask_studio.pages._people import people_figures
-from fairask_studio.study import Study
 from studio.tests.pages.conftest import signed
 
 

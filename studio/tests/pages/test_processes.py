@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from fairask_studio.study import Study
-from fairask_studio.study.store import Training
+from fairask_studio import Study
+from fairask_studio.store import Training
 from studio.tests.forked import forked, serve_study
 from studio.tests.pages.conftest import new_database
 from studio.tests.pages.test_operations import free_port

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from fairask.cli._app import app as command
-from fairask_studio.study import Study
+from fairask_studio import Study
 from studio.tests.pages.conftest import bearer
 from studio.tests.pages.serving import serving
 

@@ -7,10 +7,10 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
 from fairask_studio.pages import create_app
 from fairask_studio.pages._rights import ANYBODY, PAGES, RIGHTS, TOOL, may
-from fairask_studio.study import Study
-from fairask_studio.study.store.people import ROLES
+from fairask_studio.store.people import ROLES
 from studio.tests.pages.conftest import bearer
 
 #: What stands for the parts of a path.

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
+from fairask_studio.files import write_rows
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
-from fairask_studio.study.files import write_rows
 from studio.tests.pages.conftest import signed
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -9,8 +9,8 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi import checks
 
+from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
 from studio.tests.study.conftest import people_table
 
 _CHECKS = [

@@ -17,12 +17,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from fairask_studio import Study, StudyError
 from fairask_studio.cli.studio import studio
 from fairask_studio.pages import Robot, Trainer, TrainerProcess, create_app, demo_study
 from fairask_studio.pages._stopgap import Stopgap
 from fairask_studio.pages.server import serve, serve_demo
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.store import Training
+from fairask_studio.store import Training
 from studio.tests.pages.conftest import bearer
 from studio.tests.pages.serving import serving
 from studio.tests.study.conftest import people_table, truth

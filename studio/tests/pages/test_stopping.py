@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from fairask.errors import FairaskWarning
+from fairask_studio import Study
 from fairask_studio.pages.server import warn_of_sqlite
-from fairask_studio.study import Study
 from studio.tests.forked import forked, serve_study
 from studio.tests.pages.test_operations import free_port, until_reached
 

@@ -8,10 +8,10 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
+from fairask_studio.events import Document
 from fairask_studio.pages._desk import Desk
 from fairask_studio.pages._story import headline, next_step, steps, story
-from fairask_studio.study import Study
-from fairask_studio.study.events import Document
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study, refer
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study, refer
 from studio.tests.pages.conftest import signed
 from studio.tests.study.conftest import people_table
 

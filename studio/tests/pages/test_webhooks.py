@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from fairask_studio import Study, StudyError
 from fairask_studio.pages._webhooks import Webhooks
-from fairask_studio.study import Study, StudyError
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -7,9 +7,9 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
 from fairask_studio.connect.links import Link, ensure_link
-from fairask_studio.study import Study
-from fairask_studio.study.receiving import row_codes
+from fairask_studio.receiving import row_codes
 from studio.tests.study.conftest import people_table, truth
 
 __all__ = ["LABELS", "Walk", "shape", "walk_home", "walk_study"]

@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from fairask_studio.study import Study
+from fairask_studio import Study
 from studio.tests.study import postgres
 
 _NUMBER = itertools.count()

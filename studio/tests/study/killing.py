@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from fairask.oracle.linear_forest import LinearForestClassifier
-from fairask_studio.study import NotYoursError, Study
+from fairask_studio import NotYoursError, Study
 
 CLASSES = ("bad", "good")
 

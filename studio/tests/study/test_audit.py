@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.events import AuditChanged
+from fairask_studio import Study, StudyError
+from fairask_studio.events import AuditChanged
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")

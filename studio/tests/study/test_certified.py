@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from fairask.cli._app import app
 from fairask.learner import FairActiveLearner
-from fairask_studio.study import Study, StudyError, export, load_model
-from fairask_studio.study.estimating import model_digest
-from fairask_studio.study.verifying import check_certificate
+from fairask_studio import Study, StudyError, export, load_model
+from fairask_studio.estimating import model_digest
+from fairask_studio.verifying import check_certificate
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")

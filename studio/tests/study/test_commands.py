@@ -175,7 +175,7 @@ def test_an_ask_that_fails_late_holds_nothing(run: Run, monkeypatch: pytest.Monk
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "batch-1.csv")
 
-    monkeypatch.setattr("fairask_studio.study.files.write_whole", full)
+    monkeypatch.setattr("fairask_studio.files.write_whole", full)
     run("ask", "s", fails=True)
     assert drawn(run) == (5, 0)
 
@@ -190,7 +190,7 @@ def test_a_fit_that_fails_says_that_labels_are_saved(run: Run, monkeypatch: pyte
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("no convergence")
 
-    monkeypatch.setattr("fairask_studio.study._judging.fit_entry", fails)
+    monkeypatch.setattr("fairask_studio._judging.fit_entry", fails)
     assert (
         "labels are saved, the fit failed: no convergence" in run("tell", "s", "batch.csv", fails=True).output
     )

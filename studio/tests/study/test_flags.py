@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.flags import answer_flag, flag_row
+from fairask_studio import Study, StudyError
+from fairask_studio.flags import answer_flag, flag_row
 from studio.tests.study.test_commands import Run, run
 
 __all__ = ["run"]

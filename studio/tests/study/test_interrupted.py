@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import select
 
-from fairask_studio.study import Study
-from fairask_studio.study.store._schema import tasks
+from fairask_studio import Study
+from fairask_studio.store._schema import tasks
 from studio.tests.forked import fairask_command
 from studio.tests.study.conftest import people_table, truth
 from studio.tests.study.slow import Slow  # also makes slow:// known here
@@ -60,7 +60,7 @@ def everything(target: Path) -> Any:
 def test_an_ask_that_is_stopped_changes_nothing(
     pool: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    from fairask_studio.study import refer
+    from fairask_studio import refer
 
     with Study.create(
         tmp_path / "s", refer(pool), protected="sex", classes=("bad", "good"), budget=100, random_state=0

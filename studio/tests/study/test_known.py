@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fairask.errors import UserError
-from fairask_studio.study import NotYoursError, Study, StudyError
-from fairask_studio.study.known import (
+from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio.known import (
     GOLD,
     KnownRow,
     answer_known,
@@ -18,8 +18,8 @@ from fairask_studio.study.known import (
     mark_known,
     unmark_known,
 )
-from fairask_studio.study.known_files import read_known
-from fairask_studio.study.whole import verify
+from fairask_studio.known_files import read_known
+from fairask_studio.whole import verify
 from studio.tests.study.test_commands import Run, run
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select, text
 
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.store._schema import people, sessions
-from fairask_studio.study.times import now
+from fairask_studio import Study, StudyError
+from fairask_studio.store._schema import people, sessions
+from fairask_studio.times import now
 
 Make = Callable[..., Study]
 

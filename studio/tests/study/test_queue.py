@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fairask_studio.study import NotYoursError, Study, StudyError
+from fairask_studio import NotYoursError, Study, StudyError
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairask_studio.study import Study, StudyError, export
-from fairask_studio.study.reopening import AnswerFilter, give_back, reopen
+from fairask_studio import Study, StudyError, export
+from fairask_studio.reopening import AnswerFilter, give_back, reopen
 from studio.tests.study.test_commands import Run, run
 
 __all__ = ["run"]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.study import Study
 from studio.tests.study.conftest import new_database
 from studio.tests.study.postgres import Server, started
 

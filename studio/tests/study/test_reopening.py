@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.limits import check_skips, is_too_fast
-from fairask_studio.study.reopening import AnswerFilter, Restored, give_back, reopen
-from fairask_studio.study.store import _log
-from fairask_studio.study.whole import verify
+from fairask_studio import Study, StudyError
+from fairask_studio.limits import check_skips, is_too_fast
+from fairask_studio.reopening import AnswerFilter, Restored, give_back, reopen
+from fairask_studio.store import _log
+from fairask_studio.whole import verify
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")

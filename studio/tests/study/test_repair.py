@@ -13,8 +13,8 @@ from sqlalchemy import select, text
 from typer.testing import CliRunner
 
 from fairask.cli._app import app
-from fairask_studio.study import Study
-from fairask_studio.study.store._schema import tasks
+from fairask_studio import Study
+from fairask_studio.store._schema import tasks
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]

@@ -11,9 +11,9 @@ import pytest
 
 from fairask.audit import certify
 from fairask.errors import EmptyCellWarning
-from fairask_studio.study import Study, export
-from fairask_studio.study._report import report_html
-from fairask_studio.study.events import CertificateIssued
+from fairask_studio import Study, export
+from fairask_studio._report import report_html
+from fairask_studio.events import CertificateIssued
 from studio.tests.study.conftest import people_table, truth
 from studio.tests.study.test_files import HOSTILE
 

@@ -12,9 +12,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from fairask_studio.study import Study, StudyError, store
-from fairask_studio.study.store._database import REVISIONS, Database
-from fairask_studio.study.store._schema import metadata
+from fairask_studio import Study, StudyError, store
+from fairask_studio.store._database import REVISIONS, Database
+from fairask_studio.store._schema import metadata
 
 Make = Callable[..., Study]
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select, update
 
-from fairask_studio.study import State, Study
-from fairask_studio.study import snapshot as module
-from fairask_studio.study.flags import answer_flag, flag_row
-from fairask_studio.study.known import KnownRow, answer_known, mark_known
-from fairask_studio.study.reopening import AnswerFilter, give_back, reopen
-from fairask_studio.study.snapshot import keep_snapshot, read_state
-from fairask_studio.study.store._schema import snapshots
-from fairask_studio.study.whole import verify
+from fairask_studio import State, Study
+from fairask_studio import snapshot as module
+from fairask_studio.flags import answer_flag, flag_row
+from fairask_studio.known import KnownRow, answer_known, mark_known
+from fairask_studio.reopening import AnswerFilter, give_back, reopen
+from fairask_studio.snapshot import keep_snapshot, read_state
+from fairask_studio.store._schema import snapshots
+from fairask_studio.whole import verify
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")

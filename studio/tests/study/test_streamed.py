@@ -16,8 +16,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fairask.cli._app import app
-from fairask_studio.study import Study, StudyError, choose_pool, export, load_model, refer
-from fairask_studio.study._reference import PoolReference
+from fairask_studio import Study, StudyError, choose_pool, export, load_model, refer
+from fairask_studio._reference import PoolReference
 from studio.tests.study.conftest import people_table, truth
 from studio.tests.study.test_files import filled
 
@@ -169,7 +169,7 @@ def test_a_streamed_study_draws_what_a_learner_on_the_pool_draws(local: Path, tm
         last = study.state().history[-1]
     # Cells from the log must give the features that the pool gave.
     with Study.open(tmp_path / "s") as again:
-        from fairask_studio.study.estimating import model_digest
+        from fairask_studio.estimating import model_digest
 
         assert model_digest(again.learner(at=last["seen"])) == last["digest"]
         rows = learner.labelled_indices_
@@ -289,12 +289,12 @@ def test_small_local_pools_are_copied_and_others_are_not(
     assert isinstance(choose_pool("memory://bucket/people"), PoolReference)
     copied = choose_pool("memory://bucket/people", False)
     assert copied.sort_by("name").equals(people().sort_by("name").combine_chunks())
-    monkeypatch.setattr("fairask_studio.study._source.MOST_ROWS", 99)
+    monkeypatch.setattr("fairask_studio._source.MOST_ROWS", 99)
     assert isinstance(choose_pool(local), PoolReference)
     assert isinstance(choose_pool(local / "part-0.parquet"), PoolReference)
     assert isinstance(choose_pool(local, False), pa.Table)
-    monkeypatch.setattr("fairask_studio.study._source.MOST_ROWS", 10**6)
-    monkeypatch.setattr("fairask_studio.study._source.MOST_BYTES", 99)
+    monkeypatch.setattr("fairask_studio._source.MOST_ROWS", 10**6)
+    monkeypatch.setattr("fairask_studio._source.MOST_BYTES", 99)
     assert isinstance(choose_pool(local / "part-0.parquet"), PoolReference)
 
 

@@ -11,9 +11,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from fairask import FairActiveLearner
-from fairask_studio.study import Config, NotYoursError, Receipt, Study, StudyError, read_pool
-from fairask_studio.study.estimating import model_digest
-from fairask_studio.study.files import read_labels, write_rows
+from fairask_studio import Config, NotYoursError, Receipt, Study, StudyError, read_pool
+from fairask_studio.estimating import model_digest
+from fairask_studio.files import read_labels, write_rows
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")

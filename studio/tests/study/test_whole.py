@@ -16,8 +16,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from fairask.errors import FairaskWarning
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.whole import backup, salvage, verify
+from fairask_studio import Study, StudyError
+from fairask_studio.whole import backup, salvage, verify
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]

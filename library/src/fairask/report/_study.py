@@ -38,7 +38,7 @@ class StudyReport:
     ----------
     title, question, protected : str
     status : mapping
-        As :meth:`fairask_studio.study.Study.status` gives it.
+        As :meth:`fairask_studio.Study.status` gives it.
     moments : sequence of float
         When each label came, in seconds.
     drawn : DrawnRowsDisplay or None

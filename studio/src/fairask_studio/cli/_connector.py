@@ -10,8 +10,8 @@ import typer
 from fairask_studio.cli._study import Who, me
 
 if TYPE_CHECKING:
+    from fairask_studio import Study
     from fairask_studio.connect import Tool
-    from fairask_studio.study import Study
 
 LinkName = Annotated[str, typer.Option("--name", help="The link's name, if a study has several.")]
 SendProtected = Annotated[

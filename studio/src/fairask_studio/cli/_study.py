@@ -11,8 +11,8 @@ import typer
 from fairask.errors import UserError
 
 if TYPE_CHECKING:
-    from fairask_studio.study import Study
-    from fairask_studio.study.events import Document
+    from fairask_studio import Study
+    from fairask_studio.events import Document
 
 
 def without_password(place: str | None) -> str | None:
@@ -48,14 +48,14 @@ Who = Annotated[str | None, typer.Option("--as", help="Who labels; default your 
 
 def open_study(target: str) -> Study:
     """Open a study; imports what is heavy only now."""
-    from fairask_studio.study import Study
+    from fairask_studio import Study
 
     return Study.open(target)
 
 
 def refit_after(study: Study, *, force: bool) -> Document | None:
     """Fit after labels were written; when that fails, say that they are kept."""
-    from fairask_studio.study import StudyError
+    from fairask_studio import StudyError
 
     try:
         return study.refit(force=force)

@@ -11,7 +11,7 @@ from fairask.cli._options import Json, say
 from fairask_studio.cli._study import StudyPlace, Who, me
 
 if TYPE_CHECKING:
-    from fairask_studio.study import Study
+    from fairask_studio import Study
 
 EXAMPLE = "fairask ask loans -o batch.csv"
 
@@ -37,10 +37,10 @@ def ask(
     """Choose the rows to label next and write them to a file with an empty label column."""
     from fairask.cli._passes import passes
     from fairask.pools import check_device
-    from fairask_studio.study import Study
-    from fairask_studio.study.config import NO_DEVICE
-    from fairask_studio.study.events import RowsDrawn
-    from fairask_studio.study.files import check_sheet_place, write_rows
+    from fairask_studio import Study
+    from fairask_studio.config import NO_DEVICE
+    from fairask_studio.events import RowsDrawn
+    from fairask_studio.files import check_sheet_place, write_rows
 
     name = me(who)
     if device not in (None, NO_DEVICE):
@@ -82,8 +82,8 @@ def ask(
 
 def _free_name(study: Study) -> Path:
     """Return a name for the next sheet that no file with labels has."""
-    from fairask_studio.study import StudyError
-    from fairask_studio.study.files import check_sheet_place
+    from fairask_studio import StudyError
+    from fairask_studio.files import check_sheet_place
 
     stem, tries = f"batch-{study.state().batches}", 1
     while True:

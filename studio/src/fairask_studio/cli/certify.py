@@ -11,7 +11,7 @@ from fairask.errors import UserError
 from fairask_studio.cli._study import StudyPlace, Who, me, open_study
 
 if TYPE_CHECKING:
-    from fairask_studio.study import Study
+    from fairask_studio import Study
 
 EXAMPLE = "fairask study certify loans --labels 200"
 

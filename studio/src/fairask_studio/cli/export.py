@@ -19,7 +19,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write labels with propensities, the event log, the settings, the report and the model (skops)."""
-    from fairask_studio.study import export as write
+    from fairask_studio import export as write
 
     with open_study(study) as opened:
         files = [str(path) for path in write(opened, out)]

@@ -24,7 +24,7 @@ def flags(
     as_json: Json = False,
 ) -> None:
     """List what people ask about rows, ask, answer or resolve."""
-    from fairask_studio.study.flags import answer_flag, flag_row
+    from fairask_studio.flags import answer_flag, flag_row
 
     if row is not None and answer is not None:
         raise UserError("--row asks and --answer answers", "Leave out one of them")

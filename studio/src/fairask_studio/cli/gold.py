@@ -32,8 +32,8 @@ def gold(
     as_json: Json = False,
 ) -> None:
     """Mark rows whose answer is known, list them, and say how often each person is right on gold rows."""
-    from fairask_studio.study.known import KnownRow, gold_figures, mark_known, unmark_known
-    from fairask_studio.study.known_files import read_known
+    from fairask_studio.known import KnownRow, gold_figures, mark_known, unmark_known
+    from fairask_studio.known_files import read_known
 
     if sum(given is not None for given in (file, mark, remove)) > 1:
         raise UserError("a file, --mark and --remove exclude each other", "Do one after the other")

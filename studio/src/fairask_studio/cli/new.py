@@ -73,9 +73,9 @@ class NewOptions:
     as_json: opt.Json = False
 
     def settings(self) -> dict[str, Any]:
-        """Return what :meth:`fairask_studio.study.Study.create` takes besides the pool's columns."""
+        """Return what :meth:`fairask_studio.Study.create` takes besides the pool's columns."""
         from fairask.tables import TextColumns
-        from fairask_studio.study import read_words
+        from fairask_studio import read_words
 
         return {
             "protected": self.protected,
@@ -105,8 +105,8 @@ def new(options: NewOptions) -> None:
     from fairask.cli._passes import passes
     from fairask.pools import check_device
     from fairask.pools.places import name_of
-    from fairask_studio.study import PoolReference, Study, choose_pool
-    from fairask_studio.study.introducing import introduce
+    from fairask_studio import PoolReference, Study, choose_pool
+    from fairask_studio.introducing import introduce
 
     if options.device is not None:
         check_device(options.device)

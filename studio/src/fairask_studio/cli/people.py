@@ -14,7 +14,7 @@ from fairask.cli._options import Json, say
 from fairask_studio.cli._study import StudyPlace
 
 if TYPE_CHECKING:
-    from fairask_studio.study.store import Store
+    from fairask_studio.store import Store
 
 EXAMPLE = "fairask study people loans --add ada"
 
@@ -47,9 +47,9 @@ def people(
 
     For a folder of studies, or postgresql://HOST: the people of the home page, who own all of its studies.
     """
-    from fairask_studio.study.events import AccessNoted
-    from fairask_studio.study.store.people import TOKEN_SECONDS
-    from fairask_studio.study.times import end_of_day, now
+    from fairask_studio.events import AccessNoted
+    from fairask_studio.store.people import TOKEN_SECONDS
+    from fairask_studio.times import end_of_day, now
 
     makes = add is not None or invite is not None or program is not None
     with _opened(study, role, make=makes) as (opened, role):
@@ -95,8 +95,8 @@ def people(
 @contextmanager
 def _opened(place: str, role: str | None, *, make: bool) -> Iterator[tuple[Store, str]]:
     """Open the store of a study, or of the home page of several; yield it and the role, or the usual one."""
-    from fairask_studio.study import StudyError
-    from fairask_studio.study.store import Store, is_server
+    from fairask_studio import StudyError
+    from fairask_studio.store import Store, is_server
 
     if not is_server(place) and (not Path(place).is_dir() or (Path(place) / "study.db").exists()):
         store, usual = Store.open(place), "annotator"

@@ -26,8 +26,8 @@ def reopen(
     as_json: Json = False,
 ) -> None:
     """Take answers away and ask for their rows again; rows that an owner decided stay as they are."""
-    from fairask_studio.study.reopening import AnswerFilter, give_back
-    from fairask_studio.study.reopening import reopen as take_away
+    from fairask_studio.reopening import AnswerFilter, give_back
+    from fairask_studio.reopening import reopen as take_away
 
     if undo is not None and (skipped or by or since or until or look):
         raise UserError("--undo gives back a whole event", "Leave out the other options")

@@ -8,7 +8,7 @@ from fairask.cli._options import Json, say
 from fairask_studio.cli._study import StudyPlace, open_study
 
 if TYPE_CHECKING:
-    from fairask_studio.study.events import Document
+    from fairask_studio.events import Document
 
 EXAMPLE = "fairask status loans"
 

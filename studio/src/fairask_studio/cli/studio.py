@@ -42,9 +42,9 @@ def studio(
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
 ) -> None:
     """Serve a study: annotators label, owners watch."""
+    from fairask_studio import StudyError
     from fairask_studio.pages.server import Proxy, is_local, serve, serve_demo, serve_home
-    from fairask_studio.study import StudyError
-    from fairask_studio.study.store import is_server
+    from fairask_studio.store import is_server
 
     if demo == (study is not None):
         raise StudyError("give a study or --demo, one of the two; fairask studio STUDY")

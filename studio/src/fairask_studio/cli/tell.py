@@ -29,7 +29,7 @@ def tell(
 ) -> None:
     """Read labels back; telling the same twice changes nothing."""
     from fairask.tables.answers import match_labels
-    from fairask_studio.study.files import check_told, read_labels
+    from fairask_studio.files import check_told, read_labels
 
     with open_study(study) as opened:
         told = read_labels(file)

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, TypeVar
 
 from fairask.errors import UserError
+from fairask_studio import Study
 from fairask_studio.connect.errors import ToolUnreachable
 from fairask_studio.connect.labelstudio_tasks import (
     ROW,
@@ -28,9 +29,8 @@ from fairask_studio.connect.labelstudio_tasks import (
 from fairask_studio.connect.links import Link, ensure_link, is_token, name_people
 from fairask_studio.connect.outgoing import OutgoingRow, columns_for
 from fairask_studio.connect.predicting import Predictor
-from fairask_studio.study import Study
-from fairask_studio.study.outside import TakenAnswer
-from fairask_studio.study.receiving import OutsideAnswer
+from fairask_studio.outside import TakenAnswer
+from fairask_studio.receiving import OutsideAnswer
 
 _T = TypeVar("_T")
 #: ``label_studio_sdk.LabelStudio``, which is imported when it is needed.

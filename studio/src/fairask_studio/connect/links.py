@@ -8,9 +8,9 @@ import re
 import secrets
 from dataclasses import dataclass, replace
 
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.events import ToolLinked
-from fairask_studio.study.outside import Refused
+from fairask_studio import Study, StudyError
+from fairask_studio.events import ToolLinked
+from fairask_studio.outside import Refused
 
 
 @dataclass(frozen=True)

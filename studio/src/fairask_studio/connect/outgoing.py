@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairask.learner.state import ASKED
-from fairask_studio.study import ColumnInfo, Config, Study
-from fairask_studio.study.events import Cell
-from fairask_studio.study.files import shown_columns
-from fairask_studio.study.receiving import row_codes
+from fairask_studio import ColumnInfo, Config, Study
+from fairask_studio.events import Cell
+from fairask_studio.files import shown_columns
+from fairask_studio.receiving import row_codes
 
 
 @dataclass(frozen=True)

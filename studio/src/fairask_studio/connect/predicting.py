@@ -9,8 +9,8 @@ import numpy as np
 
 from fairask.learner import FairActiveLearner
 from fairask.oracle import decision_probability
-from fairask_studio.study import Study
-from fairask_studio.study.events import Document
+from fairask_studio import Study
+from fairask_studio.events import Document
 
 
 class Predictor:

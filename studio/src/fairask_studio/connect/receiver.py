@@ -7,7 +7,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 
 from fairask_studio.connect.signing import verify_signature
-from fairask_studio.study.events import Document
+from fairask_studio.events import Document
 
 
 def received_rows(secret: str, headers: Mapping[str, str], body: bytes) -> list[Document]:

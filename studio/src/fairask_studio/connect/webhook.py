@@ -12,13 +12,13 @@ from email.utils import parsedate_to_datetime
 from time import time
 
 from fairask.errors import UserError
+from fairask_studio import Study
 from fairask_studio.connect.errors import ToolUnreachable
 from fairask_studio.connect.links import Link
 from fairask_studio.connect.outgoing import OutgoingRow, columns_for
 from fairask_studio.connect.signing import sign
-from fairask_studio.study import Study
-from fairask_studio.study.receiving import OutsideAnswer
-from fairask_studio.study.times import now
+from fairask_studio.receiving import OutsideAnswer
+from fairask_studio.times import now
 
 #: Status codes that pass: try again later.
 _LATER = {408, 409, 425, 429}

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from fairask.learner.state import ASKED
+from fairask_studio import Study
 from fairask_studio.connect.errors import ToolUnreachable
 from fairask_studio.connect.links import Link
 from fairask_studio.connect.outgoing import OutgoingRow, outgoing_rows, unsent_rows
-from fairask_studio.study import Study
-from fairask_studio.study.events import Document, RowsSent
-from fairask_studio.study.receiving import Intake, OutsideAnswer, receive
+from fairask_studio.events import Document, RowsSent
+from fairask_studio.receiving import Intake, OutsideAnswer, receive
 
 #: First and longest pause after a failure, in seconds.
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0

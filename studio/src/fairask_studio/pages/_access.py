@@ -12,8 +12,8 @@ from starlette.concurrency import run_in_threadpool
 
 from fairask_studio.pages._log import SecurityLog
 from fairask_studio.pages._rights import least_role, may
-from fairask_studio.study.store import Person, Session, Store
-from fairask_studio.study.store.people import TOKEN_SECONDS
+from fairask_studio.store import Person, Session, Store
+from fairask_studio.store.people import TOKEN_SECONDS
 
 _BEARER = HTTPBearer(auto_error=False, description="A person's token, for programs.")
 _SAFE = ("GET", "HEAD", "OPTIONS")

@@ -20,7 +20,9 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 
+from fairask_studio import NotYoursError, Study, StudyError
 from fairask_studio.connect.predicting import Predictor
+from fairask_studio.events import Document
 from fairask_studio.pages import (
     _certificates,
     _connect,
@@ -48,8 +50,6 @@ from fairask_studio.pages._models import Pause, Refusal, SignIn
 from fairask_studio.pages._security import Guard, path_of
 from fairask_studio.pages._stopgap import Stopgap
 from fairask_studio.pages._trainer import Trainer
-from fairask_studio.study import NotYoursError, Study, StudyError
-from fairask_studio.study.events import Document
 
 if TYPE_CHECKING:
     from fairask_studio.pages._robot import Robot
@@ -209,7 +209,7 @@ def create_app(
     Examples
     --------
     >>> import tempfile
-    >>> from fairask_studio.study import Study
+    >>> from fairask_studio import Study
     >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
     >>> study = Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex")
     >>> create_app(study, train=False).title

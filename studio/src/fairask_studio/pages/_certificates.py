@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, HTTPException, Request
 
+from fairask_studio.events import Document
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._certified import audit_budgets, certificates
 from fairask_studio.pages._desk import desk_of
@@ -11,7 +12,6 @@ from fairask_studio.pages._labelling import study_of
 from fairask_studio.pages._models import AuditSize
 from fairask_studio.pages._questions import certificate_state, start_audit
 from fairask_studio.pages._questions import certify as ask_certify
-from fairask_studio.study.events import Document
 
 router = APIRouter(tags=["certificate"])
 

@@ -8,8 +8,8 @@ from fairask.audit import AuditPlan, plan_audit
 from fairask.audit.questions import QUESTIONS
 from fairask.oracle import decision_probability
 from fairask.pools import MemoryPool
-from fairask_studio.study import Study
-from fairask_studio.study.events import Document
+from fairask_studio import Study
+from fairask_studio.events import Document
 
 #: Sizes of audits that are played, how often each, and the chance of a verdict that is worth its labels.
 _BUDGETS, _AUDITS, _CHANCE = (60, 120, 250, 500, 1000, 2000), 60, 0.8

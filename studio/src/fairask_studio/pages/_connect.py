@@ -21,11 +21,11 @@ from fairask_studio.connect import SignatureError, is_token, verify_signature
 from fairask_studio.connect.labelstudio_tasks import CHECK, ROW, webhook_answers
 from fairask_studio.connect.links import Link
 from fairask_studio.connect.predicting import Predictor
+from fairask_studio.events import Document, ToolLinked
 from fairask_studio.pages._access import Me, access_of, refuse_token
 from fairask_studio.pages._labelling import study_of
 from fairask_studio.pages._models import OutsideAnswers
-from fairask_studio.study.events import Document, ToolLinked
-from fairask_studio.study.receiving import OutsideAnswer, receive, row_codes
+from fairask_studio.receiving import OutsideAnswer, receive, row_codes
 
 router = APIRouter(tags=["connect"])
 #: The variable with the secret of signed messages.

@@ -8,8 +8,8 @@ from pathlib import Path
 from fairask.datasets.files import locate, read_texts
 from fairask.datasets.german import COLUMNS, FEMALE, NUMERIC, SPEC
 from fairask.datasets.reading import read_table
-from fairask_studio.study import Study
-from fairask_studio.study.events import Document
+from fairask_studio import Study
+from fairask_studio.events import Document
 
 _YES_NO = {"A201": "yes", "A202": "no"}
 #: Title, unit and words for codes, the most useful columns first.

@@ -20,8 +20,8 @@ from typing import TypeVar, cast
 
 from fastapi import Request
 
+from fairask_studio import Study, StudyError
 from fairask_studio.pages._processes import begin_process, context
-from fairask_studio.study import Study, StudyError
 
 _T = TypeVar("_T")
 #: A slow answer (seconds) is given again for so many times the seconds it took.

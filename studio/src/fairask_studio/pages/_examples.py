@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from fairask_studio.study.events import Document
+from fairask_studio.events import Document
 
 EXAMPLES = Path(__file__).parent / "examples.json"
 

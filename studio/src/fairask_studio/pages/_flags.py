@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from fairask_studio import NotYoursError
+from fairask_studio.flags import Flag, answer_flag, flag_row
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._labelling import study_of, was_given
 from fairask_studio.pages._models import Row, Text
 from fairask_studio.pages._rights import least_role, may
-from fairask_studio.study import NotYoursError
-from fairask_studio.study.flags import Flag, answer_flag, flag_row
-from fairask_studio.study.store import Person
+from fairask_studio.store import Person
 
 router = APIRouter(tags=["flags"])
 _Words = Annotated[Text, Field(max_length=2000)]

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fairask.experiment import pool_size
-from fairask_studio.study import StudyError
-from fairask_studio.study.events import Document
+from fairask_studio import StudyError
+from fairask_studio.events import Document
 
 #: Fewer labelled rows say too little.
 FEWEST = 80

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from fairask.learner.state import DrawnRow
 from fairask.tables.answers import match_labels
 from fairask.tables.kinds import kind_of
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.events import SKIP, Document, Event, RowsDrawn
-from fairask_studio.study.files import check_told, read_labels
-from fairask_studio.study.known import KnownRow
-from fairask_studio.study.state import Answer, State
+from fairask_studio import Study, StudyError
+from fairask_studio.events import SKIP, Document, Event, RowsDrawn
+from fairask_studio.files import check_told, read_labels
+from fairask_studio.known import KnownRow
+from fairask_studio.state import Answer, State
 
 #: Characters of a cell in the grid.
 _CELL = 160

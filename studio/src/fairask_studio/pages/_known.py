@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
+from fairask_studio import Study
+from fairask_studio.events import Document
+from fairask_studio.known import EXAMPLE, USES, KnownRow, mark_known, unmark_known
+from fairask_studio.known_files import read_known
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._grid import known_dict
 from fairask_studio.pages._labelling import RowNumber, card, study_of
 from fairask_studio.pages._models import Card, Text
-from fairask_studio.study import Study
-from fairask_studio.study.events import Document
-from fairask_studio.study.known import EXAMPLE, USES, KnownRow, mark_known, unmark_known
-from fairask_studio.study.known_files import read_known
 
 router = APIRouter(tags=["owning"])
 

@@ -6,6 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Request
 
+from fairask_studio import Study, StudyError
+from fairask_studio.config import ColumnInfo
+from fairask_studio.events import SKIP
+from fairask_studio.files import shown_columns
+from fairask_studio.known import EXAMPLE, GOLD, PRACTICE, KnownRow, answer_known, due_row, gold_due
+from fairask_studio.limits import check_gold, check_skips, is_too_fast
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._models import (
     Card,
@@ -21,13 +27,7 @@ from fairask_studio.pages._models import (
 )
 from fairask_studio.pages._rights import may
 from fairask_studio.pages._stopgap import Stopgap
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.config import ColumnInfo
-from fairask_studio.study.events import SKIP
-from fairask_studio.study.files import shown_columns
-from fairask_studio.study.known import EXAMPLE, GOLD, PRACTICE, KnownRow, answer_known, due_row, gold_due
-from fairask_studio.study.limits import check_gold, check_skips, is_too_fast
-from fairask_studio.study.store import Person
+from fairask_studio.store import Person
 
 router = APIRouter(tags=["labelling"])
 RowNumber = Annotated[int, Path(ge=0, le=2**31 - 1)]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from fastapi import Request
 
-from fairask_studio.study.events import AccessNoted
-from fairask_studio.study.store import Store
-from fairask_studio.study.times import now
+from fairask_studio.events import AccessNoted
+from fairask_studio.store import Store
+from fairask_studio.times import now
 
 _LOG = logging.getLogger("fairask.security")
 

@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from fairask_studio import Study, StudyError
+from fairask_studio.files import shown_columns
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._labelling import RowNumber, study_of, was_given
 from fairask_studio.pages._rights import least_role, may
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.files import shown_columns
-from fairask_studio.study.store import Person, is_url
+from fairask_studio.store import Person, is_url
 
 router = APIRouter(tags=["labelling"])
 

@@ -9,10 +9,10 @@ from fairask.metrics import Float, Int, Matrix
 from fairask.oracle import LinearForestClassifier
 from fairask.pools import MemoryPool
 from fairask.rules import ConstantRule, FittedProbability, PlugInRule, Rule
+from fairask_studio import Study
+from fairask_studio.estimating import errors_by_group
+from fairask_studio.events import Document
 from fairask_studio.pages._labelling import card
-from fairask_studio.study import Study
-from fairask_studio.study.estimating import errors_by_group
-from fairask_studio.study.events import Document
 
 #: Rows of the pool on which columns are shuffled, how often, and rows shown near a threshold of each group.
 _ROWS, _TIMES, _NEAR = 400, 3, 3

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fairask_studio.study.config import LONGEST_REASON
-from fairask_studio.study.display import DISPLAYS
-from fairask_studio.study.store.people import ROLES
+from fairask_studio.config import LONGEST_REASON
+from fairask_studio.display import DISPLAYS
+from fairask_studio.store.people import ROLES
 
 #: Rows are 32-bit numbers in the database.
 Row = Annotated[int, Field(ge=0, le=2**31 - 1)]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
+from fairask_studio.events import Document
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._desk import desk_of
 from fairask_studio.pages._model_page import model_details
 from fairask_studio.pages._story import story as ask_story
-from fairask_studio.study.events import Document
 
 router = APIRouter(tags=["owning"])
 

@@ -7,13 +7,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
+from fairask_studio.events import Document
 from fairask_studio.pages._access import Me, access_of
 from fairask_studio.pages._desk import desk_of
 from fairask_studio.pages._labelling import study_of
 from fairask_studio.pages._models import NewPerson, Settings
 from fairask_studio.pages._questions import file_bytes, fit_again, model_members
 from fairask_studio.pages._questions import status as ask_status
-from fairask_studio.study.events import Document
 
 router = APIRouter(tags=["owning"])
 

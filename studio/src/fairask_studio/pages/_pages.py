@@ -8,13 +8,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.templating import Jinja2Templates
 
+from fairask_studio import Study
+from fairask_studio.events import Document
+from fairask_studio.known import EXAMPLE
 from fairask_studio.pages._access import access_of
 from fairask_studio.pages._labelling import study_of
 from fairask_studio.pages._rights import PAGES, may
 from fairask_studio.pages._static import imported, static_digest
-from fairask_studio.study import Study
-from fairask_studio.study.events import Document
-from fairask_studio.study.known import EXAMPLE
 
 HERE = Path(__file__).parent
 router = APIRouter(include_in_schema=False, default_response_class=Response)

@@ -9,13 +9,13 @@ from itertools import pairwise
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from fairask_studio import Study
+from fairask_studio.events import SKIP, Document
+from fairask_studio.known import gold_figures
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._desk import desk_of
-from fairask_studio.study import Study
-from fairask_studio.study.events import SKIP, Document
-from fairask_studio.study.known import gold_figures
-from fairask_studio.study.proxies import proxy_columns
-from fairask_studio.study.store import Person
+from fairask_studio.proxies import proxy_columns
+from fairask_studio.store import Person
 
 router = APIRouter(tags=["owning"])
 #: A median of fewer seconds between so many answers is not reading; a longer pause is a break.

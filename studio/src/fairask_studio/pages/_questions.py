@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from fairask.rules import LinearProbability, LinearRule, PlugInRule, Rule
-from fairask_studio.study import Study, StudyError, export
-from fairask_studio.study.events import Document
-from fairask_studio.study.exporting import model_bytes
+from fairask_studio import Study, StudyError, export
+from fairask_studio.events import Document
+from fairask_studio.exporting import model_bytes
 
 
 def status(study: Study) -> Document:

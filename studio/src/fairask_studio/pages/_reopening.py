@@ -8,10 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from fairask_studio.events import Document
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._labelling import study_of
-from fairask_studio.study.events import Document
-from fairask_studio.study.reopening import AnswerFilter, give_back, reopen
+from fairask_studio.reopening import AnswerFilter, give_back, reopen
 
 router = APIRouter(tags=["owning"])
 _Time = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[^\x00]*$")]

@@ -5,7 +5,7 @@ Roles are ordered: a reviewer may do what an annotator may, an owner what a revi
 
 from __future__ import annotations
 
-from fairask_studio.study.store.people import ROLES
+from fairask_studio.store.people import ROLES
 
 #: In place of a role: no sign-in is needed; or the token of a linked tool.
 ANYBODY, TOOL = "anybody", "tool"

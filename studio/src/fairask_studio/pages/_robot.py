@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from fairask_studio.study import Study
+from fairask_studio import Study
 
 
 class Robot:

@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
+from fairask_studio.events import Document
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._desk import desk_of
 from fairask_studio.pages._grid import GridQuery, grid_page, import_labels, row_history
 from fairask_studio.pages._labelling import RowNumber, card, study_of
 from fairask_studio.pages._models import Card, NewLabel
 from fairask_studio.pages._rights import least_role, may
-from fairask_studio.study.events import Document
 
 router = APIRouter(tags=["owning"])
 _Text = Annotated[str | None, Field(max_length=200)]

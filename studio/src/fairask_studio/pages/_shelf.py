@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairask.errors import UserError
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.config import new_seed
-from fairask_studio.study.events import Document, StudyCreated
-from fairask_studio.study.store import Server, Store, is_server
+from fairask_studio import Study, StudyError
+from fairask_studio.config import new_seed
+from fairask_studio.events import Document, StudyCreated
+from fairask_studio.store import Server, Store, is_server
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _ARCHIVED, _HOME = "archived", ".home"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 
-from fairask_studio.study import Study
+from fairask_studio import Study
 
 #: Seconds that people wait for the trainer: one that works, one that has stopped.
 _WORKING, _STOPPED = 4.0, 3.0

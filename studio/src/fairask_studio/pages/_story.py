@@ -10,10 +10,10 @@ from itertools import combinations
 
 from fairask.audit.certificate import labels_needed
 from fairask.learner.state import LABELLED
-from fairask_studio.study import Study
-from fairask_studio.study.events import SKIP, Document
-from fairask_studio.study.known import gold_figures
-from fairask_studio.study.times import now
+from fairask_studio import Study
+from fairask_studio.events import SKIP, Document
+from fairask_studio.known import gold_figures
+from fairask_studio.times import now
 
 #: Seconds over which the pace is measured, longest first.
 _WINDOWS = (3600.0, 600.0)

@@ -19,10 +19,10 @@ from multiprocessing.process import BaseProcess
 from sqlalchemy.exc import SQLAlchemyError
 
 from fairask.errors import UserError
+from fairask_studio import Study, StudyError
 from fairask_studio.pages._processes import begin_process, context
 from fairask_studio.pages._trainer import Trainer
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.store import Store, Training
+from fairask_studio.store import Store, Training
 
 _LOG = logging.getLogger("fairask_studio.pages")
 _BEAT_SECONDS = 2.0

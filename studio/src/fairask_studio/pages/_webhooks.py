@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.events import Document, Event
+from fairask_studio import Study, StudyError
+from fairask_studio.events import Document, Event
 
 _LOG = logging.getLogger("fairask_studio.pages")
 _SECONDS, _TRIES = 5.0, 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from fairask_studio import Study
 from fairask_studio.connect import Connector, Tool, finish
 from fairask_studio.pages._trainer import Trainer
-from fairask_studio.study import Study
 
 
 def step_once(study: Study, tool: Tool, *, train: bool, say: Callable[[str], object]) -> str:

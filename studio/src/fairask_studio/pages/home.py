@@ -22,6 +22,9 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairask.errors import UserError
+from fairask_studio import Study, StudyError
+from fairask_studio.display import DISPLAYS
+from fairask_studio.events import Document
 from fairask_studio.pages import _health, _static
 from fairask_studio.pages._access import Access, Me, access_of
 from fairask_studio.pages._app import LOCAL_HOSTS, create_app, handle_errors
@@ -34,10 +37,7 @@ from fairask_studio.pages._security import Guard, path_of
 from fairask_studio.pages._shelf import Shelf, shelf_of
 from fairask_studio.pages._trainer_process import TrainerProcess
 from fairask_studio.pages._uploads import Uploads
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.display import DISPLAYS
-from fairask_studio.study.events import Document
-from fairask_studio.study.store import Store
+from fairask_studio.store import Store
 
 _Name = Annotated[str, Field(min_length=1, max_length=60)]
 

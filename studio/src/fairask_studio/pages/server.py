@@ -19,6 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from fairask.errors import FairaskWarning
+from fairask_studio import Study, StudyError
 from fairask_studio.pages import _log
 from fairask_studio.pages._app import create_app
 from fairask_studio.pages._demo import demo_study
@@ -27,8 +28,7 @@ from fairask_studio.pages._robot import Robot
 from fairask_studio.pages._trainer_process import TrainerProcess
 from fairask_studio.pages._webhooks import Webhooks
 from fairask_studio.pages.home import create_home
-from fairask_studio.study import Study, StudyError
-from fairask_studio.study.store import People, is_url
+from fairask_studio.store import People, is_url
 
 _STUDY, _LOCAL, _HTTPS = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL", "FAIRASK_STUDIO_HTTPS"
 _IMAGES = "FAIRASK_STUDIO_IMAGES"

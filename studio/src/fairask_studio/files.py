@@ -1,0 +1,228 @@
+"""Files that people fill in: write rows to label, read labels. CSV, Parquet and Label Studio's JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fairask.errors import suggest
+from fairask.tables.checking import CHECK, ReturnedRow, check_code, check_returned
+from fairask.tables.delimited import header_of, read_cells
+from fairask.tables.files import csv_text, plain_cell, write_whole
+from fairask_studio._errors import StudyError
+from fairask_studio.config import Config
+from fairask_studio.events import Cell, Document
+
+if TYPE_CHECKING:
+    from fairask_studio.study import Study
+
+#: Columns of a file to label that are not the pool's.
+_OWN = ("row", "label", "note", CHECK)
+#: How the name of a file to label may end.
+SUFFIXES = (".csv", ".parquet", ".json")
+
+
+@dataclass(frozen=True)
+class Told:
+    """Labels read from a file, blank ones left out."""
+
+    rows: list[int]
+    labels: list[str]
+    notes: list[str]
+    returned: list[ReturnedRow] = field(default_factory=list)  #: what the file says of these rows
+
+
+def shown_columns(config: Config) -> list[str]:
+    """Return the columns that annotators see; the protected one only if the study shows it."""
+    roles = ["feature", "shown"] + (["protected"] if config.show_protected else [])
+    return [c.name for c in config.columns if c.role in roles and c.display != "none"]
+
+
+def write_rows(path: Path, rows: list[tuple[int, dict[str, Cell]]], config: Config) -> None:
+    """Write rows to label in the format of the file's name, with columns to fill in and check codes."""
+    shown, suffix = shown_columns(config), _suffix(path)
+    if suffix == ".json":
+        tasks = [
+            {
+                "data": {
+                    **{name: cells[name] for name in shown},
+                    "fairask_row": row,
+                    "fairask_check": check_code(row, cells),
+                }
+            }
+            for row, cells in rows
+        ]
+        write_whole(path, json.dumps(tasks, ensure_ascii=False, indent=1))
+        return
+    # A column of the pool with the name of one of the file's own columns is renamed. The check code stands
+    # at the other end from the row number: columns that are moved together leave one of the two behind.
+    names = ["row", "label", "note", *(f"{name} (pool)" if name in _OWN else name for name in shown), CHECK]
+    table = [[row, "", "", *(cells[name] for name in shown), check_code(row, cells)] for row, cells in rows]
+    if suffix == ".parquet":
+        buffer = io.BytesIO()
+        pq.write_table(pa.table({name: [r[i] for r in table] for i, name in enumerate(names)}), buffer)
+        write_whole(path, buffer.getvalue())
+    else:
+        write_whole(path, csv_text(names, table))
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise StudyError(f"{path.name}: cannot write {path.suffix!r}; known: {', '.join(SUFFIXES)}")
+    return suffix
+
+
+def check_sheet_place(path: Path, told: Callable[[int, str], bool]) -> None:
+    """Raise StudyError unless rows to label can be written to ``path`` without losing anything.
+
+    A file that is there may be written over if all its labels were told: ``told(row, label)`` says so.
+    """
+    _suffix(path)
+    folder = path.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise StudyError(f"cannot write {path}: no folder {str(folder)!r} that can be written to")
+    if not path.exists():
+        return
+    try:
+        found = read_labels(path)
+    except StudyError as error:
+        raise StudyError(
+            f"{path} exists and is no file of rows to label ({error.what})", "Choose another name with -o"
+        ) from error
+    untold = sum(not told(row, label) for row, label in zip(found.rows, found.labels, strict=True))
+    if untold:
+        raise StudyError(
+            f"{path} holds {untold} filled-in labels that were not told yet",
+            "Tell them first, or choose another name with -o",
+        )
+
+
+def check_told(file: str, told: Told, study: Study) -> None:
+    """Raise UserError unless check codes and cells of a file are those of the study's drawn rows."""
+    with study.lock:
+        state = study.state()
+        drawn = [row for row in told.rows if row in state.log.position]
+        cells = dict(zip(drawn, study.rows.rows(drawn, state), strict=True))
+    check_returned(file, told.returned, cells)
+
+
+def read_labels(path: Path) -> Told:
+    """Read labels back: columns ``row`` and ``label`` (and ``note``), or Label Studio's annotations."""
+    if path.suffix.lower() == ".json":
+        if not path.is_file():
+            raise StudyError(f"no file {str(path)!r}")
+        try:
+            tasks = json.loads(path.read_text("utf-8"))
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
+        return _from_label_studio(tasks)
+    records = read_records(path, ("row", "label"), _OWN)
+    told = Told([], [], [])
+    for line, record in enumerate(records, 2):
+        label = plain_cell(str(record["label"] if record["label"] is not None else "").strip())
+        if label:
+            _add(told, record["row"], label, str(record.get("note") or ""), f"{path.name}, line {line}")
+            cells = {str(n).removesuffix(" (pool)"): v for n, v in record.items() if n not in _OWN}
+            told.returned.append(
+                ReturnedRow(told.rows[-1], str(told.rows[-1]), _code(record.get(CHECK)), cells)
+            )
+    if records and not told.rows:
+        raise StudyError(
+            f"{path.name} has {len(records):,} rows and no label",
+            "Fill in the column label, save the file, and tell it again",
+        )
+    return told
+
+
+def read_records(path: Path, needed: Sequence[str], own: Sequence[str]) -> Sequence[dict[str, Any]]:
+    """Read the lines of a CSV or Parquet file that has the needed columns, and none of its own twice."""
+    if not path.is_file():
+        raise StudyError(f"no file {str(path)!r}")
+    records: Sequence[dict[str, Any]]
+    try:
+        if path.suffix.lower() == ".parquet":
+            records = pq.read_table(path).to_pylist()
+        else:
+            text = path.read_bytes().decode("utf-8-sig")
+            records, header = read_cells(text), header_of(text)[0]
+            for name in own:
+                if header.count(name) > 1:
+                    raise StudyError(
+                        f"{path.name} has {header.count(name)} columns {name!r}; rename all but ours"
+                    )
+    except (pa.ArrowException, UnicodeDecodeError, csv.Error) as error:
+        raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
+    for name in needed:
+        if records and name not in records[0]:
+            known = [str(column) for column in records[0] if column is not None]
+            raise StudyError(f"{path.name} has no column {name!r}; {suggest(name, known)}")
+    return records
+
+
+def row_number(value: object, where: str) -> int:
+    """Return the number of a row as a file says it."""
+    try:
+        return int(str(value))
+    except ValueError as error:
+        raise StudyError(f"{where}: {value!r} is not a row number") from error
+
+
+def _code(value: object) -> str | None:
+    """Return a check code; None where a file has none."""
+    return None if value is None else str(value).strip()
+
+
+def _add(told: Told, row: object, label: str, note: str, where: str) -> None:
+    told.rows.append(row_number(row, where))
+    told.labels.append(label)
+    told.notes.append(plain_cell(note)[:2000])
+
+
+def chosen(results: Sequence[Document]) -> tuple[list[str], str]:
+    """Return the choices and the note in the results of Label Studio's annotations.
+
+    Examples
+    --------
+    >>> chosen([{"type": "choices", "value": {"choices": ["good"]}}])
+    (['good'], '')
+    """
+    choices = [str(c) for r in results if r.get("type") == "choices" for c in r["value"]["choices"]]
+    notes = [str(t) for r in results if r.get("type") == "textarea" for t in r["value"]["text"]]
+    return choices, " ".join(notes)
+
+
+def _from_label_studio(tasks: object) -> Told:
+    if not isinstance(tasks, list):
+        raise StudyError("Label Studio's export must be a JSON list of tasks")
+    told = Told([], [], [])
+    for number, task in enumerate(tasks, 1):
+        where = f"task {number}"
+        try:
+            row = task["data"]["fairask_row"]
+            results = [
+                r for a in task.get("annotations", []) if not a.get("was_cancelled") for r in a["result"]
+            ]
+            choices, note = chosen(results)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise StudyError(f"{where} is not a task of this study: {error!r} is missing or odd") from error
+        if len(set(choices)) > 1:
+            raise StudyError(
+                f"{where} has answers that disagree ({', '.join(sorted(set(choices)))}); "
+                "keep one person's answers in the file, or one answer per task"
+            )
+        if choices:
+            _add(told, row, choices[0], note, where)
+            cells = {n: v for n, v in task["data"].items() if n not in ("fairask_row", "fairask_check")}
+            code = _code(task["data"].get("fairask_check"))
+            told.returned.append(ReturnedRow(told.rows[-1], str(told.rows[-1]), code, cells))
+    return told

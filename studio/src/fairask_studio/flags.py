@@ -1,0 +1,181 @@
+"""Flags: a person asks the owners about a row, owners and reviewers answer, and somebody resolves it.
+
+A flag is one person's thread about one row. Two annotators of the same row have threads of their own, so that
+neither is swayed by what the other wrote. All of it is events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from fairask_studio import events as happened
+from fairask_studio._errors import StudyError
+from fairask_studio.config import check_person
+from fairask_studio.events import Document, Event, Happening
+
+if TYPE_CHECKING:
+    from fairask_studio.study import Study
+
+_LONGEST = 2000
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What somebody wrote in a thread."""
+
+    event: int
+    at: str
+    who: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One person's thread about a row; its number is that of the event that began it."""
+
+    id: int
+    row: int
+    who: str
+    comments: tuple[Comment, ...]
+    resolved_by: str = ""  #: empty while it is open
+
+    @property
+    def open(self) -> bool:
+        """Whether it is not resolved."""
+        return not self.resolved_by
+
+    @property
+    def waits(self) -> bool:
+        """Whether the person who flagged waits for an answer."""
+        return self.open and self.comments[-1].who == self.who
+
+    def to_dict(self) -> Document:
+        """Return plain values, for pages."""
+        return {
+            "id": self.id,
+            "row": self.row,
+            "who": self.who,
+            "open": self.open,
+            "waits": self.waits,
+            "resolved_by": self.resolved_by,
+            "comments": [{"at": c.at, "who": c.who, "text": c.text} for c in self.comments],
+        }
+
+
+@dataclass
+class Flags:
+    """All flags of a study, by number."""
+
+    known: dict[int, Flag] = field(default_factory=dict)
+    rows: dict[int, list[int]] = field(default_factory=dict)  #: numbers of flags by row
+
+    def apply(self, event: Event, what: Happening) -> None:
+        """Take one event into account."""
+        match what:
+            case happened.RowFlagged(row=row, text=text):
+                said = Comment(event.id, event.at, event.who, text)
+                self._keep(Flag(event.id, row, event.who, (said,)))
+            case happened.FlagAnswered(flag=number, text=text):
+                flag = self._with(number, Comment(event.id, event.at, event.who, text))
+                # Whoever flagged a row and writes again is not content with how it was resolved.
+                again = event.who == flag.who
+                self.known[number] = replace(flag, resolved_by="") if again else flag
+            case happened.FlagResolved(flag=number, text=text):
+                said = Comment(event.id, event.at, event.who, text or "")
+                flag = self._with(number, said) if text else self.known[number]
+                self.known[number] = replace(flag, resolved_by=event.who)
+
+    def _keep(self, flag: Flag) -> None:
+        self.known[flag.id] = flag
+        self.rows.setdefault(flag.row, []).append(flag.id)
+
+    def _with(self, number: int, said: Comment) -> Flag:
+        flag = self.known[number]
+        return replace(flag, comments=(*flag.comments, said))
+
+    def of_row(self, row: int) -> list[Flag]:
+        """Return the flags of a row, oldest first."""
+        return [self.known[number] for number in self.rows.get(row, ())]
+
+    def of_person(self, who: str) -> list[Flag]:
+        """Return the flags of a person, newest first."""
+        return [flag for flag in reversed(self.known.values()) if flag.who == who]
+
+    def news(self, who: str) -> int:
+        """Return the number of the last event of somebody else in a person's threads; 0 without any."""
+        return max((c.event for f in self.of_person(who) for c in f.comments if c.who != who), default=0)
+
+    def to_data(self) -> list[Document]:
+        """Return plain values for a snapshot."""
+        return [
+            {**vars(flag), "comments": [astuple(comment) for comment in flag.comments]}
+            for flag in self.known.values()
+        ]
+
+    @classmethod
+    def from_data(cls, data: list[Document]) -> Flags:
+        """Rebuild from :meth:`to_data`."""
+        flags = cls()
+        for one in data:
+            flags._keep(Flag(**{**one, "comments": tuple(Comment(*said) for said in one["comments"])}))
+        return flags
+
+
+def flag_row(study: Study, row: int, text: str, who: str) -> Flag:
+    """Ask the owners about a row; while this person's flag of the row is open, add to its thread.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask_studio import Study
+    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+    >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
+    ...     flag = flag_row(study, 2, "Is 40 right?", "bob")
+    ...     flag = answer_flag(study, flag.id, "Yes, it is.", "ada", resolve=True)
+    ...     flag.open, [said.who for said in flag.comments]
+    (False, ['bob', 'ada'])
+    """
+    check_person(who)
+    row, text = study.config.check_row(row), _checked(text)
+    with study.turn() as (turn, state):
+        before = [flag for flag in state.flags.of_row(row) if flag.who == who and flag.open]
+        turn.append(
+            who,
+            happened.FlagAnswered(before[0].id, row, text) if before else happened.RowFlagged(row, text),
+        )
+        number = before[0].id if before else turn.last
+    return _known(study, number or 0)
+
+
+def answer_flag(study: Study, number: int, text: str, who: str, *, resolve: bool = False) -> Flag:
+    """Write into the thread of a flag and, with ``resolve``, close it; then the text may be empty."""
+    check_person(who)
+    text = _checked(text, empty=resolve)
+    with study.turn() as (turn, state):
+        flag = state.flags.known.get(number)
+        if flag is None:
+            raise StudyError(f"no flag has the number {number}")
+        if resolve and not flag.open:
+            raise StudyError(f"flag {number} is resolved already")
+        said = (
+            happened.FlagResolved(number, flag.row, text or None)
+            if resolve
+            else happened.FlagAnswered(number, flag.row, text)
+        )
+        turn.append(who, said)
+    return _known(study, number)
+
+
+def _known(study: Study, number: int) -> Flag:
+    with study.lock:
+        return study.state().flags.known[number]
+
+
+def _checked(text: str, *, empty: bool = False) -> str:
+    text = text.strip()
+    if not text and not empty:
+        raise StudyError("the flag or its answer has no words", "Write a sentence")
+    if len(text) > _LONGEST:
+        raise StudyError(f"a comment has {len(text):,} characters; {_LONGEST:,} at most")
+    return text

@@ -1,0 +1,355 @@
+"""The state of a study, replayed from its events: no database, and no model, is needed for it.
+
+Nothing is computed again: the rows of a batch, their propensities and components are in its event, so a
+replay gives the same draws on any machine and with any later version of the strategies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Self, cast
+
+import numpy as np
+
+from fairask.audit import Audit, AuditState
+from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog
+from fairask.sampling import Draws
+from fairask.stopping import Plateau
+from fairask_studio import events as happened
+from fairask_studio._audit import AUDIT, OpenAudit
+from fairask_studio._errors import StudyError
+from fairask_studio.config import Config
+from fairask_studio.events import SKIP, Cell, Document, Event
+from fairask_studio.flags import Flags
+from fairask_studio.known import KnownRows
+from fairask_studio.outside import Outside, link_of
+
+__all__ = ["AUDIT", "Answer", "State", "verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one person said about one row."""
+
+    code: int
+    at: str
+    note: str = ""
+    link: str = ""  #: the tool that it came from; empty for the studio, files and commands
+    reason: str = ""  #: why it was skipped
+
+
+def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str, int | None]:
+    """Return state and label of a row from its answers, oldest first.
+
+    A decision overrides answers. Otherwise the most frequent label counts, and of labels that are equally
+    frequent the earliest. A row is skipped when everyone who was to answer it skipped it.
+
+    Examples
+    --------
+    >>> verdict([1, 0, 0], None, 3), verdict([1, 0], None, 2), verdict([SKIP], None, 1), verdict([], 1, 1)
+    (('labelled', 0), ('labelled', 1), ('skipped', None), ('labelled', 1))
+    """
+    if decided is not None:
+        return LABELLED, decided
+    labels = Counter(code for code in answers if code != SKIP)
+    if labels:
+        return LABELLED, labels.most_common(1)[0][0]
+    return (SKIPPED, None) if len(answers) >= overlap else (ASKED, None)
+
+
+#: Events that change a part of the state (``outside``, ``flags``, ``known``), or nothing.
+_ELSEWHERE = (
+    happened.AccessNoted,
+    happened.AnswerRefused,
+    happened.EventLost,
+    happened.FlagAnswered,
+    happened.FlagResolved,
+    happened.KnownAnswered,
+    happened.KnownMarked,
+    happened.KnownRemoved,
+    happened.RowFlagged,
+    happened.RowsSent,
+    happened.ToolLinked,
+)
+
+
+@dataclass
+class State:
+    """Everything known about a study after event number ``last``."""
+
+    config: Config
+    log: DrawLog
+    created: str = ""
+    last: int = 0
+    batches: int = 0
+    answered: int = 0  #: drawn rows that are labelled or skipped
+    skipped: int = 0
+    audit: OpenAudit | None = None
+    audited: int = 0  #: rows drawn for audits and not skipped; they are not part of the budget
+    answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
+    by: Counter[str] = field(default_factory=Counter)  #: number of answers of each person
+    seen: dict[str, str] = field(default_factory=dict)  #: when each person answered last
+    recent: dict[str, dict[int, None]] = field(default_factory=dict)  #: rows of each person, latest last
+    skips: Counter[str] = field(default_factory=Counter)  #: number of rows that each person skipped
+    reopened: dict[int, dict[tuple[int, str], Answer]] = field(default_factory=dict)  #: by event
+    stale: bool = False  #: labels that the last model was trained on were taken away or given back
+    warned: list[tuple[str, happened.LimitReached]] = field(default_factory=list)  #: when, and of what
+    decided: dict[int, int] = field(default_factory=dict)
+    decided_by: dict[int, str] = field(default_factory=dict)
+    history: list[Document] = field(default_factory=list)
+    certificates: list[Document] = field(default_factory=list)
+    kept: Document | None = None  #: the entry of the certified model, until the owner asks for another fit
+    pool: Document | None = None  #: the reference to a pool that was not copied
+    cells: dict[int, dict[str, Cell]] = field(default_factory=dict)  #: drawn rows of such a pool
+    changed: int = 0  #: the last event that corrected or withdrew an answer
+    outside: Outside = field(default_factory=Outside)  #: the tools linked to the study
+    flags: Flags = field(default_factory=Flags)  #: what people ask about rows
+    known: KnownRows = field(default_factory=KnownRows)  #: rows whose answer is known; no labels
+
+    @classmethod
+    def replay(cls, events: Iterable[Event]) -> Self:
+        """Return the state after these events; the first one must be the creation of the study."""
+        rest = iter(events)
+        first = next(rest, None)
+        if first is None:
+            raise StudyError("this database holds no study; make one with: fairask new POOL --to URL")
+        created = first.happening
+        if not isinstance(created, happened.StudyCreated):
+            raise StudyError(f"the first event is of kind {first.kind!r}; restore the study from a copy")
+        config = Config.from_dict(created.config)
+        state = cls(config, DrawLog(config.rows), created=first.at, last=first.id, pool=created.pool)
+        for event in rest:
+            state.apply(event)
+        return state
+
+    def apply(self, event: Event) -> None:
+        """Take one event into account; StudyError for a kind that this version does not know."""
+        what = event.happening
+        self.outside.apply(event, what)
+        self.flags.apply(event, what)
+        self.known.apply(event, what)
+        taken = self._apply_answer(event, what) or self._apply_model(event, what) or self._apply_setting(what)
+        if not taken and not isinstance(what, _ELSEWHERE):
+            raise StudyError(
+                f"event {event.id} of kind {event.kind!r} cannot happen here; see fairask study repair"
+            )
+        self.last = event.id
+
+    def _apply_answer(self, event: Event, what: happened.Happening) -> bool:
+        """Take an event about rows and their answers into account; False if it is none."""
+        who = event.who
+        match what:
+            case happened.RowLabelled(row=row, label=code, note=note, origin=origin):
+                self._answer(row, who, Answer(code, event.at, note or "", link_of(origin)))
+            case happened.RowSkipped(row=row, note=note, origin=origin, reason=reason):
+                self._answer(row, who, Answer(SKIP, event.at, note or "", link_of(origin), reason or ""))
+            case happened.RowsDrawn() as drawn:
+                self._draw(drawn)
+            case happened.AnswerWithdrawn(row=row):
+                self._take(row, who)
+                self.changed = event.id
+                self._settle(row)
+            case happened.AnswersReopened(answers=taken):
+                self.reopened[event.id] = {(row, name): self._take(row, name) for row, name in taken}
+                self._settle_all(self.reopened[event.id], -1)
+            case happened.AnswersRestored(event=number, answers=given):
+                back = {(row, name): self.reopened[number].pop((row, name)) for row, name in given}
+                for (row, name), answer in back.items():
+                    self._give(row, name, answer)
+                    self.answers[row] = dict(sorted(self.answers[row].items(), key=lambda kept: kept[1].at))
+                self._settle_all(back, 1)
+            case happened.RowCorrected(row=row, label=code, decides=True):
+                self.decided[row], self.decided_by[row] = code, who
+                self.changed = event.id
+                self._settle(row)
+            case happened.RowCorrected(row=row, label=code):
+                before = self.answers[row][who]
+                self.skips[who] += (code == SKIP) - (before.code == SKIP)
+                self.answers[row][who] = replace(before, code=code, reason="")
+                self.changed = event.id
+                self._settle(row)
+            case happened.LimitReached() as limit:
+                self.warned.append((event.at, limit))
+            case _:
+                return False
+        return True
+
+    def _apply_model(self, event: Event, what: happened.Happening) -> bool:
+        """Take an event about a model, an audit or a certificate into account; False if it is none."""
+        match what:
+            case happened.ModelFitted(document=entry):
+                self.stale = False
+                self.history.append({**entry, "event": event.id, "at": event.at})
+            case happened.AuditChanged(size=0):
+                self.audit = None
+            case happened.AuditChanged(size=size, audit=begun):
+                audit = None if begun is None else Audit.from_dict(cast(AuditState, begun))
+                model = self.kept or self.history[-1]
+                self.audit = OpenAudit(size, model["seen"], self.batches, audit)
+            case happened.CertificateIssued(document=certificate):
+                self.certificates.append({**certificate, "event": event.id, "at": event.at})
+                self._keep_certified(certificate)
+            case happened.FitAsked():
+                self.kept = None
+            case _:
+                return False
+        return True
+
+    def _apply_setting(self, what: happened.Happening) -> bool:
+        """Take a changed setting into account; False if it is none."""
+        match what:
+            case happened.LimitsChanged() as limits:
+                self.config = self.config.limited(limits)
+            case happened.StudyReworded() as words:
+                self.config = self.config.reworded(words)
+            case happened.StopRuleChanged(rule=rule):
+                learner = replace(self.config.learner, stopping=rule or None)
+                self.config = replace(self.config, learner=learner)
+            case happened.PoolMoved(uri=uri) if self.pool is not None:
+                self.pool = {**self.pool, "uri": uri}
+            case _:
+                return False
+        return True
+
+    def _keep_certified(self, certificate: Document) -> None:
+        # Certificates of version 0.1.0 do not name their model.
+        about = certificate.get("model")
+        if about is not None and certificate["verdict"] == "certified":
+            self.kept = next(entry for entry in self.history if entry["seen"] == about["seen"])
+
+    @property
+    def trained_to(self) -> int | None:
+        """The event up to which the study's model was trained; None before any fit."""
+        return None if self.model is None else int(self.model["seen"])
+
+    @property
+    def model(self) -> Document | None:
+        """The entry of the study's model in the history: the certified one while it is kept, else the last.
+
+        Its ``seen`` is the event up to which the model was trained; ``round``, ``labels`` and ``digest``
+        name it.
+        """
+        return self.kept or (self.history[-1] if self.history else None)
+
+    def _draw(self, drawn: happened.RowsDrawn) -> None:
+        q = np.array([np.nan if p is None else p for p in drawn.propensities])
+        draws = Draws(np.array(drawn.rows), q, list(drawn.components), np.array(drawn.pool_sizes))
+        self.log.add(draws, drawn.batch)
+        self.batches = drawn.batch + 1
+        if drawn.columns is not None and drawn.cells is not None:
+            for row, cells in zip(drawn.rows, drawn.cells, strict=True):
+                self.cells[row] = dict(zip(drawn.columns, cells, strict=True))
+        self._count_audit(sum(component == AUDIT for component in drawn.components))
+        if drawn.look is not None and self.audit is not None and self.audit.audit is not None:
+            self.audit.audit.record(drawn.look, drawn.rows)
+
+    def _answer(self, row: int, who: str, answer: Answer) -> None:
+        self._give(row, who, answer)
+        self.seen[who] = answer.at
+        self._settle(row)
+
+    def _give(self, row: int, who: str, answer: Answer) -> None:
+        self.answers.setdefault(row, {})[who] = answer
+        self.recent.setdefault(who, {})[row] = None
+        self.by[who] += 1
+        self.skips[who] += answer.code == SKIP
+
+    def _take(self, row: int, who: str) -> Answer:
+        answer = self.answers[row].pop(who)
+        self.recent[who].pop(row)
+        self.by[who] -= 1
+        self.skips[who] -= answer.code == SKIP
+        return answer
+
+    def _settle_all(self, answers: dict[tuple[int, str], Answer], sign: int) -> None:
+        """Settle rows whose answers were taken away (-1) or given back (1); note who relied on them."""
+        labels = [answer for answer in answers.values() if answer.code != SKIP]
+        self.stale = self.stale or bool(labels)
+        for certificate in self.certificates:
+            relied = sum(answer.at <= certificate["at"] for answer in labels)
+            certificate["reopened"] = certificate.get("reopened", 0) - sign * relied
+        for row in {row for row, _ in answers}:
+            self._settle(row)
+
+    def _settle(self, row: int) -> None:
+        entry = self.log.entries[self.log.position[row]]
+        codes = [answer.code for answer in self.answers.get(row, {}).values()]
+        state, label = verdict(codes, self.decided.get(row), self.config.overlap)
+        if (state, label) != (entry.state, entry.label):
+            self.answered += (state != ASKED) - (entry.state != ASKED)
+            skips = (state == SKIPPED) - (entry.state == SKIPPED)
+            self.skipped += skips
+            entry.state, entry.label = state, label
+            self.log.version += 1
+            if entry.component == AUDIT:
+                self._count_audit(-skips)
+                if self.audit is not None:
+                    self.audit.settle(entry)
+
+    def _count_audit(self, rows: int) -> None:
+        self.audited += rows
+        if self.audit is not None:
+            self.audit.drawn += rows
+
+    @property
+    def undrawn(self) -> int:
+        """Rows that may still be drawn: for the audit while there is one, else within the budget."""
+        drawn = len(self.log.entries)
+        left = self.config.budget - (drawn - self.skipped - self.audited)
+        if self.audit is not None:
+            left = self.audit.left
+        elif self.stop_reason is not None:
+            left = 0
+        return max(min(left, self.config.rows - drawn), 0)
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the study's rule ends it before its budget; None while it does not."""
+        rule = self.config.learner.stopping_rule()
+        return rule.reason_in(self.history) if isinstance(rule, Plateau) else None
+
+    @property
+    def budget(self) -> int:
+        """Labels to collect in all, those of audits included."""
+        planned = 0 if self.audit is None or self.audit.done else self.audit.size - self.audit.drawn
+        return self.config.budget + self.audited + planned
+
+    def count(self, state: str) -> int:
+        """Count drawn rows in a state ("asked", "labelled", "skipped")."""
+        return sum(entry.state == state for entry in self.log.entries)
+
+    def was_told(self, row: int, label: str) -> bool:
+        """Whether somebody has given the row this label."""
+        return any(self.config.class_name(a.code) == label for a in self.answers.get(row, {}).values())
+
+    def active_since(self, at: str) -> int:
+        """Count the people who have answered at this time or later."""
+        return sum(last >= at for last in self.seen.values())
+
+    def answers_since(self, at: str) -> int:
+        """Count the answers given at this time or later."""
+        count = 0
+        for who, rows in self.recent.items():
+            for row in reversed(rows):
+                if self.answers[row][who].at < at:
+                    break
+                count += 1
+        return count
+
+    def fit_is_due(self) -> bool:
+        """Whether a batch of rows, or all that are drawn, were answered or changed since the last fit.
+
+        Never during an audit: its labels must not reach the model they judge. Nor while a certified model
+        is kept.
+        """
+        if self.audit is not None or self.kept is not None or self.answered == self.skipped:
+            return False
+        if self.stale:
+            return True
+        news = self.answered - (self.history[-1]["answered"] if self.history else 0)
+        # With very many labels a batch changes nothing, and a fit takes long.
+        enough = max(self.config.learner.batch_size, (self.answered - self.skipped) // 100)
+        changed = bool(self.history) and self.changed > self.history[-1].get("seen", self.changed)
+        return news >= enough or ((news > 0 or changed) and self.answered == len(self.log.entries))

@@ -1,0 +1,252 @@
+"""People who may label or own a study, and programs that act in it. Only hashes of secrets are stored."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, true, update
+
+from fairask.errors import suggest
+from fairask_studio._errors import StudyError
+from fairask_studio.config import check_person
+from fairask_studio.store._database import Database, clock
+from fairask_studio.store._schema import people, sessions
+from fairask_studio.times import now
+
+#: An annotator labels; a reviewer also sees rows and people, and settles what is in dispute; an owner does
+#: everything. Each may do what those before it may.
+ROLES = ("annotator", "reviewer", "owner")
+#: A session ends so long after its last use.
+SESSION_SECONDS = 12 * 3600.0
+#: The end of a session is moved at most this often.
+RENEWAL_SECONDS = 600.0
+#: A token ends so long after it was made, and with it the sessions of its person.
+TOKEN_SECONDS = 90 * 86400.0
+#: How long a process may rely on what it read before.
+MEMORY_SECONDS = 5.0
+#: In place of a CSRF token: the row is a code that begins a session, and no session.
+_INVITE = "invite"
+_T = TypeVar("_T")
+_ALL = select(people.c.name, people.c.role, people.c.since, people.c.until, people.c.program)
+_PROGRAM = people.c.program.is_(true())
+_HUMAN = or_(people.c.program.is_(None), ~_PROGRAM)
+
+
+def _valid() -> ColumnElement[bool]:
+    lasting = and_(people.c.until.is_(None), people.c.since > now(-TOKEN_SECONDS))
+    return or_(lasting, and_(people.c.until.is_not(None), people.c.until > now()))
+
+
+def _person(name: str, role: str, since: str, until: str | None, program: bool | None) -> Person:
+    return Person(name, role, since, until or "", bool(program))
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person who may sign in, or a program that may use the API."""
+
+    name: str
+    role: str
+    since: str = ""
+    until: str = ""  #: when a program's token ends
+    program: bool = False  #: a program has a token, and no session
+
+
+@dataclass(frozen=True)
+class Session:
+    """A signed-in browser; ``csrf`` must come with every change it asks for."""
+
+    name: str
+    csrf: str
+
+
+def _hash(secret: str) -> str:
+    # Tokens are 192 random bits, so a plain hash is as safe as a slow one.
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _new(name: str, role: str) -> tuple[str, dict[str, object]]:
+    """Return a new token, and what is stored of it."""
+    check_person(name)
+    if role not in ROLES:
+        raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
+    token = secrets.token_urlsafe(24)
+    return token, {"name": name, "role": role, "token": _hash(token), "since": now()}
+
+
+class People:
+    """The people of a study and their sessions.
+
+    Every request looks a person up, so results are cached. What this process changes has effect at once;
+    a person removed by another process is refused after ``MEMORY_SECONDS``.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._known: dict[tuple[str, str], tuple[float, object]] = {}
+
+    def _cached(self, type_: type[_T], kind: str, key: str, find: Callable[[], _T | None]) -> _T | None:
+        until, known = self._known.get((kind, key), (0.0, None))
+        if until > time.monotonic() and isinstance(known, type_):
+            return known
+        value = find()
+        if len(self._known) > 5000:  # guessed tokens must not fill the memory
+            self._known.clear()
+        if value is not None:
+            self._known[kind, key] = (time.monotonic() + MEMORY_SECONDS, value)
+        return value
+
+    def add(self, name: str, role: str = "annotator", *, renew: bool = False) -> str:
+        """Add a person and return the token, which is not stored.
+
+        With ``renew`` a person who is known gets this role and a new token; the old token and the sessions
+        end. Otherwise a name that is taken is refused.
+        """
+        token, row = _new(name, role)
+        with self._db.write() as connection:
+            known = connection.scalar(select(people.c.role).where(people.c.name == name, _HUMAN))
+            if (known is not None) != renew:
+                raise StudyError(
+                    f"nobody is named {name!r}; add them first"
+                    if renew
+                    else f"{name!r} has a token already; to replace it renew it, which ends the old one"
+                )
+            if role != "owner":
+                self._keep_an_owner(connection, name)
+            if known is None:
+                self._insert(connection, row)
+            else:
+                connection.execute(update(people).where(people.c.name == name).values(row))
+                connection.execute(delete(sessions).where(sessions.c.name == name))
+        self._known.clear()
+        return token
+
+    def add_program(self, name: str, role: str, until: str) -> str:
+        """Give a program a token until ``until``, a time as the log writes it; the token is not stored."""
+        token, row = _new(name, role)
+        if until <= now():
+            raise StudyError(f"until={until!r} is in the past", "Choose a later day")
+        with self._db.write() as connection:
+            self._insert(connection, {**row, "until": until, "program": True})
+        return token
+
+    def _insert(self, connection: Connection, row: dict[str, object]) -> None:
+        # People and programs share their names: an answer in the log has one of them.
+        if connection.scalar(select(people.c.name).where(people.c.name == row["name"])) is not None:
+            raise StudyError(f"{row['name']!r} is the name of somebody else", "Choose another name")
+        connection.execute(insert(people), [row])
+
+    def remove(self, name: str) -> None:
+        """Remove a person, or revoke a program's token; answers stay."""
+        with self._db.write() as connection:
+            self._keep_an_owner(connection, name)
+            if not connection.execute(delete(people).where(people.c.name == name)).rowcount:
+                raise StudyError(f"nobody is named {name!r}")
+            connection.execute(delete(sessions).where(sessions.c.name == name))
+        self._known.clear()
+
+    def _keep_an_owner(self, connection: Connection, name: str) -> None:
+        owners = connection.scalars(select(people.c.name).where(people.c.role == "owner", _HUMAN)).all()
+        if list(owners) == [name]:
+            raise StudyError(f"{name!r} is the only owner; make another one first")
+
+    def all(self) -> list[Person]:
+        """Return all people, by name."""
+        return self._listed(_HUMAN)
+
+    def programs(self) -> list[Person]:
+        """Return all programs, by name; those whose token has ended, too."""
+        return self._listed(_PROGRAM)
+
+    def _listed(self, which: ColumnElement[bool]) -> list[Person]:
+        with self._db.read() as connection:
+            return [_person(*row) for row in connection.execute(_ALL.where(which).order_by(people.c.name))]
+
+    def by_token(self, token: str) -> Person | None:
+        """Return the person or program with this token, None when it is unknown or has expired."""
+        key = _hash(token)
+        return self._cached(Person, "token", key, lambda: self._find(people.c.token == key))
+
+    def expired(self, token: str) -> Person | None:
+        """Return the person whose token this was until it expired."""
+        with self._db.read() as connection:
+            row = connection.execute(_ALL.where(people.c.token == _hash(token), ~_valid())).first()
+        return None if row is None else _person(*row)
+
+    def by_name(self, name: str) -> Person | None:
+        """Return the person with this name, None when there is none or the token has expired."""
+        return self._cached(Person, "name", name, lambda: self._find(and_(people.c.name == name, _HUMAN)))
+
+    def any(self) -> bool:
+        """Whether the study has people, so that everybody must sign in."""
+        return bool(self._cached(bool, "any", "", lambda: True if self.all() else None))
+
+    def _find(self, where: ColumnElement[bool]) -> Person | None:
+        with self._db.read() as connection:
+            row = connection.execute(_ALL.where(where, _valid())).first()
+        return None if row is None else _person(*row)
+
+    # -- sessions -------------------------------------------------------------------------------
+
+    def sign_in(self, name: str) -> str:
+        """Begin a session; return the value of its cookie."""
+        cookie = secrets.token_urlsafe(24)
+        with self._db.write() as connection:
+            connection.execute(delete(sessions).where(sessions.c.until < clock(connection)))
+            self._begin(connection, cookie, name)
+        return cookie
+
+    def _begin(self, connection: Connection, cookie: str, name: str) -> None:
+        row = {"id": _hash(cookie), "name": name, "csrf": secrets.token_urlsafe(24)}
+        connection.execute(insert(sessions), [{**row, "until": clock(connection) + SESSION_SECONDS}])
+
+    def invite(self, name: str, seconds: float = SESSION_SECONDS) -> str:
+        """Make a code that begins one session of ``name`` within ``seconds``; earlier codes end."""
+        code = secrets.token_urlsafe(24)
+        row = {"id": _hash(code), "name": name, "csrf": _INVITE}
+        with self._db.write() as connection:
+            connection.execute(delete(sessions).where(sessions.c.name == name, sessions.c.csrf == _INVITE))
+            connection.execute(insert(sessions), [{**row, "until": clock(connection) + seconds}])
+        return code
+
+    def redeem(self, code: str) -> tuple[str, str] | None:
+        """Begin the session of a code; return name and cookie, None when the code was used or is unknown."""
+        cookie, mine = secrets.token_urlsafe(24), (sessions.c.id == _hash(code), sessions.c.csrf == _INVITE)
+        with self._db.write() as connection:
+            name = connection.scalar(
+                select(sessions.c.name).where(*mine, sessions.c.until > clock(connection))
+            )
+            if name is None or not connection.execute(delete(sessions).where(*mine)).rowcount:
+                return None
+            self._begin(connection, cookie, name)
+        return str(name), cookie
+
+    def session(self, cookie: str) -> Session | None:
+        """Return the session of a cookie, None when it has ended; its end moves with its use."""
+        return self._cached(Session, "session", _hash(cookie), lambda: self._session(cookie))
+
+    def _session(self, cookie: str) -> Session | None:
+        mine = sessions.c.id == _hash(cookie)
+        with self._db.read() as connection:
+            at = clock(connection)
+            query = select(sessions.c.name, sessions.c.csrf, sessions.c.until).where(
+                mine, sessions.c.until > at, sessions.c.csrf != _INVITE
+            )
+            row = connection.execute(query).first()
+        if row is None:
+            return None
+        if row.until < at + SESSION_SECONDS - RENEWAL_SECONDS:
+            with self._db.write(durable=False) as connection:
+                connection.execute(update(sessions).where(mine).values(until=at + SESSION_SECONDS))
+        return Session(row.name, row.csrf)
+
+    def sign_out(self, cookie: str) -> None:
+        """End a session."""
+        with self._db.write() as connection:
+            connection.execute(delete(sessions).where(sessions.c.id == _hash(cookie)))
+        self._known.clear()
