@@ -20,7 +20,7 @@ from fairask.experiment.open import open_table
 from fairask.experiment.table import TableColumns
 from fairask.metrics import violation
 from fairask.tables import GroupColumns, TableError, column_violations, group_names, prepare
-from fairask.tables.folding import OTHER, UNKNOWN
+from fairask.tables.groups import OTHER, UNKNOWN
 from fairask_studio import Study, choose_pool
 from fairask_studio.encoder_0_1_0 import first_group_names
 

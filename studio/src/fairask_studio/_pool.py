@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask.errors import suggest
-from fairask.tables.kinds import kind_of
+from fairask.tables.arrow import kind_of
 from fairask_studio._errors import StudyError
 from fairask_studio._reference import PoolReference
 from fairask_studio.config import ColumnInfo

@@ -28,8 +28,8 @@ from fairask.pools.sources.duckdb import absolute_address, is_address
 from fairask.pools.sources.parquet import FileRecord
 from fairask.pools.sources.place import PlacedTable, open_place
 from fairask.tables import Encoder, GroupColumns, TextColumns
-from fairask.tables.kinds import kind_of
-from fairask.tables.read import check_names
+from fairask.tables.arrow import kind_of
+from fairask.tables.formats import check_names
 from fairask_studio._errors import StudyError
 from fairask_studio.events import Cell, Document
 

@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 
 from fairask.learner.state import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.tables.protected import as_specs
+from fairask.tables.groups import as_specs
 from fairask_studio._errors import StudyError
 from fairask_studio.config import Config
 from fairask_studio.events import Document

@@ -18,7 +18,7 @@ from fairask.pools import StreamedPool
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.pools.sources.place import PlacedTable
 from fairask.tables import Encoder, GroupColumns
-from fairask.tables.protected import as_specs, protected_columns
+from fairask.tables.groups import as_specs, protected_columns
 from fairask_studio._errors import StudyError
 from fairask_studio._pool import rows_values
 from fairask_studio._reference import PoolReference, rows_table

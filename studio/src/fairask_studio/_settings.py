@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fairask.defaults import BUDGET
 from fairask.errors import suggest
 from fairask.tables import TextColumns, fit_encoder, group_names
-from fairask.tables.protected import as_specs, protected_columns
+from fairask.tables.groups import as_specs, protected_columns
 from fairask_studio._errors import StudyError
 from fairask_studio._pool import check_columns, column_infos
 from fairask_studio._reference import PoolReference

@@ -9,9 +9,7 @@ from typing import Any
 from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback
 from fairask.tables import TableFormat, read_noted, read_table
-from fairask.tables.limits import MOST_BYTES, MOST_ROWS
-from fairask.tables.read import PARQUET_SUFFIXES
-from fairask.tables.stores import is_dataset_folder
+from fairask.tables.formats import MOST_BYTES, MOST_ROWS, PARQUET_SUFFIXES, is_dataset_folder
 from fairask_studio._errors import StudyError
 from fairask_studio._reference import PoolReference, refer
 

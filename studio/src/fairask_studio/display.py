@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from fairask.tables.kinds import kind_of
+from fairask.tables.arrow import kind_of
 from fairask.tables.text import WORDS_OF_TEXT, count_words
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask.audit.signature import seal
-from fairask.tables.checking import check_code
-from fairask.tables.files import csv_text
+from fairask.tables.sheets import check_code, csv_text
 from fairask_studio._errors import StudyError
 from fairask_studio._report import report_html
 from fairask_studio.encoder_0_1_0 import FirstEncoder
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.
 TRUSTED = (
-    "fairask.tables.encode.Encoder",
+    "fairask.tables.encoder.Encoder",
     "fairask.oracle.calibrated.CalibratedFairOracle",
     "fairask.oracle.empirical.EmpiricalFairOracle",
     "fairask.oracle.linear_forest.LinearForest",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairask.tables.answers import match_labels
-from fairask.tables.checking import CHECK, ReturnedRow, check_returned
-from fairask.tables.files import plain_cell
+from fairask.tables.labels import match_labels
+from fairask.tables.sheets import CHECK, ReturnedRow, check_returned, plain_cell
 from fairask_studio._errors import StudyError
 from fairask_studio.files import read_records, row_number
 from fairask_studio.known import GOLD, KnownRow

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fairask.tables.checking import check_code
+from fairask.tables.sheets import check_code
 from fairask_studio._errors import NotYoursError, StudyError
 from fairask_studio.config import check_person
 from fairask_studio.events import (

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from fairask.audit._card import certificate_card
 from fairask.audit._page import render
 from fairask.audit.questions import QUESTIONS, ROUNDING
-from fairask.tables.folding import UNKNOWN
+from fairask.tables.groups import UNKNOWN
 
 #: Name and version of what :meth:`Certificate.to_dict` writes.
 SCHEMA, VERSION = "fairask-certificate", 1

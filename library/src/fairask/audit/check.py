@@ -12,7 +12,7 @@ from fairask.audit.outcome import CERTIFICATE, joint_verdict
 from fairask.audit.signature import check_certificate as signature_problems
 from fairask.audit.signature import is_sealed
 from fairask.errors import UserError
-from fairask.tables.read import file_digest
+from fairask.tables.formats import file_digest
 
 Document = dict[str, Any]
 

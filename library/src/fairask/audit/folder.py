@@ -26,11 +26,10 @@ from fairask.audit.sheets import read_labels, rows_in, sheet_name, telling_colum
 from fairask.audit.table import AuditTable, open_audit_table, shown_name
 from fairask.metrics import Int
 from fairask.pools.places import local_path
-from fairask.tables.checking import check_returned
-from fairask.tables.files import write_whole
-from fairask.tables.formats import TableFormat, recognised
+from fairask.tables.formats import TableFormat
+from fairask.tables.groups import as_specs, protected_columns
 from fairask.tables.labels import check_columns
-from fairask.tables.protected import as_specs, protected_columns
+from fairask.tables.sheets import check_returned, write_whole
 
 STATE = "audit.json"
 #: Sheets of format 1 count rows from 1 and have no check codes; those of format 2 count from 0.
@@ -313,7 +312,10 @@ def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple
             "Leave out --stream and --no-stream to go on with it",
         )
     # Version 0.1.0 kept the encoding alone.
-    form = dataclasses.replace(recognised(known["encoding"]), **known.get("form", {}))
+    form = dataclasses.replace(
+        TableFormat(encoding=None if known["encoding"] == "utf-8" else known["encoding"]),
+        **known.get("form", {}),
+    )
     for name, value in _said(request.form).items():
         begun_with = vars(form)[name] or ("utf-8" if name == "encoding" else "none")
         if value != begun_with:

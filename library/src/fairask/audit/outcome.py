@@ -10,7 +10,7 @@ from typing import Any
 
 from fairask.audit.certificate import Certificate
 from fairask.audit.signature import seal, sign
-from fairask.tables.files import write_whole
+from fairask.tables.sheets import write_whole
 
 #: The file of the certificates for programs, in the folder of an audit.
 CERTIFICATE = "certificate.json"

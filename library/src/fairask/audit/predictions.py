@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from fairask.metrics import Float
 from fairask.tables import TableError
-from fairask.tables.encode import listed
-from fairask.tables.extras import Arrow
-from fairask.tables.kinds import kind_of
-from fairask.tables.positive import known_note, known_positive, say_which
-from fairask.tables.values import texts
+from fairask.tables.arrow import Arrow, kind_of
+from fairask.tables.cells import listed, texts
+from fairask.tables.labels import known_note, known_positive, say_which
 
 
 def key(text: str) -> str:

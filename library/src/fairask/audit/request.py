@@ -18,8 +18,7 @@ from fairask.pools.places import local_path, name_of
 from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.place import open_place
 from fairask.tables import TableFormat
-from fairask.tables.limits import MOST_ROWS
-from fairask.tables.read import PARQUET_SUFFIXES, file_digest
+from fairask.tables.formats import MOST_ROWS, PARQUET_SUFFIXES, file_digest
 
 _FIRST = ("predictions", "protected", "positive")
 

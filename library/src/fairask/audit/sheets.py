@@ -13,13 +13,11 @@ from fairask.audit.predictions import Classes, key
 from fairask.audit.table import AuditTable
 from fairask.metrics import Int
 from fairask.tables import TableError, read_table
-from fairask.tables.answers import refuse_labels
-from fairask.tables.checking import CHECK, ReturnedRow, check_code
-from fairask.tables.delimited import read_cells
-from fairask.tables.extras import Arrow
-from fairask.tables.files import csv_text, write_whole
+from fairask.tables.arrow import Arrow
+from fairask.tables.cells import texts
 from fairask.tables.formats import TableFormat
-from fairask.tables.values import texts
+from fairask.tables.labels import refuse_labels
+from fairask.tables.sheets import CHECK, ReturnedRow, check_code, csv_text, read_sheet, write_whole
 
 _ROW, _LABEL = "row", "label"
 _OWN = (_ROW, _LABEL, CHECK)
@@ -51,7 +49,7 @@ def sheet_name(look: int, part: int = 1) -> str:
 def rows_in(path: Path, base: int) -> set[int]:
     """Return the rows that a sheet names, counted from 0."""
     text = path.read_bytes().decode("utf-8-sig", "replace")
-    named = [cells.get(_ROW) or "" for cells in read_cells(text)]
+    named = [cells.get(_ROW) or "" for cells in read_sheet(text)]
     return {int(row) - base for row in named if row.isdecimal()}
 
 

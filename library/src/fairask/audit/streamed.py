@@ -18,13 +18,10 @@ from fairask.pools import SoftModel, StreamedPool
 from fairask.pools.open import Look
 from fairask.pools.runners import ProgressCallback, Threads
 from fairask.tables import Encoder, GroupColumns, Survey, TableError
-from fairask.tables.categories import Category, CategoryTally
-from fairask.tables.encode import listed
-from fairask.tables.folding import group_notes
-from fairask.tables.kinds import kind_of
-from fairask.tables.limits import MOST_LEVELS
-from fairask.tables.numbers import Number, NumberTally
-from fairask.tables.protected import as_specs
+from fairask.tables.arrow import kind_of
+from fairask.tables.cells import listed
+from fairask.tables.encoder import MOST_LEVELS, Category, CategoryTally, Number, NumberTally
+from fairask.tables.groups import as_specs, group_notes
 
 
 @dataclass(frozen=True)

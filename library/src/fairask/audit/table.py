@@ -20,13 +20,10 @@ from fairask.audit.simulate import AuditSimulation, simulate_audit
 from fairask.pools.places import local_path
 from fairask.pools.sources.place import PlacedTable, open_place
 from fairask.tables import TableError, TableFormat, group_names, read_noted, read_table
-from fairask.tables.encode import listed
-from fairask.tables.folding import UNKNOWN, group_notes
-from fairask.tables.labels import check_columns
-from fairask.tables.positive import find_positive
-from fairask.tables.protected import as_specs, protected_columns
-from fairask.tables.read import PARQUET_SUFFIXES, check_names
-from fairask.tables.stores import is_dataset_folder
+from fairask.tables.cells import listed
+from fairask.tables.formats import PARQUET_SUFFIXES, check_names, is_dataset_folder
+from fairask.tables.groups import UNKNOWN, as_specs, group_notes, protected_columns
+from fairask.tables.labels import check_columns, find_positive
 
 
 @dataclass(frozen=True, eq=False)

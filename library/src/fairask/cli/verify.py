@@ -36,7 +36,7 @@ def verify(
     """
     from fairask.audit.check import check_issued
     from fairask.audit.folder import STATE
-    from fairask.tables.read import SUFFIXES
+    from fairask.tables.formats import SUFFIXES
 
     found: Check
     issued = Path(study).suffix == ".json" or (Path(study) / STATE).is_file()

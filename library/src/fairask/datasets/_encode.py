@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.datasets._errors import wrong_table
-from fairask.tables.categories import Category
-from fairask.tables.encode import Encoder, Part
-from fairask.tables.numbers import Number
+from fairask.tables.encoder import Category, Encoder, Number, Part
 
 Float = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairask.datasets._errors import wrong_table
 from fairask.errors import suggest
-from fairask.tables.values import is_number
+from fairask.tables.cells import is_number
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from fairask.experiment.table import LabelledTable, MemoryTable, TableColumns
 from fairask.experiment.task import Task
 from fairask.experiment.trial import Run, Trial
 from fairask.tables import TableFormat
-from fairask.tables.protected import as_specs
+from fairask.tables.groups import as_specs
 
 
 @dataclass(frozen=True)

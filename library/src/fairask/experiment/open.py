@@ -14,10 +14,8 @@ from fairask.pools.places import local_path
 from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.place import PlacedTable, open_place
 from fairask.tables import Prepared, TableError, TableFormat, prepare, read_noted
+from fairask.tables.formats import MOST_ROWS, PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
 from fairask.tables.leaks import columns_that_tell
-from fairask.tables.limits import MOST_ROWS
-from fairask.tables.read import PARQUET_SUFFIXES, check_names, file_digest
-from fairask.tables.stores import is_dataset_folder
 
 
 def open_table(

@@ -17,11 +17,10 @@ from fairask.pools.runners import ProgressCallback, Threads
 from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.complete import CompleteTable
 from fairask.pools.sources.place import PlacedTable
-from fairask.tables.groups import groups_by_column
+from fairask.tables.cells import texts
+from fairask.tables.groups import as_specs, groups_by_column, protected_columns
 from fairask.tables.labels import LabelFacts, check_labels, feature_columns
 from fairask.tables.leaks import columns_that_tell
-from fairask.tables.protected import as_specs, protected_columns
-from fairask.tables.values import texts
 
 #: Most rows that accuracy and violation are measured on; more would not change their third digit.
 MOST_TEST = 20_000

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from fairask.learner import FairActiveLearner
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 
 class MLflowCallback:

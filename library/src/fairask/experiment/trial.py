@@ -25,7 +25,7 @@ from fairask.plotting import SamplingDisplay
 from fairask.pools import Pool, SubPool
 from fairask.sampling import Proposal
 from fairask.strategies import FairFit, Labelled, Strategy
-from fairask.tables.folding import group_text
+from fairask.tables.groups import group_text
 
 #: Returns accuracy and violation of a learner's model on test rows.
 Measure = Callable[[FairActiveLearner, TestRows], tuple[float, float]]

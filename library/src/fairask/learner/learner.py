@@ -28,7 +28,7 @@ from fairask.rules import is_cut
 from fairask.sampling import draw, from_sub_pool
 from fairask.stopping import AnyOf, Budget, StoppingRule
 from fairask.strategies import Strategy, uniform_proposal
-from fairask.tables.folding import check_group_count
+from fairask.tables.groups import check_group_count
 
 #: Streams of random numbers beside those of the batches, which are numbered from 0: the last two numbers
 #: that a seed sequence takes as one word, so that no batch reaches them.

@@ -29,7 +29,8 @@ from fairask.metrics import CONDITION_NAMES, METRICS, Float, Int, Matrix, Metric
 from fairask.oracle.labelled import Labelled, PoolSample
 from fairask.oracle.logistic import fast_ridge
 from fairask.rules import Rule, RuleMixture, decide
-from fairask.tables.columns import FrameColumns, arranged, column_names, refuse_texts, split_column
+from fairask.tables.arrow import column_names
+from fairask.tables.frames import FrameColumns, arranged, refuse_texts, split_column
 
 #: What ``random_state`` may be.
 Seed = int | np.random.RandomState | np.random.Generator | None

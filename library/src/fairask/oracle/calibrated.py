@@ -35,7 +35,7 @@ from fairask.oracle.promise import SafeChoice, largest_gap
 from fairask.oracle.row_space import FEW_FEATURES
 from fairask.oracle.warned import Shortfall
 from fairask.rules import ConstantRule, PlugInRule, Probability, Rule
-from fairask.tables.folding import check_group_count
+from fairask.tables.groups import check_group_count
 
 #: Draws of the calibration curves.
 _DRAWS = 256

@@ -20,7 +20,7 @@ from fairask.oracle.labelled import Labelled, PoolSample, check_weight
 from fairask.oracle.learners import EstimatorLearner, LogisticLearner
 from fairask.oracle.logistic import SEPARABLE_RIDGE, fast_ridge, held_back
 from fairask.rules import LinearRule
-from fairask.tables.folding import check_group_count
+from fairask.tables.groups import check_group_count
 
 
 class EmpiricalFairOracle(FairOracle):

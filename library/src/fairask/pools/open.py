@@ -23,7 +23,7 @@ from fairask.pools.sources.place import open_place
 from fairask.pools.streamed import StreamedPool
 from fairask.pools.tensor import TensorPool, is_tensor
 from fairask.tables import Encoder, GroupColumns, Survey, TextColumns, plain_encoder, survey
-from fairask.tables.protected import protected_columns
+from fairask.tables.groups import protected_columns
 
 if TYPE_CHECKING:
     import dask.dataframe as dd

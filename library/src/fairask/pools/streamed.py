@@ -18,7 +18,7 @@ from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.encoded import EncodedTable
 from fairask.pools.tasks import Fetch, Found, Read
 from fairask.tables import Encoder, GroupColumns
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 if TYPE_CHECKING:
     import pyarrow as pa

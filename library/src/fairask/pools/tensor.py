@@ -15,7 +15,7 @@ from fairask.pools.base import Pool
 from fairask.pools.memory import MemoryPool
 from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.tensor import MOST_GROUPS, TensorSource
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 if TYPE_CHECKING:
     from torch import Tensor
