@@ -17,8 +17,8 @@ from fairask import FairActiveLearner
 from fairask.experiment.open import open_table
 from fairask.experiment.table import TableColumns
 from fairask.metrics import violation
-from fairask.tables import Encoder, Survey, TableError, TextColumns, fit_encoder, prepare, survey
-from fairask.tables.text import Text, TextSample
+from fairask.tables import Encoder, TableError, TextColumns, fit_encoder, prepare
+from fairask.tables.text import Text, sample_texts
 from fairask_studio import Study, load_model
 from library.tests.tables.comments import comments
 
@@ -58,24 +58,16 @@ def test_a_text_column_that_is_not_there_or_not_text_is_refused() -> None:
 def test_the_features_of_texts_do_not_depend_on_how_rows_are_cut() -> None:
     table = COMMENTS.select(["comment"])
     whole = fit_encoder(table)
-    total = Survey()
-    for part in table.to_batches(max_chunksize=77):
-        total.merge(survey([part], ["comment"]))
-    assert total.encoder(["comment"], whole.fitted_on) == whole
+    assert fit_encoder(pa.Table.from_batches(table.to_batches(max_chunksize=77))) == whole
     single = np.concatenate([whole(batch) for batch in table.to_batches(max_chunksize=41)])
     np.testing.assert_allclose(single, whole.transform(table), atol=2e-6)
 
 
 def test_a_sample_of_texts_is_the_same_in_any_order() -> None:
     texts = [f"text {i}" for i in range(500)]
-    samples = []
-    for order in (texts, texts[::-1]):
-        sample = TextSample(most=50)
-        for text in order:
-            sample.add([text])
-        samples.append(sample.finish())
-    assert len(samples[0]) == 50
-    assert samples[0] == samples[1]
+    sample = sample_texts(texts, 50)
+    assert len(sample) == 50
+    assert sample == sample_texts(texts[::-1], 50)
 
 
 def test_texts_go_through_json_and_missing_ones_have_no_topic() -> None:

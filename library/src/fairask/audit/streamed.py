@@ -17,11 +17,12 @@ from fairask.metrics import Float
 from fairask.pools import SoftModel, StreamedPool
 from fairask.pools.open import Look
 from fairask.pools.runners import ProgressCallback, Threads
-from fairask.tables import Encoder, GroupColumns, Survey, TableError
+from fairask.tables import Encoder, GroupColumns, TableError
 from fairask.tables.arrow import kind_of
 from fairask.tables.cells import listed
-from fairask.tables.encoder import MOST_LEVELS, Category, CategoryTally, Number, NumberTally
+from fairask.tables.encoder import MOST_LEVELS, Category, Number
 from fairask.tables.groups import as_specs, group_notes
+from fairask.tables.survey import CategoryTally, NumberTally, Survey
 
 
 @dataclass(frozen=True)

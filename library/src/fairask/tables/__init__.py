@@ -1,7 +1,7 @@
 """A table of any kind becomes features, labels and groups, in memory and batch by batch."""
 
 from fairask.errors import TableError
-from fairask.tables.encoder import Encoder, Survey, TextColumns, fit_encoder, plain_encoder, survey
+from fairask.tables.encoder import Encoder, TextColumns, fit_encoder, plain_encoder
 from fairask.tables.formats import TableFormat, read_noted, read_table
 from fairask.tables.groups import GroupColumns, check_groups, column_violations, group_names
 from fairask.tables.labels import Prepared, prepare
@@ -10,7 +10,6 @@ __all__ = [
     "Encoder",
     "GroupColumns",
     "Prepared",
-    "Survey",
     "TableError",
     "TableFormat",
     "TextColumns",
@@ -22,5 +21,4 @@ __all__ = [
     "prepare",
     "read_noted",
     "read_table",
-    "survey",
 ]
