@@ -22,9 +22,9 @@ from fairask.pools.sources.npy import open_npy
 from fairask.pools.sources.place import open_place
 from fairask.pools.streamed import StreamedPool
 from fairask.pools.tensor import TensorPool, is_tensor
-from fairask.tables import Encoder, GroupColumns, TextColumns, plain_encoder
+from fairask.tables import Encoder, GroupColumns, TextColumns
 from fairask.tables.groups import protected_columns
-from fairask.tables.survey import Survey, survey
+from fairask.tables.survey import Survey, plain_encoder, survey
 
 if TYPE_CHECKING:
     import dask.dataframe as dd

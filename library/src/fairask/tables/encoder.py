@@ -497,24 +497,6 @@ def _is_text(column: Column) -> bool:
     return is_text(kind)
 
 
-def plain_encoder(schema: Arrow, columns: Sequence[str]) -> Encoder:
-    """Return an encoder that takes numbers as they are, for tables that were prepared beforehand.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> plain_encoder(pa.schema([("a", pa.float32())]), ["a"]).fitted_on
-    'nothing: columns are used as they are'
-    """
-    for name in columns:
-        if kind_of(kind := schema.field(name).type) not in ("number", "boolean"):
-            raise TableError(
-                f"column {name!r} has type {kind}",
-                "preprocess='none' takes numbers, preprocess='standardize' also texts and dates",
-            )
-    return Encoder(tuple(Number(name, fill=False) for name in columns))
-
-
 def fit_encoder(
     table: Arrow,
     columns: Sequence[str] | None = None,
