@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fairask.checks import check_lengths, check_number
+from fairask.checks import check_lengths, check_tolerance
 from fairask.errors import UserError
 from fairask.matrix import row_count, row_uniforms, take_rows
 from fairask.metrics import (
@@ -257,7 +257,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     def check_settings(self) -> None:
         """Raise ValueError naming a setting that makes no sense."""
         check_metric(self.metric)
-        check_number(self.tolerance, "tolerance", 0, 1)
+        check_tolerance(self.tolerance)
         column = self.sensitive_features
         if column is not None and (isinstance(column, bool) or not isinstance(column, str | Integral)):
             raise TypeError(

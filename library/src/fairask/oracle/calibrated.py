@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from fairask.checks import check_lengths
+from fairask.checks import check_lengths, check_level
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.matrix import take_rows
@@ -172,8 +172,7 @@ class CalibratedFairOracle(FairOracle):
     def check_settings(self) -> None:
         """See :class:`FairOracle`."""
         super().check_settings()
-        if not 0.5 <= self.level < 1.0:
-            raise ValueError(f"level={self.level!r} must be in [0.5, 1)")
+        check_level(self.level)
         if isinstance(self.estimator, str) and self.estimator != "linear":
             raise ValueError(f"estimator={self.estimator!r} must be a classifier, 'linear' or None")
         if not self.needs_numbers and not has_probabilities(self.estimator):

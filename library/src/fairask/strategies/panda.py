@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairask.checks import check_choice, check_count, check_number
+from fairask.checks import check_choice, check_count, check_number, check_seed
 from fairask.errors import MissingExtra, NotConvergedWarning
 from fairask.metrics import METRICS, Float, Int, Metric, check_metric
 from fairask.oracle import FairFit, Labelled
@@ -120,7 +120,7 @@ class Panda(InMemoryStrategy):
         check_choice(self.unconverged, "unconverged", ("raise", "use"))
         for name in ("iterations", "layers", "width", "heads", "feedforward", "inner_steps", "attended"):
             check_count(vars(self)[name], name)
-        check_count(self.seed, "seed", least=0)
+        check_seed(self.seed, "seed")
         for name in ("rho", "pick_share"):
             check_number(vars(self)[name], name, 0, 1)
         for name in ("learning_rate", "temperature", "temperature_floor", "inner_rate"):
