@@ -34,7 +34,6 @@ TRUSTED = (
     "fairask.oracle.empirical.EmpiricalFairOracle",
     "fairask.oracle.linear_forest.LinearForest",
     "fairask.oracle.linear_forest.PlainTrees",
-    "fairask.oracle.plugin.GapCorrection",
     "fairask.oracle.probability.Calibration",
     "fairask.rules.ConstantRule",
     "fairask.rules.FittedProbability",
@@ -48,7 +47,6 @@ TRUSTED = (
 #: Names of classes in model files of version 0.1.0, and their present names.
 MOVED = {
     "fairask.oracle._calibrated.CalibratedFairOracle": "fairask.oracle.calibrated.CalibratedFairOracle",
-    "fairask.oracle._correction.Correction": "fairask.oracle.plugin.GapCorrection",
     "fairask.oracle._estimator.EmpiricalFairOracle": "fairask.oracle.empirical.EmpiricalFairOracle",
     "fairask.oracle._learners.ConstantRule": "fairask.rules.ConstantRule",
     "fairask.oracle._learners.LinearRule": "fairask.rules.LinearRule",

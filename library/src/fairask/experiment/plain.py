@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_predict
 
 from fairask.metrics import Float, Matrix
 from fairask.oracle import Labelled, LinearForestClassifier
-from fairask.oracle.row_space import FEW_FEATURES
+from fairask.oracle.logistic import FEW_FEATURES
 
 
 def plain_classifier(X: Matrix, seed: int) -> Any:

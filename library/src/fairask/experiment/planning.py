@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fairask.checks import check_number
+from fairask.checks import check_tolerance
 from fairask.defaults import BATCH, BUDGET
 from fairask.errors import UserError, suggest
 from fairask.experiment.method import Method
@@ -25,7 +25,7 @@ def check_goal(metric: str, tolerance: float) -> Metric:
     if metric not in METRICS:
         raise UserError(f"unknown metric {metric!r}", f"--metric: {suggest(metric, METRICS)}")
     try:
-        check_number(tolerance, "tolerance", 0, 1)
+        check_tolerance(tolerance)
     except ValueError as error:
         raise UserError(
             f"--tolerance {tolerance:g} is outside [0, 1]", "Give a difference of rates, e.g. 0.1"

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fairask import EmpiricalFairOracle, violation
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
-from fairask.oracle._program import _by_highs
+from fairask.oracle.reduction import _by_highs
 
 
 @parametrize_with_checks([EmpiricalFairOracle(), EmpiricalFairOracle(randomized=False, metric="eo")])

@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from fairask import EmpiricalFairOracle
-from fairask.oracle._moments import FairnessMoments
-from fairask.oracle._program import _by_highs, best_mixture, best_of_many_groups, best_single
+from fairask.oracle.reduction import (
+    FairnessMoments,
+    _by_highs,
+    best_mixture,
+    best_of_many_groups,
+    best_single,
+)
 
 numbers = st.integers(-10, 10).map(lambda i: i / 20)
 
@@ -73,7 +78,7 @@ def test_many_groups_are_solved_by_few_small_programs(monkeypatch: pytest.Monkey
         sizes.append(options["A_ub"].shape[0])
         return linprog(*given, **options)
 
-    monkeypatch.setattr("fairask.oracle._program.linprog", counted)
+    monkeypatch.setattr("fairask.oracle.reduction.linprog", counted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         EmpiricalFairOracle(tolerance=0.3, random_state=0).fit(X, y, sensitive_features=groups)

@@ -1,24 +1,36 @@
-"""The plain logistic regression that FAL, FAL-CUR and Falcon fit, and its refits.
+"""The baseline that FAL, FAL-CUR and Falcon fit: logistic regression (C = 1) without a constraint.
 
-Their authors train ridge logistic regression (C = 1) without a constraint. FAL refits the model for every
-candidate row and both labels, which is slow. Each refit differs from the current problem by one row, so all
-of them are solved in one batch here.
+FAL refits the model for every candidate row and both labels, which is slow. Each refit differs from the
+current problem by one row, so all of them are solved in one batch here.
+
+Strategies keep no state. Some of these methods need it (which rows count twice, the weights of a bandit), so
+:func:`replay` computes it again from the labelled rows in their order.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import expit, xlogy
 
 from fairask.metrics import METRICS, Float, Int, Matrix, Metric, check_metric
+from fairask.oracle import Labelled
 from fairask.oracle.logistic import INTERCEPT_RIDGE, solve_logistic, with_intercept
 from fairask.pools import MemoryPool
 
 #: Refits are held in blocks of about this many candidates times labelled rows.
 _BLOCK = 1 << 22
+#: States of recent histories: they save computing the beginning again, and never change a proposal.
+_MEMO: OrderedDict[bytes, object] = OrderedDict()
+_KEPT = 64
+
+State = TypeVar("State")
 
 
 def numeric(X: Matrix, strategy: str) -> Float:
@@ -196,3 +208,40 @@ class Disparity:
         low = np.where(self.known, rates, np.inf).min(axis=-1)
         both = self.known.sum(axis=-1) >= 2
         return np.asarray(np.where(both, np.where(both, high, 0.0) - np.where(both, low, 0.0), 0.0).max(-1))
+
+
+def replay(
+    labelled: Labelled,
+    first: int,
+    kind: str,
+    start: Callable[[], State],
+    step: Callable[[State, int], State],
+) -> State:
+    """Return the state after all labelled rows: ``start()``, then ``step(state, i)`` per further row.
+
+    Parameters
+    ----------
+    labelled : Labelled
+    first : int
+        Number of rows that ``start`` uses.
+    kind : str
+        The method and its settings; only histories of the same kind share a cached state.
+    start, step : callable
+        Pure functions of the labelled rows, up to row i for ``step``.
+    """
+    digest = hashlib.blake2b(repr((kind, first)).encode(), digest_size=16)
+    X = labelled.X
+    digest.update(X[:first].tobytes() + labelled.y[:first].tobytes() + labelled.groups[:first].tobytes())
+    keys = [digest.digest()]
+    for i in range(first, len(labelled)):
+        digest.update(X[i].tobytes() + labelled.y[i].tobytes() + labelled.groups[i].tobytes())
+        keys.append(digest.digest())
+    known = next((j for j in range(len(keys) - 1, -1, -1) if keys[j] in _MEMO), None)
+    state: State = start() if known is None else _MEMO[keys[known]]  # type: ignore[assignment]
+    for j in range(1 if known is None else known + 1, len(keys)):
+        state = step(state, first + j - 1)
+    _MEMO[keys[-1]] = state
+    _MEMO.move_to_end(keys[-1])
+    while len(_MEMO) > _KEPT:
+        _MEMO.popitem(last=False)
+    return state
