@@ -10,9 +10,9 @@ from scipy.stats import binom
 
 from fairask.audit.bounds import METHODS
 from fairask.audit.bounds.betting import betting_upper
-from fairask.audit.bounds.clopper_pearson import clopper_pearson, clopper_pearson_upper
+from fairask.audit.bounds.proportions import clopper_pearson, clopper_pearson_upper
 from fairask.audit.bounds.exact import exact_p_value, exact_upper
-from fairask.audit.bounds.newcombe import newcombe_upper, wilson
+from fairask.audit.bounds.proportions import newcombe_upper, wilson
 from fairask.audit.sample import Sample
 
 BOUNDS = [newcombe_upper, clopper_pearson_upper, exact_upper]

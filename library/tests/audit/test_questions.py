@@ -18,8 +18,8 @@ from fairask.audit import (
     sign,
     simulate_audit,
 )
-from fairask.audit.layout import Layout
-from fairask.audit.simulate import Truth, play
+from fairask.audit.strata import Layout
+from fairask.audit.simulation import Truth, play
 
 
 def pool(n: int = 6000, gap: float = 0.0, groups: int = 2, seed: int = 0):

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairask.audit.signature import seal
+from fairask.audit.certificate import seal
 from fairask.tables.checking import check_code
 from fairask.tables.files import csv_text
 from fairask_studio._errors import StudyError

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from fairask.audit.questions import QUESTIONS
+from fairask.audit.plan import QUESTIONS
 from fairask.tables import Encoder
 from fairask.tables.folding import group_notes
 from fairask.tables.leaks import group_leaks

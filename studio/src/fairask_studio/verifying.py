@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from fairask.audit.certificate import verdict_of
-from fairask.audit.check import CertificateCheck, broken_seal, changes, other_table, read_certificate
+from fairask.audit.certificate import CertificateCheck, broken_seal, changes, other_table, read_certificate
 from fairask.audit.predictions import scores_of
 from fairask.metrics import Float
 from fairask.tables import group_names, read_table

@@ -77,7 +77,7 @@ def _simulate(options: AuditOptions, truth: str, screen: Screen) -> None:
 def _advance(options: AuditOptions, screen: Screen) -> None:
     """Begin the audit or go on with it; end with the exit code of its verdict."""
     from fairask.audit.folder import AuditFolder
-    from fairask.audit.outcome import Decided
+    from fairask.audit.certificate import Decided
     from fairask.cli._passes import passes
 
     tell = options.tell

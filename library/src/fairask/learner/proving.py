@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairask.audit import Audit, AuditPlan, BudgetTable, Certificate, Strata
-from fairask.audit.planner import BUDGETS, plan_strata
+from fairask.audit.simulation import BUDGETS, plan_strata
 from fairask.learner.state import LearnerRecord
 from fairask.metrics import Metric
 from fairask.oracle import FairOracle
