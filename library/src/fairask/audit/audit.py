@@ -782,9 +782,7 @@ class Audit:
         10
         """
         if state.get("format") != _FORMAT:
-            raise ValueError(
-                f"state has format {state.get('format')!r}; this version reads format {_FORMAT}"
-            )
+            raise ValueError(f"state has format {state.get('format')!r}; this version reads format {_FORMAT}")
         same = self._strata.fingerprint == state["fingerprint"]
         if not same or self.plan != AuditPlan(**state["settings"]):
             raise ValueError(

@@ -393,6 +393,7 @@ class Certificate:
         rests = ("What it rests on", self.assumptions)
         return card(self.headline(), f"{self._bounds()} {self.advice()}", facts, folded=rests)
 
+
 def _section(certificate: Certificate, first: Certificate) -> str:
     """A certificate from the same labels in short, and what it rests on besides."""
     more = " ".join(text for text in certificate.assumptions if text not in first.assumptions)

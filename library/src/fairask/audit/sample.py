@@ -237,9 +237,7 @@ def _certificate(
         target=_POOL if method == "known" else _SAMPLE,
         groups=groups,
         rates=rates,
-        unclear=tuple(
-            str(g) for i, g in enumerate(groups) if any(math.isnan(v[i]) for v in rates.values())
-        ),
+        unclear=tuple(str(g) for i, g in enumerate(groups) if any(math.isnan(v[i]) for v in rates.values())),
         **said,
     )
 
