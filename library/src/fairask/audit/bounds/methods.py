@@ -1,4 +1,4 @@
-"""The methods of a certificate from labelled rows: bounds on the largest difference or least ratio of rates."""
+"""Certificates from labelled rows: bounds on the largest difference, or the least ratio, of rates."""
 
 from __future__ import annotations
 
