@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fairask.audit import Audit, certify
-from fairask.audit.parity import parity
+from fairask.audit.sample import parity
 from fairask.matrix import uniforms
 from fairask.pools import MemoryPool
 from fairask.rules import ConstantRule, LinearRule, RuleMixture

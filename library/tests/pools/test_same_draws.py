@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fairask import FairActiveLearner
-from fairask.audit import Strata
+from fairask.audit.strata import Strata
 from fairask.pools import MemoryPool
 from fairask.rules import LinearRule
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from fairask.audit.streamed import open_streamed_table
+
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
 from fairask.experiment.open import open_table

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairask.audit.signature import seal
-from fairask.tables.sheets import check_code, csv_text
+from fairask.audit.certificate import seal
+from fairask.tables.sheets import check_code
+from fairask.tables.sheets import csv_text
 from fairask_studio._errors import StudyError
 from fairask_studio._report import report_html
 from fairask_studio.encoder_0_1_0 import FirstEncoder

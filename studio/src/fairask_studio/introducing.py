@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from fairask.audit.questions import QUESTIONS
+from fairask.audit.plan import QUESTIONS
 from fairask.tables import Encoder
 from fairask.tables.groups import group_notes
 from fairask.tables.labels import GUESS, known_positive

@@ -34,8 +34,7 @@ def verify(
 
     Without a model: whether the certificate of an audit is as it was issued, and about the table named.
     """
-    from fairask.audit.check import check_issued
-    from fairask.audit.folder import STATE
+    from fairask.audit.certificate import STATE, check_issued
     from fairask.tables.formats import SUFFIXES
 
     found: Check

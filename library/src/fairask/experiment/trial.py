@@ -11,8 +11,9 @@ from typing import ClassVar, TextIO
 
 import numpy as np
 
-from fairask.audit import BudgetTable, Certificate
-from fairask.audit.questions import QUESTIONS
+from fairask.audit import Certificate
+from fairask.audit.plan import QUESTIONS
+from fairask.audit.simulation import BudgetTable
 from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
 from fairask.experiment.loop import audit_model, play
 from fairask.experiment.method import Method

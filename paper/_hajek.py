@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from fairask.audit.bounds.newcombe import newcombe_upper
+from fairask.audit.bounds.proportions import newcombe_upper
 from fairask.audit.sample import Sample
 from fairask.metrics import Float
 
