@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fairask_studio.encoder_0_1_0 import first_group_names
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
@@ -22,7 +23,6 @@ from fairask.metrics import violation
 from fairask.tables import GroupColumns, TableError, column_violations, group_names, prepare
 from fairask.tables.folding import OTHER, UNKNOWN
 from fairask_studio import Study, choose_pool
-from fairask_studio.encoder_0_1_0 import first_group_names
 
 N = 400
 RNG = np.random.default_rng(0)

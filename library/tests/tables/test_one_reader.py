@@ -242,7 +242,7 @@ def test_unseen_levels_have_no_feature_set(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table(columns(c=["u", "v"] * (N // 2))), path)
     with Study.create(tmp_path / "s", choose_pool(path), protected="g", hide=["y"], budget=5) as study:
-        encoder = study.rows.encoder
+        encoder = study.encoder
     matrix = pa.table({"x": [1.0, 1.0], "c": ["w", "u"]})
     first, second = encoder.transform(matrix).tolist()
     assert first == second

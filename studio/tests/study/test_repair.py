@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from fairask.cli._app import app
 from fairask_studio import Study
-from fairask_studio.store._schema import tasks
+from fairask_studio.store.schema import tasks
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]

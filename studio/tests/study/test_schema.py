@@ -13,8 +13,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from fairask_studio import Study, StudyError, store
-from fairask_studio.store._database import REVISIONS, Database
-from fairask_studio.store._schema import metadata
+from fairask_studio.store.database import REVISIONS, Database
+from fairask_studio.store.schema import metadata
 
 Make = Callable[..., Study]
 

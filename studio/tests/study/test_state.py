@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fairask_studio import Config, State, Study, StudyError
+from fairask_studio import Config, Study, StudyError
 from fairask_studio.events import Event, Happening, RowLabelled, RowsDrawn, RowSkipped, StudyCreated
+from fairask_studio.state import State
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DatabaseError
 
 from fairask import FairActiveLearner
 from fairask_studio import Config, NotYoursError, Receipt, Study, StudyError, read_pool
-from fairask_studio.estimating import model_digest
+from fairask_studio.estimates import model_digest
 from fairask_studio.files import read_labels, write_rows
 from studio.tests.study.conftest import people_table, truth
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from fairask.errors import FairaskWarning
 from fairask_studio import Study, StudyError
-from fairask_studio.whole import backup, salvage, verify
+from fairask_studio.integrity import backup, salvage, verify
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
