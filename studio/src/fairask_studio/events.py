@@ -41,8 +41,9 @@ class Happening:
 
     @classmethod
     def from_data(cls, data: Document) -> Self:
-        """Rebuild from :meth:`to_data`."""
-        return cls(**data)
+        """Rebuild from :meth:`to_data`; fields of later versions are left out."""
+        known = cls.__annotations__
+        return cls(**{name: value for name, value in data.items() if name in known})
 
 
 @dataclass(frozen=True)

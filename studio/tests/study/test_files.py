@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairask.errors import UserError
-from fairask.tables import TableError
+from fairask.tables import TableError, read_table
 from fairask.tables.files import plain_cell, safe_cell
-from fairask_studio import Study, StudyError, load_model, read_pool
+from fairask_studio import Study, StudyError, load_model
 from fairask_studio.files import check_told, read_labels, write_rows
 from studio.tests.study.conftest import people_table, truth
 
@@ -135,7 +135,7 @@ def test_label_studio_tasks_go_out_and_annotations_come_back(make: Make, tmp_pat
     assert back[0]["annotations"][0]["result"][0]["value"]["choices"] == ["good"]
     again = read_labels(tmp_path / "out" / "labels-label-studio.json")
     assert study.tell(again.rows, again.labels, "ada").known == 1
-    assert read_pool(path).num_rows == 3
+    assert read_table(path).num_rows == 3
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: s
 def test_pools_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(TableError, match=message):
-        read_pool(tmp_path / name)
+        read_table(tmp_path / name)
 
 
 def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from fairask_studio.study import Restored
 
 from fairask_studio import Study, StudyError
 from fairask_studio.integrity import verify
-from fairask_studio.store import _log
+from fairask_studio.store import transaction
+from fairask_studio.study import Restored
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -21,7 +21,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1_800_000_000.0
-        monkeypatch.setattr(_log, "clock", lambda connection: self.now)
+        monkeypatch.setattr(transaction, "clock", lambda connection: self.now)
 
 
 @pytest.fixture
