@@ -54,9 +54,9 @@ def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str,
     """
     if decided is not None:
         return LABELLED, decided
-    labels = Counter(code for code in answers if code != SKIP)
+    labels = [code for code in answers if code != SKIP]
     if labels:
-        return LABELLED, labels.most_common(1)[0][0]
+        return LABELLED, max(labels, key=labels.count)
     return (SKIPPED, None) if len(answers) >= overlap else (ASKED, None)
 
 

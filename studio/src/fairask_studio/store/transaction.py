@@ -245,7 +245,7 @@ class Transaction:
         while True:
             page = self.connection.execute(_AFTER, {"after": after}).all()
             for row in page:
-                yield row.id, row.at, row.who, row.kind, row.data, row.hash
+                yield tuple(row)
             if len(page) < _PAGE:
                 return
             after = page[-1].id
