@@ -7,25 +7,21 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, insert, inspect, select, text
 
 from fairask.errors import FairaskWarning, UserError
-from fairask_studio._errors import SENSELESS, StudyError, senseless
+from fairask_studio.errors import SENSELESS, StudyError, senseless
 from fairask_studio.events import Event, Happening, StudyCreated
-from fairask_studio.store._chain import START, first_break
-from fairask_studio.store._count import COUNT, read_count, write_count
-from fairask_studio.store._database import Database, is_url
-from fairask_studio.store._log import Tables
-from fairask_studio.store._repair import Repair, repair
-from fairask_studio.store._schema import snapshots, training
-from fairask_studio.store.attempts import Attempts
-from fairask_studio.store.people import People
-from fairask_studio.store.transaction import Transaction, Waiting
+from fairask_studio.store.database import COUNT, Database, read_count, write_count
+from fairask_studio.store.people import Attempts, People
+from fairask_studio.store.postgres import is_url
+from fairask_studio.store.schema import tasks, training
+from fairask_studio.store.transaction import START, Slot, Tables, Transaction, Waiting, first_break
 
 _NO_STUDY = "this database holds no study; make one with: fairask new POOL --to URL"
 _TRAINER = "trainer"
@@ -75,8 +71,8 @@ class Store:
         self._short = False  # whether the last lease found too few rows
 
     @classmethod
-    def create(cls, target: str, pool: bytes | None, created: StudyCreated, who: str) -> None:
-        """Write the pool, if it is copied, and the first event. A study appears whole or not at all."""
+    def create(cls, target: str, pool: bytes, created: StudyCreated, who: str) -> None:
+        """Write the pool and the first event. A study appears whole or not at all."""
         cls._create(target, pool, lambda turn: turn.append(who, created))
 
     @classmethod
@@ -89,12 +85,12 @@ class Store:
         return store
 
     @classmethod
-    def create_copy(cls, target: str, pool: bytes | None, tables: Tables) -> None:
+    def create_copy(cls, target: str, pool: bytes, tables: Tables) -> None:
         """Make a study of the tables of another one."""
         cls._create(target, pool, lambda turn: turn.load(tables))
 
     @classmethod
-    def _create(cls, target: str, pool: bytes | None, fill: Callable[[Transaction], None]) -> None:
+    def _create(cls, target: str, pool: bytes, fill: Callable[[Transaction], None]) -> None:
         if is_url(target):
             store = cls(target)
             try:
@@ -110,8 +106,7 @@ class Store:
         # Built beside its place and moved there: a kill in between leaves no partial study.
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
-            if pool is not None:
-                (scratch / "pool.parquet").write_bytes(pool)
+            (scratch / "pool.parquet").write_bytes(pool)
             store = cls(str(scratch))
             store._begin(fill, None)
             store.close()
@@ -143,11 +138,11 @@ class Store:
         try:
             with store.database.read() as connection:
                 before = store.database.revision(connection)
-            if is_url(target) and before is None:
+            if before is None:
                 raise StudyError(_NO_STUDY)
             store.database.migrate()
             if not is_url(target):
-                store._check_count(counted=before is not None and before >= "0004")
+                store._check_count()
         except BaseException as error:
             store.close()
             if isinstance(error, SENSELESS) and not isinstance(error, UserError):
@@ -155,7 +150,7 @@ class Store:
             raise
         return store
 
-    def _check_count(self, counted: bool) -> None:
+    def _check_count(self) -> None:
         """Raise if the database lacks events that the file beside it counts; warn if that file is gone."""
         folder, known = Path(self.target), read_count(Path(self.target))
         with self.read() as turn:
@@ -164,10 +159,9 @@ class Store:
             raise StudyError(
                 f"study.db lacks {known - last} of {known} events: it was copied without study.db-wal, or "
                 "an older copy was put in its place",
-                "Copy it again with fairask study backup; or make a study of what is there with "
-                "fairask study salvage",
+                "Copy it again with fairask study backup",
             )
-        if known is None and counted:
+        if known is None:
             warnings.warn(
                 f"{COUNT} is missing beside study.db: if study.db was copied without study.db-wal, its "
                 "newest labels are missing. Copy studies with fairask study backup",
@@ -217,13 +211,8 @@ class Store:
         with self.write() as turn:
             turn.append(who, *happened)
 
-    def snapshot_at(self) -> int:
-        """Return the number of the event that the stored snapshot stands on, 0 if there is none."""
-        with self.database.read() as connection:
-            return int(connection.scalar(select(func.max(snapshots.c.event))) or 0)
-
     def read_pool(self) -> bytes:
-        """Return the file of the pool that was copied into the study."""
+        """Return the file of the pool."""
         if is_url(self.target):
             with self.read() as turn:
                 return turn.get_pool()
@@ -268,12 +257,26 @@ class Store:
             self._waiting = (time.monotonic(), waiting)
         return waiting
 
-    def repair(self, *, change: bool = True) -> Repair:
-        """Rebuild the queue from the events, and return what was wrong with it.
+    def queue_is(self, right: Sequence[Slot]) -> bool:
+        """Whether the queue has these places and answers, whoever holds a row now."""
+        with self.database.read() as connection:
+            there = inspect(connection).has_table(tasks.name)
+            return there and _same_queue(Transaction(connection).slots(), right)
 
-        Leases that are still possible are kept. With ``change=False`` nothing is written.
+    def mend_queue(self, right: Callable[[Transaction], list[Slot]]) -> None:
+        """Rebuild the queue unless it is what ``right`` says; leases that are still possible are kept.
+
+        Somebody may be labelling a file with rows that are leased.
         """
-        return repair(self.database, change=change)
+        with self.database.write() as connection:
+            turn = Transaction(connection)
+            if not inspect(connection).has_table(tasks.name):
+                tasks.create(connection)
+            elif not self.database.sqlite:
+                connection.execute(text("LOCK TABLE tasks"))  # leases take turns of their own
+            found, wanted = turn.slots(), right(turn)
+            if not _same_queue(found, wanted):
+                turn.replace_slots(_with_leases(wanted, found, turn.now))
 
     # -- the trainer ----------------------------------------------------------------------------
 
@@ -290,3 +293,30 @@ class Store:
         with self.database.write(durable=False) as connection:
             connection.execute(delete(training).where(training.c.name == _TRAINER))
             connection.execute(insert(training), [{"name": _TRAINER, "busy": now.busy, "error": error}])
+
+
+def _same_queue(found: Sequence[Slot], right: Sequence[Slot]) -> bool:
+    """Compare places, and answers by row: which of two people answered in which slot does not matter."""
+
+    def places(slots: Sequence[Slot]) -> set[tuple[int, int, int, int]]:
+        return {slot[:4] for slot in slots}
+
+    def answers(slots: Sequence[Slot]) -> set[tuple[int, str | None, int]]:
+        return {(slot.row, slot.who, slot.answer) for slot in slots if slot.answer is not None}
+
+    return places(found) == places(right) and answers(found) == answers(right)
+
+
+def _with_leases(right: Sequence[Slot], found: Sequence[Slot], now: float) -> list[Slot]:
+    """Lease rows again to who held them, where a slot is free and they have not answered."""
+    rows: dict[int, list[Slot]] = {}
+    for slot in right:
+        rows.setdefault(slot.row, []).append(slot)
+    for lease in found:
+        if lease.answer is not None or lease.who is None or (lease.until or 0) <= now:
+            continue
+        slots = rows.get(lease.row, [])
+        free = [i for i, slot in enumerate(slots) if slot.who is None]
+        if free and lease.who not in {slot.who for slot in slots}:
+            slots[free[0]] = slots[free[0]]._replace(who=lease.who, until=lease.until, since=lease.since)
+    return [slot for slots in rows.values() for slot in slots]

@@ -1,16 +1,32 @@
-"""The databases of a PostgreSQL server, each of which may hold one study."""
+"""PostgreSQL: how a database is reached, and the databases of a server, each of which may hold one study."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, make_url, text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 
-from fairask_studio._errors import StudyError
-from fairask_studio.store._database import connect_postgres, is_url
+from fairask_studio.errors import StudyError
 
+_CONNECT_SECONDS = 5
+#: How long a PostgreSQL server that does not answer is waited for: connecting, statements, lost packets.
+_PATIENCE = {
+    "connect_timeout": _CONNECT_SECONDS,
+    "options": "-c statement_timeout=60s -c idle_in_transaction_session_timeout=60s",
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 #: The database that every server has.
 _MAINTENANCE = "postgres"
 _DATABASES = text(
@@ -25,6 +41,17 @@ _HOLDS = text(
 _STAMP = text("SELECT (SELECT coalesce(max(id), 0) FROM events), (SELECT coalesce(max(until), 0) FROM tasks)")
 
 
+def is_url(target: str) -> bool:
+    """Whether a study's address is a database URL rather than a folder.
+
+    Examples
+    --------
+    >>> is_url("postgresql://host/credit"), is_url("studies/credit")
+    (True, False)
+    """
+    return "://" in target
+
+
 def is_server(target: str) -> bool:
     """Whether an address is a PostgreSQL server without a database: all of its studies are meant.
 
@@ -34,6 +61,37 @@ def is_server(target: str) -> bool:
     (True, False, False)
     """
     return is_url(target) and not make_url(target).database
+
+
+def connect_postgres(target: str) -> Engine:
+    """Connect to a PostgreSQL database; StudyError in words if that cannot be done."""
+    try:
+        url = make_url(target)
+        if url.get_backend_name() != "postgresql":
+            raise StudyError(
+                f"a study's URL must begin with postgresql://, not {url.drivername}://; "
+                "for SQLite give a folder"
+            )
+        engine = create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            pool_size=8,
+            max_overflow=32,
+            pool_timeout=_CONNECT_SECONDS,
+            connect_args=_PATIENCE,
+            # A restarted server has dropped all connections: test each before use, and connect again.
+            pool_pre_ping=True,
+        )
+        engine.connect().close()
+    except ArgumentError as error:
+        shown = re.sub(r"//[^@/]*@", "//***@", target)  # it may hold a password
+        raise StudyError(f"{shown!r} is not a database URL: postgresql://user@host/name") from error
+    except (ImportError, NoSuchModuleError) as error:
+        raise StudyError(
+            "a PostgreSQL study needs psycopg: pip install 'fairask-studio[postgres]'"
+        ) from error
+    except OperationalError as error:
+        raise StudyError(f"cannot reach {url.render_as_string()}: {error.orig}") from error
+    return engine
 
 
 class Server:

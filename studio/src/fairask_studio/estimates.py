@@ -21,7 +21,6 @@ from fairask.experiment.plain import fit_held_out, majority
 from fairask.learner import FairActiveLearner
 from fairask.metrics import METRICS, Float
 from fairask.oracle import decision_probability
-from fairask.pools import MemoryPool
 from fairask.rules import decide
 
 FOLDS = 5
@@ -134,17 +133,11 @@ def _value(rate: dict[str, Any]) -> float:
 
 
 def model_digest(learner: FairActiveLearner) -> str:
-    """A sha256 of what the current model does on the whole pool: equal models, equal digests.
-
-    Of a pool that is streamed, on the rows drawn so far: a model is not worth a pass to be recognised.
-    """
-    pool, drawn = learner.pool, np.array(list(learner.state.log.position), dtype=np.int64)
-    if isinstance(pool, MemoryPool):
-        rows, codes = learner.X, pool.groups
-    else:
-        rows, codes = pool.take(drawn), pool.groups_of(drawn)
-    groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]
-    return decisions_digest(decision_probability(learner.current_model(), rows, groups))
+    """A sha256 of what the current model does on the whole pool: equal models, equal digests."""
+    groups = np.array([*learner.groups_, None], dtype=object)[:-1][
+        learner.pool.groups_of(np.arange(len(learner.X)))
+    ]
+    return decisions_digest(decision_probability(learner.current_model(), learner.X, groups))
 
 
 def decisions_digest(positive: Float) -> str:

@@ -1,20 +1,16 @@
-"""The queue follows from the events: however it was damaged, it is rebuilt from them."""
+"""The queue follows from the events: however it was damaged, it is rebuilt when the study opens."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select, text
-from typer.testing import CliRunner
 
-from fairask.cli._app import app
 from fairask_studio import Study
-from fairask_studio.store._schema import tasks
+from fairask_studio.store.schema import tasks
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
@@ -51,35 +47,37 @@ def damage(study: Study, *statements: str) -> None:
             connection.execute(text(statement))
 
 
+def is_right(study: Study) -> bool:
+    return study.store.queue_is(study.state().queue())
+
+
 def test_a_sound_queue_is_left_alone(make: Make, target: str) -> None:
     study = lived_in(make, target)
     before = queue(study)
-    found = study.store.repair()
-    assert found.sound
-    assert found.leases == sum(s["until"] is not None and s["answer"] is None for s in before)
+    assert is_right(study)
+    Study.open(target).close()
     assert queue(study) == before
 
 
 @pytest.mark.parametrize(
-    ("statement", "kind"),
+    "statement",
     [
-        ("DELETE FROM tasks WHERE position < 2", "missing"),
-        ("UPDATE tasks SET answer = 0 WHERE answer = 1", "wrong"),
-        ("UPDATE tasks SET who = 'eve' WHERE answer = 0 AND position = 1", "wrong"),
-        ("UPDATE tasks SET position = 7", "wrong"),
-        ("INSERT INTO tasks (row, slot, position, batch) VALUES (199, 5, 0, 0)", "foreign"),
+        "DELETE FROM tasks WHERE position < 2",
+        "UPDATE tasks SET answer = 0 WHERE answer = 1",
+        "UPDATE tasks SET who = 'eve' WHERE answer = 0 AND position = 1",
+        "UPDATE tasks SET position = 7",
+        "INSERT INTO tasks (row, slot, position, batch) VALUES (199, 5, 0, 0)",
     ],
 )
-def test_what_was_damaged_is_rebuilt(make: Make, target: str, statement: str, kind: str) -> None:
+def test_what_was_damaged_is_rebuilt(make: Make, target: str, statement: str) -> None:
     study = lived_in(make, target)
     before = queue(study)
     damage(study, statement)
     assert queue(study) != before
-    looked = study.store.repair(change=False)
-    assert queue(study) != before
-    assert getattr(study.store.repair(), kind) == getattr(looked, kind) > 0
+    assert not is_right(study)
+    Study.open(target).close()
     assert queue(study) == before
-    assert study.store.repair().sound
+    assert is_right(study)
 
 
 def test_a_table_that_is_gone_comes_back_without_its_leases(make: Make, target: str) -> None:
@@ -87,15 +85,13 @@ def test_a_table_that_is_gone_comes_back_without_its_leases(make: Make, target: 
     answers = [s for s in queue(study) if s["answer"] is not None]
     open_slots = len(queue(study)) - len(answers)
     damage(study, "DROP TABLE tasks")
-    assert not study.store.repair(change=False).sound
+    assert not is_right(study)
     with Study.open(target) as opened:
-        found = opened.store.repair()
-        assert (found.missing, found.leases) == (20, 0)
         assert [s for s in queue(opened) if s["answer"] is not None] == answers
         assert opened.store.waiting().free == open_slots
         rows = opened.lease("dan", 1)
         opened.tell(rows, ["good"], "dan")
-        assert opened.store.repair().sound
+        assert is_right(opened)
 
 
 def test_a_lease_does_not_come_back_to_who_has_answered_or_is_late(make: Make) -> None:
@@ -106,20 +102,5 @@ def test_a_lease_does_not_come_back_to_who_has_answered_or_is_late(make: Make) -
         f"UPDATE tasks SET until = {time.time() - 1} WHERE row = {late}",
         "DELETE FROM tasks WHERE row > 150",
     )
-    study.store.repair()
+    Study.open(study.target).close()
     assert study.store.pending("ada") == ([kept] if kept <= 150 else [])
-
-
-def test_the_command_looks_and_repairs(make: Make, tmp_path: Path) -> None:
-    study = lived_in(make, str(tmp_path / "s"))
-    run = CliRunner().invoke
-    sound = run(app, ["study", "repair", study.target])
-    assert (sound.exit_code, sound.output) == (0, "The queue is what the events say\n")
-    damage(study, "DELETE FROM tasks")
-    looked = run(app, ["study", "repair", study.target, "--check"])
-    assert looked.exit_code == 1
-    assert "20 places missing" in looked.output
-    assert "Nothing was changed" in looked.output
-    done = json.loads(run(app, ["study", "repair", study.target, "--json"]).output)
-    assert (done["missing"], done["changed"]) == (20, True)
-    assert run(app, ["study", "repair", study.target, "--check"]).exit_code == 0

@@ -1,4 +1,4 @@
-"""Answers that people gave in another tool: each is checked like the study's own, then taken or refused.
+"""Tools outside the study where people label: links, rows that were sent, answers that came back.
 
 A tool may tell the same answer many times, late and in any order. An answer has a reference (the tool's
 number of it) and a version that grows with each change. What was taken, and of which version, is in the log:
@@ -7,29 +7,99 @@ telling it again changes nothing, whatever process is told and however often any
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from fairask.tables.sheets import check_code
-from fairask_studio._errors import NotYoursError, StudyError
-from fairask_studio.config import check_person
-from fairask_studio.events import (
-    SKIP,
-    AnswerRefused,
-    AnswerWithdrawn,
-    Document,
-    RowCorrected,
-    RowLabelled,
-    RowSkipped,
-)
-from fairask_studio.outside import TakenAnswer
-from fairask_studio.state import State
-from fairask_studio.store import Transaction
-from fairask_studio.study import Study
+from fairask_studio import events as happened
+from fairask_studio.config import LONGEST_NOTE, check_person
+from fairask_studio.errors import NotYoursError, StudyError
+from fairask_studio.events import SKIP, Document, Event, Happening
 
-#: Answers per transaction: other writers wait for one.
-_CHUNK = 200
-_LONGEST_NOTE = 2000
+if TYPE_CHECKING:
+    from fairask_studio.state import State
+    from fairask_studio.store import Transaction
+
+
+def link_of(origin: Document | None) -> str:
+    """Return the link that an answer came by; empty if it was given to the study itself.
+
+    Examples
+    --------
+    >>> link_of({"link": "labelstudio", "ref": "7", "version": 1}), link_of(None)
+    ('labelstudio', '')
+    """
+    return "" if origin is None else str(origin["link"])
+
+
+@dataclass(frozen=True)
+class TakenAnswer:
+    """The last that was taken of one answer in a tool."""
+
+    row: int
+    who: str
+    version: int
+    code: int  #: -1 for a skip, else the position of the class
+    gone: bool = False  #: deleted there, and withdrawn here
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An answer that was not taken."""
+
+    link: str
+    ref: str
+    version: int
+    row: int | None
+    label: str | None
+    who: str
+    at: str
+    reason: str
+    full: bool = False  #: whether the row had all its answers
+
+
+@dataclass
+class Outside:
+    """Links, rows that were sent by each, and answers by link and reference."""
+
+    links: dict[str, happened.ToolLinked] = field(default_factory=dict)
+    sent: dict[str, set[int]] = field(default_factory=dict)
+    taken: dict[tuple[str, str], TakenAnswer] = field(default_factory=dict)
+    refused: dict[tuple[str, str], Refused] = field(default_factory=dict)
+    noted: int = 0  #: events about tools that are no answers
+
+    def apply(self, event: Event, what: Happening) -> None:
+        """Take one event into account."""
+        self.noted += isinstance(what, happened.ToolLinked | happened.RowsSent | happened.AnswerRefused)
+        match what:
+            case happened.ToolLinked():
+                self.links[what.link] = what
+            case happened.RowsSent(link=link, rows=rows):
+                self.sent.setdefault(link, set()).update(rows)
+            case happened.AnswerRefused(origin=origin):
+                refused = Refused(
+                    origin["link"], origin["ref"], origin["version"], what.row, what.label, event.who,
+                    event.at, what.reason, bool(what.full),
+                )  # fmt: skip
+                self.refused[refused.link, refused.ref] = refused
+            case happened.RowSkipped(row=row, origin=origin) if origin is not None:
+                self._take(origin, TakenAnswer(row, event.who, origin["version"], SKIP))
+            case (
+                happened.RowLabelled(row=row, label=code, origin=origin)
+                | happened.RowCorrected(row=row, label=code, origin=origin)
+            ) if origin is not None:
+                self._take(origin, TakenAnswer(row, event.who, origin["version"], code))
+            case happened.AnswerWithdrawn(row=row, origin=origin):
+                if origin is not None:
+                    self._take(origin, TakenAnswer(row, event.who, origin["version"], SKIP, gone=True))
+                # There is room again for an answer that came when the row was full.
+                for key in [key for key, old in self.refused.items() if old.row == row and old.full]:
+                    del self.refused[key]
+
+    def _take(self, origin: Document, answer: TakenAnswer) -> None:
+        key = (origin["link"], origin["ref"])
+        self.taken[key] = answer
+        self.refused.pop(key, None)
 
 
 @dataclass(frozen=True)
@@ -61,44 +131,8 @@ class Intake:
         return {**vars(self), "refused": len(self.refused)}
 
 
-def row_codes(study: Study, rows: Iterable[int]) -> dict[int, str]:
-    """Return the check codes of drawn rows, which come back with answers.
-
-    A code follows from the study and the row's number. It is made of no cell, so it says nothing of the
-    protected attribute.
-    """
-    with study.lock:
-        state = study.state()
-        made = {"study": f"{state.created} {state.config.pool_sha256}"}
-        return {row: check_code(row, made) for row in rows if row in state.log.position}
-
-
-def receive(study: Study, link: str, answers: Iterable[OutsideAnswer]) -> Intake:
-    """Take answers of a linked tool into the log: each is taken, known already, or refused with a reason.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex", random_state=0) as study:
-    ...     row = study.draw(1).indices.tolist()[0]
-    ...     answer = OutsideAnswer("17", 1, row, "ada", "1", row_codes(study, [row])[row])
-    ...     receive(study, "tool", [answer, answer]).counts()
-    {'new': 1, 'known': 1, 'corrected': 0, 'withdrawn': 0, 'refused': 0}
-    """
-    waiting, done = list(answers), Intake()
-    for start in range(0, len(waiting), _CHUNK):
-        part = waiting[start : start + _CHUNK]
-        codes = row_codes(study, {answer.row for answer in part})
-        with study.turn() as (turn, state):
-            desk = _Desk(turn, state, link, codes, done)
-            for answer in part:
-                desk.take(answer)
-    return done
-
-
-class _Desk:
-    """Takes answers inside one transaction."""
+class Desk:
+    """Takes answers inside one transaction: each is taken, known already, or refused with a reason."""
 
     def __init__(
         self, turn: Transaction, state: State, link: str, codes: Mapping[int, str], done: Intake
@@ -109,6 +143,7 @@ class _Desk:
         self._refused: dict[str, tuple[int, str | None]] = {}
 
     def take(self, answer: OutsideAnswer) -> None:
+        """Take one answer into the log."""
         before = self._taken.get(answer.ref) or self.state.outside.taken.get((self.link, answer.ref))
         late = before is not None and not answer.gone and answer.version < before.version
         if late or (before is not None and before.gone):
@@ -136,7 +171,7 @@ class _Desk:
             self.done.known += 1  # it was never taken, or withdrawn in the study
             return
         self.turn.open_again([(before.row, before.who)])
-        self.turn.append(before.who, AnswerWithdrawn(before.row, self._origin(answer)))
+        self.turn.append(before.who, happened.AnswerWithdrawn(before.row, self._origin(answer)))
         self._note(answer, replace(before, version=answer.version, gone=True))
         self.done.withdrawn += 1
 
@@ -164,9 +199,10 @@ class _Desk:
             return
         if said is None:
             self.turn.answer(row, who, code)
-            note, origin = answer.note[:_LONGEST_NOTE] or None, self._origin(answer)
-            happened = RowSkipped(row, note, origin) if code == SKIP else RowLabelled(row, code, note, origin)
-            self.turn.append(who, happened)
+            note, origin = answer.note[:LONGEST_NOTE] or None, self._origin(answer)
+            skipped = happened.RowSkipped(row, note, origin)
+            said_now = skipped if code == SKIP else happened.RowLabelled(row, code, note, origin)
+            self.turn.append(who, said_now)
             self.done.new += 1
         elif before is None or answer.version <= before.version:
             raise StudyError(
@@ -175,7 +211,8 @@ class _Desk:
             )
         else:
             self.turn.change_answer(row, who, code)
-            self.turn.append(who, RowCorrected(row, code, decides=False, origin=self._origin(answer)))
+            changed = happened.RowCorrected(row, code, decides=False, origin=self._origin(answer))
+            self.turn.append(who, changed)
             self.done.corrected += 1
         self._note(answer, TakenAnswer(row, who, answer.version, code))
 
@@ -186,7 +223,7 @@ class _Desk:
     def _refuse(self, answer: OutsideAnswer, reason: str, full: bool) -> None:
         who = answer.who if _can_be_name(answer.who) else self.link
         row = answer.row if isinstance(answer.row, int) else None
-        refused = AnswerRefused(self._origin(answer), reason[:500], row, answer.label, full or None)
+        refused = happened.AnswerRefused(self._origin(answer), reason[:500], row, answer.label, full or None)
         self.turn.append(who, refused)
         self._refused[answer.ref] = (answer.version, answer.label)
         self.done.refused.append(reason)

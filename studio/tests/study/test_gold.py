@@ -9,17 +9,14 @@ import pytest
 
 from fairask.errors import UserError
 from fairask_studio import NotYoursError, Study, StudyError
-from fairask_studio.known import (
+from fairask_studio.files import read_known
+from fairask_studio.gold import (
     GOLD,
     KnownRow,
-    answer_known,
     gold_due,
     gold_figures,
-    mark_known,
-    unmark_known,
 )
-from fairask_studio.known_files import read_known
-from fairask_studio.whole import verify
+from fairask_studio.integrity import verify
 from studio.tests.study.test_commands import Run, run
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -31,7 +28,7 @@ Make = Callable[..., Study]
 
 def test_gold_rows_come_once_in_so_many_answers_and_no_label_is_made(make: Make, target: str) -> None:
     study = make(target, gold_every=5, budget=60)
-    mark_known(study, [KnownRow(row, 1, GOLD) for row in range(150, 170)], "ada")
+    study.mark_known([KnownRow(row, 1, GOLD) for row in range(150, 170)], "ada")
     study.draw(40)
     asked: list[int] = []
     for number in range(40):
@@ -39,7 +36,7 @@ def test_gold_rows_come_once_in_so_many_answers_and_no_label_is_made(make: Make,
         if gold is not None:
             assert gold_due(study.state(), "bob") == gold  # the same one until it is answered
             asked.append(number)
-            answer_known(study, gold.row, number % 2, "bob")
+            study.answer_known(gold.row, number % 2, "bob")
         else:
             study.tell(study.lease("bob", 1), ["good"], "bob")
     assert [place // 5 for place in asked] == list(range(8))  # one in each five, and
@@ -62,45 +59,45 @@ def test_rows_marked_late_do_not_come_in_a_row(make: Make) -> None:
     study = make(gold_every=4, budget=60)
     study.draw(40)
     study.tell(study.lease("bob", 21), ["good"] * 21, "bob")
-    mark_known(study, [KnownRow(row, 1, GOLD) for row in range(150, 160)])
+    study.mark_known([KnownRow(row, 1, GOLD) for row in range(150, 160)])
     asked = 0
     for _ in range(16):
         gold = gold_due(study.state(), "bob")
         if gold is None:
             study.tell(study.lease("bob", 1), ["good"], "bob")
         else:
-            answer_known(study, gold.row, 1, "bob")
+            study.answer_known(gold.row, 1, "bob")
             asked += 1
     assert 4 <= asked <= 6  # one in each four, and the one that was due when they were marked
 
 
 def test_a_gold_row_may_be_corrected_taken_back_and_unmarked(make: Make, target: str) -> None:
     study = make(target, gold_every=2, budget=60)
-    mark_known(study, [KnownRow(150, 1, GOLD), KnownRow(151, 1, GOLD)], "ada")
+    study.mark_known([KnownRow(150, 1, GOLD), KnownRow(151, 1, GOLD)], "ada")
     study.draw(5)
     while (gold := gold_due(study.state(), "bob")) is None:
         study.tell(study.lease("bob", 1), ["good"], "bob")
     with pytest.raises(NotYoursError, match="was not given to you"):
-        answer_known(study, 3, 1, "bob")
-    answer_known(study, gold.row, 0, "bob")
-    answer_known(study, gold.row, 1, "bob")
+        study.answer_known(3, 1, "bob")
+    study.answer_known(gold.row, 0, "bob")
+    study.answer_known(gold.row, 1, "bob")
     last = study.state().last
-    answer_known(study, gold.row, 1, "bob")  # saying the same again changes nothing
+    study.answer_known(gold.row, 1, "bob")  # saying the same again changes nothing
     assert study.state().last == last
     found = gold_figures(study.state(), "bob")
     assert found is not None
     assert (found["right"], found["asked"]) == (1, 1)
-    answer_known(study, gold.row, None, "bob")
+    study.answer_known(gold.row, None, "bob")
     assert gold_figures(study.state(), "bob") is None
     assert gold_due(study.state(), "bob") == gold
-    answer_known(study, gold.row, -1, "bob")
+    study.answer_known(gold.row, -1, "bob")
     found = gold_figures(study.state(), "bob")
     assert found is not None
     assert (found["asked"], found["skipped"]) == (0, 1)
-    assert unmark_known(study, [gold.row]) == 1
+    assert study.unmark_known([gold.row]) == 1
     assert gold_figures(study.state(), "bob") is None
     with pytest.raises(StudyError, match="has no known answer"):
-        unmark_known(study, [gold.row])
+        study.unmark_known([gold.row])
     with Study.open(target) as again:
         assert again.state().known == study.state().known
 
@@ -120,7 +117,7 @@ def test_bad_marks_are_refused_and_nothing_is_written(make: Make, known: list[Kn
     study = make()
     last = study.state().last
     with pytest.raises(StudyError, match=words):
-        mark_known(study, known)
+        study.mark_known(known)
     for settings in ({"gold_every": 1}, {"gold_every": -1}, {"gold_least": 101}, {"gold_every": 2000}):
         with pytest.raises(StudyError, match="gold_"):
             study.change(question="Changed?", **settings)

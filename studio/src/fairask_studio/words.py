@@ -1,4 +1,4 @@
-"""What the owner of a new study should know: its goal, its groups, and what the model does not learn from."""
+"""Sentences for the owner of a study."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Hashable
 import numpy as np
 
 from fairask.audit.plan import QUESTIONS
-from fairask.tables import Encoder
 from fairask.tables.groups import group_notes
-from fairask.tables.labels import GUESS, known_positive
 from fairask.tables.leaks import group_leaks
-from fairask_studio._reference import PoolReference
+from fairask.tables.sheets import CHECK
+from fairask.tables.labels import known_positive
+from fairask_studio.pool import KEY
 from fairask_studio.study import Study
 
 
-def introduce(study: Study, target: str, reference: PoolReference | None) -> list[str]:
-    """Describe a new study in lines of text; ``reference`` is its pool if that was not copied."""
+def introduce(study: Study, target: str) -> list[str]:
+    """Describe a new study: its goal, its groups, and what its model does not learn from."""
     config = study.config
     groups: dict[Hashable, int] = {g["group"]: int(g["pool"]) for g in study.status()["groups"]}
     sizes = ", ".join(f"{group} {n:,}" for group, n in groups.items())
@@ -37,25 +37,24 @@ def introduce(study: Study, target: str, reference: PoolReference | None) -> lis
         )
     lines += [f"note: {note}" for note in group_notes(config.grouped_by, groups)]
     lines += _feature_lines(study)
-    if reference is None:
+    if config.sampled_from is None:
         lines.append("The pool was copied into the study")
     else:
-        files = f"{len(reference.files):,} file{'s' if len(reference.files) > 1 else ''}"
-        size = sum(file.bytes for file in reference.files)
-        lines.append(f"The pool stays at {reference.uri} ({files}, {size:,} bytes): keep it there, unchanged")
+        lines.append(
+            f"The pool is a random sample of {config.rows:,} of {config.sampled_from:,} rows, copied into "
+            f"the study; the column {KEY!r} says where each row is. Certificates are about the sample"
+        )
     return [*lines, f"Next: fairask ask {target}    or    fairask studio {target}"]
 
 
 def _feature_lines(study: Study) -> list[str]:
     """Say which columns the model does not learn from, and which tell the group."""
-    config, encoder = study.config, study.rows.encoder
-    if not isinstance(encoder, Encoder):
-        return []
+    config, encoder = study.config, study.encoder
     shown = {column.name for column in config.columns if column.role == "shown"}
     why = [f"{name!r} ({reason})" for name, reason in encoder.left_out.items() if name in shown]
     lines = [f"Shown but not learned from: {', '.join(why[:10])}"] if why else []
     lines += [f"note: {note}" for note in encoder.notes() if "text" in note and "were left out" not in note]
-    X, named = study.rows.given
-    if named is not None and isinstance(X, np.ndarray) and not config.use_protected:
+    X, named = study.learner().X, np.array(study.groups)[study.codes]
+    if isinstance(X, np.ndarray) and not config.use_protected:
         lines += [f"note: {note}" for note in group_leaks(X, named, encoder.feature_names_out)]
     return lines

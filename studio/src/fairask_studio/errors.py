@@ -40,5 +40,5 @@ def senseless(error: BaseException) -> StudyError:
     """Return what to say of data that makes no sense."""
     return StudyError(
         f"the study is damaged: {type(error).__name__}: {str(error)[:200]}",
-        "Look with fairask verify; restore a backup, or save what can be read with fairask study salvage",
+        "Look with fairask verify, or restore a backup",
     )

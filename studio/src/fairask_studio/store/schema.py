@@ -32,7 +32,7 @@ events = Table(
     Column("who", String(64), nullable=False),
     Column("kind", String(16), nullable=False),
     Column("data", Text, nullable=False),
-    Column("hash", String(64)),  # of the event and of the hash before it
+    Column("hash", String(64), nullable=False),  # of the event and of the hash before it
     Column("about", Integer),  # the row it is about or, for a drawing, its batch
     Index("events_about", "about", "kind"),
     sqlite_autoincrement=True,
@@ -96,13 +96,4 @@ training = Table(
     Column("name", String(16), primary_key=True),
     Column("busy", String(64)),  # what is being done, for the page
     Column("error", Text),  # why nothing is
-)
-
-snapshots = Table(
-    "snapshots",
-    metadata,
-    Column("event", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
-    Column("format", String(64), nullable=False),
-    Column("hash", String(64)),  # of that event
-    Column("data", LargeBinary, nullable=False),
 )

@@ -8,6 +8,7 @@ need not be durable take turns of their own, beside the durable ones.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import threading
@@ -17,43 +18,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.exc import DBAPIError
 
-from fairask_studio._errors import StudyError, senseless
+from fairask_studio.errors import StudyError, senseless
+from fairask_studio.store.postgres import connect_postgres, is_url
 
 #: The schemas that this version knows, newest first. Alembic has them too, but takes long to import, and most
 #: processes find the newest schema.
-REVISIONS = ("0006", "0005", "0004", "0003", "0002", "0001")
+REVISIONS = ("0001",)
+#: The number of events, in a file beside study.db. SQLite keeps the newest events in study.db-wal: a copy of
+#: study.db alone opens, and lacks them. The number shows it; written after each commit, it is never ahead.
+COUNT = "events.count"
 #: Keys of the advisory locks that writers of one PostgreSQL database take in turn; any fixed numbers.
 _ANSWERS, _LEASES = 0x66616972, 0x66616973
-_CONNECT_SECONDS = 5
-#: How long a PostgreSQL server that does not answer is waited for: connecting, statements, lost packets.
-_PATIENCE = {
-    "connect_timeout": _CONNECT_SECONDS,
-    "options": "-c statement_timeout=60s -c idle_in_transaction_session_timeout=60s",
-    "keepalives_idle": 5,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-}
 #: What SQLite says of a file that is damaged, or is none of its own.
 _DAMAGED = re.compile(
     "malformed|not a database|decode to UTF-8|disk I/O|corrupt|no such (table|column)|unsupported file format"
 )
 _CLOCK = text("SELECT extract(epoch FROM clock_timestamp())::float")
 _TURN = text("SELECT set_config('synchronous_commit', :sync, true), pg_advisory_xact_lock(:key)")
-
-
-def is_url(target: str) -> bool:
-    """Whether a study's address is a database URL rather than a folder.
-
-    Examples
-    --------
-    >>> is_url("postgresql://host/credit"), is_url("studies/credit")
-    (True, False)
-    """
-    return "://" in target
 
 
 def clock(connection: Connection) -> float:
@@ -149,7 +133,7 @@ def _damage_in_words() -> Iterator[None]:
             raise
         raise StudyError(
             f"study.db is damaged or no database: {error.orig}",
-            "Restore it from a backup, or save what can be read: fairask study salvage STUDY --to NEW",
+            "Restore it from a backup",
         ) from error
 
 
@@ -169,32 +153,18 @@ def _sqlite(path: Path, begin: str, synchronous: str) -> Engine:
     return engine
 
 
-def connect_postgres(target: str) -> Engine:
-    """Connect to a PostgreSQL database; StudyError in words if that cannot be done."""
+def write_count(folder: Path, number: int) -> None:
+    """Write the number of the last event."""
+    handle = os.open(folder / COUNT, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
-        url = make_url(target)
-        if url.get_backend_name() != "postgresql":
-            raise StudyError(
-                f"a study's URL must begin with postgresql://, not {url.drivername}://; "
-                "for SQLite give a folder"
-            )
-        engine = create_engine(
-            url.set(drivername="postgresql+psycopg"),
-            pool_size=8,
-            max_overflow=32,
-            pool_timeout=_CONNECT_SECONDS,
-            connect_args=_PATIENCE,
-            # A restarted server has dropped all connections: test each before use, and connect again.
-            pool_pre_ping=True,
-        )
-        engine.connect().close()
-    except ArgumentError as error:
-        shown = re.sub(r"//[^@/]*@", "//***@", target)  # it may hold a password
-        raise StudyError(f"{shown!r} is not a database URL: postgresql://user@host/name") from error
-    except (ImportError, NoSuchModuleError) as error:
-        raise StudyError(
-            "a PostgreSQL study needs psycopg: pip install 'fairask-studio[postgres]'"
-        ) from error
-    except OperationalError as error:
-        raise StudyError(f"cannot reach {url.render_as_string()}: {error.orig}") from error
-    return engine
+        os.pwrite(handle, f"{number:20d}\n".encode(), 0)
+    finally:
+        os.close(handle)
+
+
+def read_count(folder: Path) -> int | None:
+    """Return the number of the last event; None if there is no such file, or it says nothing."""
+    try:
+        return int((folder / COUNT).read_text("ascii"))
+    except (OSError, ValueError):
+        return None
