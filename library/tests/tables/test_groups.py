@@ -58,9 +58,7 @@ def test_every_command_takes_combinations_and_bands(stream: bool, tmp_path: Path
     table: Any = open_table(str(path), TableColumns("y", SPECS), stream=stream)
     groups = table.groups_of(np.arange(N)) if stream else table.groups
     assert groups.tolist() == expected()
-    with Study.create(
-        tmp_path / "s", path, protected=SPECS, hide=["y"], budget=20, batch_size=20
-    ) as study:
+    with Study.create(tmp_path / "s", path, protected=SPECS, hide=["y"], budget=20, batch_size=20) as study:
         rows = study.ask(8)
         study.tell(rows, ["0", "1"] * 4)
     with Study.open(tmp_path / "s") as study:

@@ -25,9 +25,8 @@ from fairask.experiment.safety import safety_sentence
 from fairask.learner.state import LABELLED
 from fairask.oracle import CalibratedFairOracle
 from fairask.plotting import METRIC_NAMES
-from fairask.tables.sheets import check_code
-from fairask.tables.sheets import csv_text
 from fairask.tables.groups import as_specs
+from fairask.tables.sheets import check_code, csv_text
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document

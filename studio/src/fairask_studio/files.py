@@ -16,10 +16,17 @@ import pyarrow.parquet as pq
 
 from fairask.errors import suggest
 from fairask.tables.labels import match_labels
-from fairask.tables.sheets import CHECK, ReturnedRow, check_code, check_returned
-from fairask.tables.sheets import header_of
-from fairask.tables.cells import read_cells
-from fairask.tables.sheets import csv_text, plain_cell, write_whole
+from fairask.tables.sheets import (
+    CHECK,
+    ReturnedRow,
+    check_code,
+    check_returned,
+    csv_text,
+    header_of,
+    plain_cell,
+    read_sheet,
+    write_whole,
+)
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell, Document

@@ -14,9 +14,8 @@ from sklearn.pipeline import Pipeline
 from fairask.metrics import Matrix
 from fairask.oracle import FairOracle
 from fairask.tables import GroupColumns
+from fairask.tables.arrow import column_names, frame_table
 from fairask.tables.frames import arranged
-from fairask.tables.arrow import column_names
-from fairask.tables.frames import frame_table
 from fairask.tables.groups import protected_columns
 from fairask_studio.errors import StudyError
 

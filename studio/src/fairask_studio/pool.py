@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 from fairask.pools.places import local_path
 from fairask.pools.sources.place import open_place
 from fairask.tables import TableFormat, read_noted, read_table
-from fairask.tables.formats import PARQUET_SUFFIXES
-from fairask.tables.formats import is_dataset_folder
+from fairask.tables.formats import PARQUET_SUFFIXES, is_dataset_folder
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell
 

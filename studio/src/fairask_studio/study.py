@@ -28,9 +28,9 @@ from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import ASKED, LABELLED
 from fairask.metrics import encode_groups
 from fairask.tables import Encoder, GroupColumns, TextColumns, fit_encoder, group_names
-from fairask.tables.sheets import check_code
-from fairask.tables.leaks import columns_that_tell
 from fairask.tables.groups import as_specs, protected_columns
+from fairask.tables.leaks import columns_that_tell
+from fairask.tables.sheets import check_code
 from fairask_studio import events as happened
 from fairask_studio.columns import column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed

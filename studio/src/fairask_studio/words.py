@@ -9,9 +9,8 @@ import numpy as np
 
 from fairask.audit.plan import QUESTIONS
 from fairask.tables.groups import group_notes
+from fairask.tables.labels import GUESS, known_positive
 from fairask.tables.leaks import group_leaks
-from fairask.tables.sheets import CHECK
-from fairask.tables.labels import known_positive
 from fairask_studio.pool import KEY
 from fairask_studio.study import Study
 
