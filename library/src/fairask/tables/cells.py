@@ -225,8 +225,8 @@ class Reading:
                 day, month = month, day
         try:
             if parts.get("hour"):
-                clock = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
-                return datetime.datetime(int(found["year"]), month, day, *clock)
+                hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
+                return datetime.datetime(int(found["year"]), month, day, hour, minute, second)
             return datetime.date(int(found["year"]), month, day)
         except ValueError:
             return None

@@ -2,60 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
-from fairask.datasets._encode import encode
-from fairask.datasets._errors import wrong_table
-from fairask.datasets._spec import GroupCount, ParsedTable, Spec
-from fairask.datasets.reading import RawTable, read_table, words
+from fairask.datasets.dataset import Float, Parsed, RawTable, Spec, stack, wrong_table
 
-SCORES = words(
-    """
+SCORES = """
     Age Gender Education Country Ethinicity Nscore Escore Oscore Ascore Cscore Impulsiveness
     SensationSeeking
-    """
-)
-SUBSTANCES = words(
-    """
-    Alcohol Amphet Amyl Benzos Caff Cannabis Chocolate Coke Crack Ecstacy Heroin Ketamine LegalHigh
-    LSD Meth Mushrooms Nicotine Semer VSA
-    """
-)
+""".split()
+SUBSTANCES = """
+    Alcohol Amphet Amyl Benzos Caff Cannabis Chocolate Coke Crack Ecstacy Heroin Ketamine LegalHigh LSD Meth
+    Mushrooms Nicotine Semer VSA
+""".split()
 #: The order of UCI's file, which has no header.
 COLUMNS = ["ID", *SCORES, *SUBSTANCES]
-LEVELS = {f"CL{i}": i for i in range(7)}
+LEVELS = [f"CL{i}" for i in range(7)]
 
 
-def parse(texts: Sequence[str], source: str) -> ParsedTable:
+def parse(table: RawTable) -> Parsed:
     """Scores as they are, substances as ordinals 0 (never) to 6 (last day)."""
-    table = read_table(texts[0], source=source, names=COLUMNS)
     use = {name: _ordinal(table, name) for name in SUBSTANCES}
     features = {name: table.numbers(name) for name in SCORES}
-    features |= {name: use[name].astype(np.float64) for name in SUBSTANCES if name != "Cannabis"}
-    X, names = encode(features, source)
+    X, names = stack(features | {n: use[n] for n in SUBSTANCES if n != "Cannabis"}, table.source)
     # CL3 is "used in the last year", and higher levels are more recent.
     y = (use["Cannabis"] >= 3).astype(np.int64)
     # UCI quantified gender: 0.48246 is female, -0.48246 male.
     groups = np.where(table.numbers("Gender") > 0, "Female", "Male")
-    return ParsedTable(X, names, y, groups)
+    return Parsed(X, names, y, groups)
 
 
-def _ordinal(table: RawTable, name: str) -> NDArray[np.int64]:
-    cells = table.text(name)
-    try:
-        return np.array([LEVELS[v] for v in cells], dtype=np.int64)
-    except KeyError as error:
+def _ordinal(table: RawTable, name: str) -> Float:
+    values, codes = table.coded(name)
+    if unknown := [v for v in values if v not in LEVELS]:
         raise wrong_table(
-            f"{table.source}: column {name!r} holds {error.args[0]!r}, which is not one of CL0 to CL6"
-        ) from None
+            f"{table.source}: column {name!r} holds {unknown[0]!r}, which is not one of CL0 to CL6"
+        )
+    return np.asarray(np.array([LEVELS.index(str(v)) for v in values], dtype=np.float64)[codes])
 
 
 SPEC = Spec(
     name="drug",
     files=("drug/drug_consumption.data",),
+    columns=COLUMNS,
     parse=parse,
     target="cannabis in the last year",
     protected="gender",
@@ -69,9 +57,9 @@ SPEC = Spec(
     ),
     licence="CC BY 4.0",
     source="https://archive.ics.uci.edu/dataset/373/drug+consumption+quantified",
-    counts={"Female": GroupCount(942, 364), "Male": GroupCount(943, 635)},
+    counts={"Female": (942, 364), "Male": (943, 635)},
     features={"paper": 30, "honest": 12},
-    table_sha256="b9059717d23690c86d95dcdcc179ed5d113fb47fcddee2a3a1a43b7f1bc22168",
+    sha256="b9059717d23690c86d95dcdcc179ed5d113fb47fcddee2a3a1a43b7f1bc22168",
     url="https://archive.ics.uci.edu/ml/machine-learning-databases/00373/drug_consumption.data",
     leaks=frozenset(SUBSTANCES).__contains__,
 )

@@ -7,9 +7,7 @@ import operator
 
 import numpy as np
 
-from fairask.datasets._dataset import Dataset
-from fairask.datasets._encode import standardized
-from fairask.metrics import Float
+from fairask.datasets.dataset import Dataset, Float, standardized
 
 
 def make_synthetic(
