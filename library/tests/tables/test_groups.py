@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fairask.audit.streamed import open_streamed_table
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
@@ -66,8 +65,7 @@ def test_every_command_takes_combinations_and_bands(stream: bool, tmp_path: Path
         assert sorted(study.groups) == sorted(set(expected()))
         assert {c.name for c in study.config.columns if c.role == "protected"} == {"race", "age"}
         assert len(study.codes) == N
-    opened: Any = open_streamed_table if stream else open_audit_table
-    audited = opened(str(path), predictions="said", protected=SPECS)
+    audited = open_audit_table(str(path), predictions="said", protected=SPECS)
     assert sum(audited.group_rows.values()) == N
     assert set(audited.group_rows) == set(expected())
 
@@ -131,10 +129,9 @@ def test_rows_of_unknown_group_train_and_are_reported(tmp_path: Path) -> None:
     assert "30.0 % of rows have no value in 'sex': they are kept, as the group" in " ".join(found.notes)
     path = tmp_path / "t.parquet"
     pq.write_table(table, path, row_group_size=70)
-    for opened in (open_streamed_table, open_audit_table):
-        audited: Any = opened(str(path), predictions="said", protected="sex")
-        assert audited.group_rows[UNKNOWN] == 120
-        assert any("30.0 % of rows" in note for note in audited.notes)
+    audited = open_audit_table(str(path), predictions="said", protected="sex")
+    assert audited.group_rows[UNKNOWN] == 120
+    assert any("30.0 % of rows" in note for note in audited.notes)
 
 
 @pytest.mark.slow
