@@ -16,7 +16,12 @@ from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWar
 from fairask.oracle.reduction import _by_highs
 
 
-@parametrize_with_checks([EmpiricalFairOracle(), EmpiricalFairOracle(randomized=False, metric="eo")])
+@parametrize_with_checks(
+    [
+        EmpiricalFairOracle(without_groups=True),
+        EmpiricalFairOracle(randomized=False, metric="eo", without_groups=True),
+    ]
+)
 def test_scikit_learns_own_suite(estimator, check):
     check(estimator)
 

@@ -162,6 +162,8 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         ``margin_``, and ``price_``, the error that a unit of tolerance costs. Both are 0.0 otherwise.
     ``estimator = None``
         The base learner; None is logistic regression.
+    ``without_groups = False``
+        Whether it is fitted without groups, and so without a constraint.
 
     Attributes
     ----------
@@ -194,6 +196,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     tolerance: float
     random_state: Seed
     sensitive_features: str | int | None = None
+    without_groups: bool = False
 
     members_: Sequence[Rule]
     weights_: Float
@@ -223,7 +226,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         y : array-like of shape (n,)
             Two classes; the larger value in sorted order is the positive one.
         sensitive_features : array-like of shape (n,), optional
-            Group of each row. Without it there is nothing to constrain.
+            Group of each row. A fit without groups is refused unless ``without_groups`` is set.
         sample_weight : array-like of shape (n,), optional
             Importance weights of the rows in the error.
         fairness_weight : array-like of shape (n,), optional
@@ -408,9 +411,13 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         return X, codes.astype(np.float64), classes, sensitive_features
 
     def _training_groups(self, sensitive_features: ArrayLike | None, n: int) -> tuple[list[Any], Int]:
-        """Group values and the code of each of the ``n`` rows to fit on; one group where there are none."""
-        if sensitive_features is None:
+        """Group values and the code of each of the ``n`` rows to fit on; one group where none is wanted."""
+        if self.without_groups:
+            if sensitive_features is not None:
+                raise UserError("groups were given, and without_groups=True", "leave one of them out")
             return [None], np.zeros(n, dtype=np.int64)
+        if sensitive_features is None:
+            raise missing_groups()
         names, codes = encode_groups(sensitive_features, "sensitive_features")
         check_lengths(X=n, sensitive_features=len(codes))
         check_group_count(names)
@@ -507,6 +514,15 @@ class FairFit:
     def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[PerturbedModel]:
         """Fit on the labelled rows with other labels (k, n) or with weights (k, n) times their own."""
         return self.model.perturbed(self.labelled, labels, weights)
+
+
+def missing_groups() -> UserError:
+    """Return the error of a fit without groups: such a model would look fair, and nothing was constrained."""
+    return UserError(
+        "sensitive_features is missing: without groups nothing is constrained",
+        "give fit(X, y, sensitive_features=...), name a column of X in the setting sensitive_features "
+        "(in a pipeline too), or set without_groups=True",
+    )
 
 
 def weighted_rows(

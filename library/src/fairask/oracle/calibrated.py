@@ -20,7 +20,15 @@ from fairask.classifiers import Classifier, has_probabilities
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.matrix import take_rows
 from fairask.metrics import METRICS, Bool, Float, Int, Matrix, Metric, encode_groups
-from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed, weighted_rows
+from fairask.oracle.base import (
+    FairOracle,
+    Labelled,
+    PerturbedModel,
+    PoolSample,
+    Seed,
+    missing_groups,
+    weighted_rows,
+)
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import FEW_FEATURES, fast_ridge
 from fairask.oracle.probability import RIDGES, Calibration, calibrate, folds_by_label, perturb
@@ -91,7 +99,7 @@ class CalibratedFairOracle(FairOracle):
         a random forest; with sparse features, or more than 200, it is "linear". "linear" is the logistic
         regression alone, with a ridge chosen out of fold: its coefficients can be read, and pools of any
         size are counted whole.
-    metric, tolerance, randomized, random_state, sensitive_features
+    metric, tolerance, randomized, random_state, sensitive_features, without_groups
         As in :class:`EmpiricalFairOracle`.
     level : float in [0.5, 1)
         Probability with which the violation is within the tolerance; 0.5 is no safety at all: the expected
@@ -157,6 +165,7 @@ class CalibratedFairOracle(FairOracle):
         pool_rows: int = 5000,
         random_state: Seed = None,
         sensitive_features: str | int | None = None,
+        without_groups: bool = False,
     ) -> None:
         self.estimator = estimator
         self.metric = metric
@@ -168,6 +177,7 @@ class CalibratedFairOracle(FairOracle):
         self.pool_rows = pool_rows
         self.random_state = random_state
         self.sensitive_features = sensitive_features
+        self.without_groups = without_groups
 
     def check_settings(self) -> None:
         """See :class:`FairOracle`."""
@@ -205,7 +215,7 @@ class CalibratedFairOracle(FairOracle):
         self.check_settings()
         X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features, pool[0])
         if sensitive_features is None:
-            raise TypeError("sensitive_features is missing: the pool has groups, and so must the rows")
+            raise missing_groups()
         pool_X, pool_groups = self._checked_rows(*pool)
         if pool_groups is None:
             raise TypeError("pool has no groups: give (X, sensitive_features) of its rows")

@@ -58,6 +58,8 @@ class EmpiricalFairOracle(FairOracle):
     sensitive_features : str or int, optional
         Name or position of the protected column of ``X``, for tools that pass ``X`` and ``y`` alone, such as
         ``GridSearchCV`` or ``cross_validate``. The column tells the groups and is no feature.
+    without_groups : bool
+        Fit without groups, and so without a constraint. A fit without groups is refused otherwise.
 
     Attributes
     ----------
@@ -97,6 +99,7 @@ class EmpiricalFairOracle(FairOracle):
         max_fits: int = 60,
         random_state: Seed = None,
         sensitive_features: str | int | None = None,
+        without_groups: bool = False,
     ) -> None:
         self.estimator = estimator
         self.metric = metric
@@ -106,6 +109,7 @@ class EmpiricalFairOracle(FairOracle):
         self.max_fits = max_fits
         self.random_state = random_state
         self.sensitive_features = sensitive_features
+        self.without_groups = without_groups
 
     def fit_labelled(self, labelled: Labelled, background: PoolSample | None = None) -> EmpiricalFairOracle:
         """See :class:`FairOracle`; this oracle looks at its labelled rows alone."""
