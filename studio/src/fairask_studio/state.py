@@ -394,6 +394,26 @@ class State:
         changed = bool(self.history) and self.changed > self.history[-1]["seen"]
         return news >= enough or ((news > 0 or changed) and self.answered == len(self.log.entries))
 
+    def agrees(self, queue: Iterable[Slot]) -> bool:
+        """Whether a queue has the places and answers that follow from the events, whoever holds a row now.
+
+        Which of two people answered in which slot does not matter.
+        """
+        places = answers = 0
+        for slot in queue:
+            place = self.log.position.get(slot.row)
+            if place is None or slot.slot >= self.config.overlap:
+                return False
+            if (slot.position, slot.batch) != (place, self.log.entries[place].batch):
+                return False
+            if slot.answer is not None:
+                given = self.answers.get(slot.row, {}).get(slot.who or "")
+                if given is None or given.code != slot.answer:
+                    return False
+                answers += 1
+            places += 1
+        return places == len(self.log.entries) * self.config.overlap and answers == sum(self.by.values())
+
     def queue(self) -> list[Slot]:
         """Return the queue that follows from the events, without leases."""
         slots = []

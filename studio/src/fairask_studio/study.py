@@ -223,14 +223,21 @@ class Study:
             with store.read() as turn:
                 state = State.replay(turn.each_event())
             study = cls(store, state, from_parquet(store.read_pool(), state.config.pool_sha256))
-            if not store.queue_is(state.queue()):
-                store.mend_queue(lambda turn: State.replay(turn.each_event()).queue())
+            study._mend_queue()
         except BaseException as error:
             store.close()
             if isinstance(error, SENSELESS) and not isinstance(error, UserError):
                 raise senseless(error) from error
             raise
         return study
+
+    def _mend_queue(self) -> None:
+        with self.store.read() as turn:
+            if self._state.agrees(turn.slots()):
+                return
+        with self.turn() as (turn, state):  # while nobody else can write
+            if not state.agrees(turn.slots()):
+                turn.rebuild_queue(state.queue())
 
     def close(self) -> None:
         """Close the database."""

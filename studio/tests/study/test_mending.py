@@ -48,7 +48,8 @@ def damage(study: Study, *statements: str) -> None:
 
 
 def is_right(study: Study) -> bool:
-    return study.store.queue_is(study.state().queue())
+    with study.store.read() as turn:
+        return study.state().agrees(turn.slots())
 
 
 def test_a_sound_queue_is_left_alone(make: Make, target: str) -> None:

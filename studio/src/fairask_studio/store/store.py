@@ -7,12 +7,12 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import delete, insert, inspect, select, text
+from sqlalchemy import delete, insert, select
 
 from fairask.errors import FairaskWarning, UserError
 from fairask_studio.errors import SENSELESS, StudyError, senseless
@@ -20,8 +20,8 @@ from fairask_studio.events import Event, Happening, StudyCreated
 from fairask_studio.store.database import COUNT, Database, read_count, write_count
 from fairask_studio.store.people import Attempts, People
 from fairask_studio.store.postgres import is_url
-from fairask_studio.store.schema import tasks, training
-from fairask_studio.store.transaction import START, Slot, Tables, Transaction, Waiting, first_break
+from fairask_studio.store.schema import training
+from fairask_studio.store.transaction import START, Tables, Transaction, Waiting, first_break
 
 _NO_STUDY = "this database holds no study; make one with: fairask new POOL --to URL"
 _TRAINER = "trainer"
@@ -257,27 +257,6 @@ class Store:
             self._waiting = (time.monotonic(), waiting)
         return waiting
 
-    def queue_is(self, right: Sequence[Slot]) -> bool:
-        """Whether the queue has these places and answers, whoever holds a row now."""
-        with self.database.read() as connection:
-            there = inspect(connection).has_table(tasks.name)
-            return there and _same_queue(Transaction(connection).slots(), right)
-
-    def mend_queue(self, right: Callable[[Transaction], list[Slot]]) -> None:
-        """Rebuild the queue unless it is what ``right`` says; leases that are still possible are kept.
-
-        Somebody may be labelling a file with rows that are leased.
-        """
-        with self.database.write() as connection:
-            turn = Transaction(connection)
-            if not inspect(connection).has_table(tasks.name):
-                tasks.create(connection)
-            elif not self.database.sqlite:
-                connection.execute(text("LOCK TABLE tasks"))  # leases take turns of their own
-            found, wanted = turn.slots(), right(turn)
-            if not _same_queue(found, wanted):
-                turn.replace_slots(_with_leases(wanted, found, turn.now))
-
     # -- the trainer ----------------------------------------------------------------------------
 
     def training(self) -> Training:
@@ -293,30 +272,3 @@ class Store:
         with self.database.write(durable=False) as connection:
             connection.execute(delete(training).where(training.c.name == _TRAINER))
             connection.execute(insert(training), [{"name": _TRAINER, "busy": now.busy, "error": error}])
-
-
-def _same_queue(found: Sequence[Slot], right: Sequence[Slot]) -> bool:
-    """Compare places, and answers by row: which of two people answered in which slot does not matter."""
-
-    def places(slots: Sequence[Slot]) -> set[tuple[int, int, int, int]]:
-        return {slot[:4] for slot in slots}
-
-    def answers(slots: Sequence[Slot]) -> set[tuple[int, str | None, int]]:
-        return {(slot.row, slot.who, slot.answer) for slot in slots if slot.answer is not None}
-
-    return places(found) == places(right) and answers(found) == answers(right)
-
-
-def _with_leases(right: Sequence[Slot], found: Sequence[Slot], now: float) -> list[Slot]:
-    """Lease rows again to who held them, where a slot is free and they have not answered."""
-    rows: dict[int, list[Slot]] = {}
-    for slot in right:
-        rows.setdefault(slot.row, []).append(slot)
-    for lease in found:
-        if lease.answer is not None or lease.who is None or (lease.until or 0) <= now:
-            continue
-        slots = rows.get(lease.row, [])
-        free = [i for i, slot in enumerate(slots) if slot.who is None]
-        if free and lease.who not in {slot.who for slot in slots}:
-            slots[free[0]] = slots[free[0]]._replace(who=lease.who, until=lease.until, since=lease.since)
-    return [slot for slots in rows.values() for slot in slots]

@@ -29,8 +29,10 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    inspect,
     or_,
     select,
+    text,
     update,
 )
 from sqlalchemy.sql.elements import ColumnElement
@@ -427,13 +429,33 @@ class Transaction:
                 return True
         return False
 
-    def slots(self) -> list[Slot]:
-        """Return the whole queue."""
-        found = self.connection.execute(select(*(tasks.c[name] for name in Slot._fields)))
-        return [Slot(*row) for row in found]
+    def slots(self) -> Iterator[Slot]:
+        """Yield the whole queue; nothing if its table is gone."""
+        if inspect(self.connection).has_table(tasks.name):
+            for row in self.connection.execute(select(*(tasks.c[name] for name in Slot._fields))):
+                yield Slot(*row)
 
-    def replace_slots(self, slots: Sequence[Slot]) -> None:
-        """Put another queue in the place of the one that is there."""
+    def rebuild_queue(self, right: Sequence[Slot]) -> None:
+        """Put another queue in the place of the one that is there; leases that are still possible are kept.
+
+        Somebody may be labelling a file with rows that are leased.
+        """
+        if not inspect(self.connection).has_table(tasks.name):
+            tasks.create(self.connection)
+        elif self.connection.dialect.name != "sqlite":
+            self.connection.execute(text("LOCK TABLE tasks"))  # leases take turns of their own
+        rows: dict[int, list[Slot]] = {}
+        for slot in right:
+            rows.setdefault(slot.row, []).append(slot)
+        for lease in self.slots():
+            if lease.answer is not None or lease.who is None or (lease.until or 0) <= self.now:
+                continue
+            slots = rows.get(lease.row, [])
+            free = [i for i, slot in enumerate(slots) if slot.who is None]
+            if free and lease.who not in {slot.who for slot in slots}:
+                held = slots[free[0]]._replace(who=lease.who, until=lease.until, since=lease.since)
+                slots[free[0]] = held
         self.connection.execute(delete(tasks))
-        if slots:
-            self.connection.execute(insert(tasks), [slot._asdict() for slot in slots])
+        if rows:
+            everything = [slot._asdict() for slots in rows.values() for slot in slots]
+            self.connection.execute(insert(tasks), everything)
