@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fairask.experiment.open import open_table
+from fairask.experiment.streamed import StreamedTable
 
 from fairask.audit.streamed import open_streamed_table
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
-from fairask.experiment.open import open_table
-from fairask.experiment.streamed import StreamedTable
 from fairask.experiment.table import MemoryTable, TableColumns
 from fairask.pools import StreamedPool
 from fairask.tables import read_table

@@ -21,7 +21,7 @@ from fairask_studio.events import Document
 from fairask_studio.store import is_url
 
 if TYPE_CHECKING:
-    from fairask.plotting import DrawnRowsDisplay
+    from fairask.report import DrawnRowsDisplay
     from fairask_studio.study import Study
 
 #: Rows of the pool in the figure.
@@ -38,7 +38,7 @@ _OPTIONS = {
 def report_html(study: Study) -> str:
     """Return the report on a study as one HTML page."""
     try:
-        from fairask.report import StudyReport, render_study
+        from fairask.report.pages import StudyReport, render_study
     except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
         raise StudyError(f"the report needs {error.name}; pip install 'fairask-studio'") from error
 
@@ -77,7 +77,7 @@ def _moments(study: Study) -> list[float]:
 
 
 def _drawn(study: Study) -> DrawnRowsDisplay | None:
-    from fairask.plotting import DrawnRowsDisplay
+    from fairask.report import DrawnRowsDisplay
 
     learner = study.learner()
     by: dict[str, list[int]] = {}

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from fairask.experiment.safety import safety_sentence
-from fairask.experiment.story import Beside, Guess, Outcome, columns_sentence
 from fairask.learner.state import LABELLED
+from fairask.report.words import Beside, Guess, Outcome, leaks_sentence, safety_sentence
 from fairask_studio._agreement import agreement
 from fairask_studio._rows import StudyRows
 from fairask_studio.events import SKIP, Document
@@ -94,7 +93,7 @@ def story_of(state: State) -> Document | None:
         "case": beside.case,
         "sentence": beside.sentence(),
         "answer": beside.answer,
-        "columns": columns_sentence(telling) if telling else None,
+        "columns": leaks_sentence(telling) if telling else None,
     }
 
 

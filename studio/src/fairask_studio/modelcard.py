@@ -6,8 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from fairask.audit import Certificate
-from fairask.experiment.safety import safety_sentence
-from fairask.plotting import METRIC_NAMES
+from fairask.report.words import METRIC_NAMES, safety_sentence
 from fairask_studio._errors import StudyError
 from fairask_studio._fitting import fit_entry
 from fairask_studio.events import Document

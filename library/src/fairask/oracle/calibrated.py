@@ -33,7 +33,7 @@ from fairask.oracle.logistic import fast_ridge
 from fairask.oracle.probability import RIDGES, Calibration, calibrate, folds_by_label, perturb
 from fairask.oracle.promise import SafeChoice, largest_gap
 from fairask.oracle.row_space import FEW_FEATURES
-from fairask.oracle.warned import Shortfall
+from fairask.report.words import shortfall
 from fairask.rules import ConstantRule, PlugInRule, Probability, Rule
 from fairask.tables.folding import check_group_count
 
@@ -298,9 +298,9 @@ class CalibratedFairOracle(FairOracle):
 
     def _warn(self, n: int) -> None:
         if not self.feasible_:
-            goal = f"{self.metric} violation within {self.tolerance:g} with probability {self.level:g}"
+            goal = f"{self.metric} gap within {self.tolerance:g} with probability {self.level:g}"
             unseen = name_cells(self._unseen, self.metric, list(self.groups_))
-            said = Shortfall(n, self.labels_needed_, goal, self._upper, unseen).words()
+            said = shortfall(n, self.labels_needed_, goal, self._upper, unseen)
             warnings.warn(said, InfeasibleWarning, stacklevel=4)
         if self._contradicted:
             low, high = self.violation_interval_
