@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fairask.experiment.open import open_table
+from fairask.experiment.streamed import StreamedTable
 
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
-from fairask.experiment.open import open_table
-from fairask.experiment.streamed import StreamedTable
 from fairask.experiment.table import MemoryTable, TableColumns
 from fairask.tables import read_table
 from fairask_studio import Study

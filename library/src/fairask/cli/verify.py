@@ -11,7 +11,7 @@ from fairask.cli._options import Json, say
 from fairask.errors import UserError
 
 if TYPE_CHECKING:
-    from fairask.cli._plugins import Check
+    from fairask.cli._app import Check
 
 EXAMPLE = "fairask verify loans"
 
@@ -65,7 +65,7 @@ def verify(
 
 def _by_studio(place: str, model: str | None, pool: str | None) -> Check:
     """Check a study, or a certificate beside the model of a study: the studio knows both."""
-    from fairask.cli._plugins import plugins
+    from fairask.cli._app import plugins
 
     if not plugins():
         raise UserError(
