@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask_studio import events as happened
 from fairask_studio._audit import begin_audit, certificate_of
 from fairask_studio._errors import StudyError
@@ -90,4 +90,4 @@ def certify(study: Study, who: str) -> Document:
 def _digested_rows(study: Study, seen: int) -> list[int] | None:
     """Return the rows on which a model's digest was made; None for the whole pool."""
     learner = study.learner(at=seen)
-    return None if isinstance(learner.pool, MemoryPool) else list(learner.state.log.position)
+    return None if isinstance(learner.pool, Pool) else list(learner.state.log.position)

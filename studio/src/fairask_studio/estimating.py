@@ -21,7 +21,7 @@ from fairask.experiment.plain import fit_held_out, majority
 from fairask.learner import FairActiveLearner
 from fairask.metrics import METRICS, Float
 from fairask.oracle import decision_probability
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.rules import decide
 
 FOLDS = 5
@@ -139,7 +139,7 @@ def model_digest(learner: FairActiveLearner) -> str:
     Of a pool that is streamed, on the rows drawn so far: a model is not worth a pass to be recognised.
     """
     pool, drawn = learner.pool, np.array(list(learner.state.log.position), dtype=np.int64)
-    if isinstance(pool, MemoryPool):
+    if isinstance(pool, Pool):
         rows, codes = learner.X, pool.groups
     else:
         rows, codes = pool.take(drawn), pool.groups_of(drawn)
