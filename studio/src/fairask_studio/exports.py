@@ -21,10 +21,9 @@ from sqlalchemy import make_url
 
 from fairask.audit import Certificate
 from fairask.audit.certificate import seal
-from fairask.experiment.safety import safety_sentence
 from fairask.learner.state import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.plotting import METRIC_NAMES
+from fairask.report.words import METRIC_NAMES, safety_sentence
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
 from fairask_studio.config import Config
@@ -35,7 +34,7 @@ from fairask_studio.store import is_url
 from fairask_studio.study import Study, fit_entry
 
 if TYPE_CHECKING:
-    from fairask.plotting import DrawnRowsDisplay
+    from fairask.report.figures import DrawnRowsDisplay
 
 _COLUMNS = (
     "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
@@ -338,7 +337,7 @@ def _moments(study: Study) -> list[float]:
 
 
 def _drawn(study: Study) -> DrawnRowsDisplay | None:
-    from fairask.plotting import DrawnRowsDisplay
+    from fairask.report.figures import DrawnRowsDisplay
 
     learner = study.learner()
     by: dict[str, list[int]] = {}

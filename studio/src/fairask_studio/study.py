@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from fairask.experiment.story import columns_sentence
 from scipy.sparse import issparse
 
 from fairask.audit import Audit, AuditPlan
 from fairask.defaults import BUDGET
 from fairask.errors import FairaskWarning, UserError, suggest
-from fairask.experiment.safety import safety_sentence
-from fairask.experiment.story import Beside, Guess, Outcome, columns_sentence
 from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import ASKED, LABELLED
 from fairask.metrics import encode_groups
+from fairask.report.words import Beside, Guess, Outcome, safety_sentence
 from fairask.tables import Encoder, GroupColumns, TextColumns, fit_encoder, group_names
 from fairask.tables.groups import as_specs, protected_columns
 from fairask.tables.leaks import columns_that_tell

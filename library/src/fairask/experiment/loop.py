@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Protocol, TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.audit import BudgetTable, Certificate
-from fairask.audit.questions import QUESTIONS
+from fairask.audit import Certificate
+from fairask.audit.plan import QUESTIONS
+from fairask.audit.simulation import BudgetTable
 from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
 from fairask.experiment.method import Method, Task
 from fairask.experiment.rivals import fit_plain
@@ -25,7 +26,7 @@ from fairask.pools import Pool, SubPool
 from fairask.report.figures import SamplingDisplay
 from fairask.sampling import Proposal
 from fairask.strategies import FairFit, Labelled, Strategy
-from fairask.tables.folding import group_text
+from fairask.tables.groups import group_text
 
 #: Returns the true labels of rows of the pool.
 LabelsOf = Callable[[Int], NDArray[np.generic]]
@@ -423,7 +424,7 @@ def _sampling(learner: FairActiveLearner, recorder: _Recorder) -> SamplingDispla
     if recorder.last is None:
         return None  # the only batch was the uniform one
     before, pool, proposal = recorder.last
-    rows, code = proposal.cells.unfold()
+    rows, code = proposal.cells.rows, proposal.cells.cell
     numbers = pool.drawn[rows] if isinstance(pool, SubPool) else rows
     drawn: dict[str, list[int]] = {name: [] for name in proposal.components}
     for row, component in zip(learner.labelled_indices_[before:], learner.components_[before:], strict=True):

@@ -17,10 +17,9 @@ from fairask.pools.places import local_path
 from fairask.pools.sources.place import open_place
 from fairask.report.words import leaks_sentence
 from fairask.tables import TableError, TableFormat, TextColumns, prepare, read_noted
+from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
+from fairask.tables.groups import as_specs
 from fairask.tables.leaks import columns_that_tell
-from fairask.tables.protected import as_specs
-from fairask.tables.read import PARQUET_SUFFIXES, check_names, file_digest
-from fairask.tables.stores import is_dataset_folder
 
 #: Share of the rows that may be asked for; the rest are test rows.
 TRAIN_SHARE = 0.75
