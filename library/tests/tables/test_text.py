@@ -1,4 +1,4 @@
-"""Columns of free text train the model: recognised, asked for, streamed, saved and read by local models."""
+"""Columns of free text train the model: recognised, asked for, saved and read by local models."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from fairask import FairActiveLearner
-from fairask.experiment.open import open_table
-from fairask.experiment.table import TableColumns
 from fairask.metrics import violation
 from fairask.tables import Encoder, TableError, TextColumns, fit_encoder, prepare
 from fairask.tables.text import Text, sample_texts
@@ -89,34 +87,23 @@ def test_unknown_words_change_nothing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_study_of_comments_learns_from_their_words(stream: bool, tmp_path: Path) -> None:
-    from fairask_studio import choose_pool, export
-
+def test_a_study_of_comments_learns_from_their_words(tmp_path: Path) -> None:
     path = tmp_path / "pool.parquet"
     pq.write_table(COMMENTS.drop(["toxic"]), path, row_group_size=100)
-    table = choose_pool(path, stream)
     truth = COMMENTS.column("toxic").to_pylist()
     settings: dict[str, Any] = {"classes": ("no", "yes"), "budget": 40, "batch_size": 40, "random_state": 0}
-    with Study.create(tmp_path / "s", table, protected="group", **settings) as study:
+    with Study.create(tmp_path / "s", path, protected="group", **settings) as study:
         assert {c.name for c in study.config.columns if c.role == "feature"} == {
             "comment", "likes", "replies", "hour",
         }  # fmt: skip
         rows = study.ask()
         study.tell(rows, [truth[row] for row in rows])
-        export(study, tmp_path / "out")
+        study.export(tmp_path / "out")
     with Study.open(tmp_path / "s") as study:
         assert study.status()["labels"] == 40
     model = load_model(tmp_path / "out" / "model.skops")
     said = model.predict(COMMENTS.select(model.columns_).to_pandas())
     assert np.mean(np.asarray(said).astype(str) == np.array(truth)) > 0.55
-
-
-def test_simulate_streams_texts_as_it_reads_them(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    pq.write_table(COMMENTS, path, row_group_size=150)
-    tables = [open_table(str(path), TableColumns("toxic", "group"), stream=s) for s in (False, True)]
-    assert tables[0].n_features == tables[1].n_features == 103
 
 
 def model2vec_folder(folder: Path) -> str:
