@@ -1,4 +1,4 @@
-"""A table of any kind becomes features, labels and groups, in memory and batch by batch."""
+"""A table of any kind becomes features, labels and groups."""
 
 from fairask.errors import TableError
 from fairask.tables.encoder import Encoder, TextColumns, fit_encoder
