@@ -37,7 +37,7 @@ def test_an_audit_holds_the_model_still_and_draws_by_group_and_decision(make: Ma
     assert audit is not None
     assert audit.audit is not None
     cells = trained.pool.by_decision(trained.current_model(), audit.audit.plan.random_state)
-    stratum_of = dict(zip(*(array.tolist() for array in cells.unfold()), strict=True))
+    stratum_of = dict(zip(*(array.tolist() for array in (cells.rows, cells.cell)), strict=True))
     before = [entry.index for entry in study.state().log.entries[:20]]
     sizes = Counter(stratum for row, stratum in stratum_of.items() if row not in before)
     drawn = Counter(stratum_of[row] for row in rows)
