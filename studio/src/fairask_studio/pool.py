@@ -10,19 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairask.pools.places import local_path
-from fairask.pools.sources.place import open_place
+from fairask.pools import SAMPLE, open_source
+from fairask.pools.files import local_path
 from fairask.tables import TableFormat, read_noted, read_table
 from fairask.tables.formats import PARQUET_SUFFIXES, is_dataset_folder
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell
 
-#: Rows of a pool at most, unless another number is asked for.
-SAMPLE = 65_536
 #: Column of a sampled pool with each row's number, or key, in the table it was sampled from.
 KEY = "row in the table"
 
@@ -45,7 +42,7 @@ def read_pool(
     source: PoolSource,
     *,
     form: TableFormat | None = None,
-    sample: int | None = None,
+    sample: int = SAMPLE,
     random_state: int = 0,
 ) -> ReadPool:
     """Read the rows of a pool; a table with more rows than ``sample`` is sampled once, uniformly.
@@ -57,8 +54,8 @@ def read_pool(
         of a table in a database.
     form : TableFormat, optional
         How a file is written; what is not said is recognised.
-    sample : int, optional
-        Rows of the sample; :data:`fairask.pools.SAMPLE` by default.
+    sample : int
+        Most rows of the pool.
     random_state : int
         Seed of the sample.
 
@@ -89,23 +86,16 @@ def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
     return local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
 
 
-def _sampled(place: str | Path | pa.Table, notes: tuple[str, ...], sample: int | None, seed: int) -> ReadPool:
-    if isinstance(place, pa.Table):
-        table = place
-    else:
-        names, source = None, open_place(str(place))
-        names = list(source.schema.names)
-        parts = [
-            pa.Table.from_batches([b]) for block in source.select(names) for b in source.read(block, names)
-        ]
-        table = read_table(pa.concat_tables(parts, promote_options="permissive"))
-    rows, most = table.num_rows, SAMPLE if sample is None else sample
-    if rows <= most:
+def _sampled(place: str | Path | pa.Table, notes: tuple[str, ...], sample: int, seed: int) -> ReadPool:
+    try:
+        drawn = open_source(place).sample(sample, seed)
+    except FileNotFoundError as error:
+        raise StudyError(str(error), "Give a file or folder that is there") from error
+    table = read_table(drawn.table)
+    if len(drawn.keys) == drawn.of:
         return ReadPool(table, notes)
-    keys = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
     key = _free_name(table.column_names)
-    taken = table.take(pa.array(keys, pa.int64())).append_column(key, pa.array(keys, pa.int64()))
-    return ReadPool(taken.combine_chunks(), notes, rows, key)
+    return ReadPool(table.append_column(key, pa.array(drawn.keys)), notes, drawn.of, key)
 
 
 def _free_name(names: Sequence[str]) -> str:
