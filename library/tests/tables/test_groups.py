@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fairask.experiment.open import open_table
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
 from fairask.audit.streamed import open_streamed_table
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
-from fairask.experiment.table import TableColumns
+from fairask.experiment import LabelledTable
 from fairask.metrics import violation
 from fairask.tables import GroupColumns, TableError, column_violations, group_names, prepare
 from fairask.tables.folding import OTHER, UNKNOWN
@@ -56,9 +55,8 @@ def test_bands_and_combinations_in_memory() -> None:
 def test_every_command_takes_combinations_and_bands(stream: bool, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(PEOPLE, path, row_group_size=90)
-    table: Any = open_table(str(path), TableColumns("y", SPECS), stream=stream)
-    groups = table.groups_of(np.arange(N)) if stream else table.groups
-    assert groups.tolist() == expected()
+    table = LabelledTable.open(str(path), label="y", protected=SPECS)
+    assert table.groups.tolist() == expected()
     with Study.create(
         tmp_path / "s", choose_pool(path, stream), protected=SPECS, hide=["y"], budget=20, batch_size=20
     ) as study:
@@ -181,9 +179,9 @@ def test_several_values_of_a_label_can_be_positive(tmp_path: Path) -> None:
         prepare(table, label="y", protected="sex", positive=["failed", "passed", "distinction"])
     path = tmp_path / "t.parquet"
     pq.write_table(table, path, row_group_size=100)
-    columns = TableColumns("y", "sex", ("passed", "distinction"))
-    rates = [open_table(str(path), columns, stream=stream).base_rate for stream in (False, True)]
-    assert rates[0] == rates[1] == np.mean(grades != "failed")
+    positive = ("passed", "distinction")
+    rate = LabelledTable.open(str(path), label="y", protected="sex", positive=positive).base_rate
+    assert rate == np.mean(grades != "failed")
 
 
 def test_a_number_cannot_be_a_label() -> None:

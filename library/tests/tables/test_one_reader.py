@@ -11,13 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fairask.experiment.open import open_table
-from fairask.experiment.streamed import StreamedTable
 
 from fairask.audit.streamed import open_streamed_table
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
-from fairask.experiment.table import MemoryTable, TableColumns
+from fairask.experiment import LabelledTable
 from fairask.pools import StreamedPool
 from fairask.tables import read_table
 from fairask_studio import Study, choose_pool
@@ -28,11 +26,7 @@ Found = tuple[Any, list[str]]
 
 def simulated(path: Path, stream: bool, folder: Path) -> Found:
     """Features and groups as ``fairask simulate`` has them."""
-    table = open_table(str(path), TableColumns("y", "g", "1", use_protected=True), stream=stream)
-    if isinstance(table, StreamedTable):
-        rows = np.arange(table.rows)
-        return table.pool.take(rows), table.groups_of(rows).tolist()
-    assert isinstance(table, MemoryTable)
+    table = LabelledTable.open(str(path), label="y", protected="g", positive="1", use_protected=True)
     return table.X, table.groups.tolist()
 
 
@@ -217,25 +211,17 @@ def test_a_label_with_three_values_needs_a_positive_one(tmp_path: Path) -> None:
     pq.write_table(
         pa.table({**columns(), "y": ["lo", "hi", "mid", "hi"] * (N // 4)}), path, row_group_size=13
     )
-    said = []
-    for stream in (False, True):
-        with pytest.raises(UserError, match="has 3 values: 'hi', 'lo', 'mid'") as caught:
-            open_table(str(path), TableColumns("y", "g"), stream=stream)
-        said.append(str(caught.value))
-    assert len(set(said)) == 1
+    with pytest.raises(UserError, match="has 3 values: 'hi', 'lo', 'mid'"):
+        LabelledTable.open(str(path), label="y", protected="g")
 
 
-def test_rows_without_a_label_are_left_out_in_memory_and_streamed(tmp_path: Path) -> None:
+def test_rows_without_a_label_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     labels = [None if i % 9 == 0 else y for i, y in enumerate(columns()["y"])]
     pq.write_table(pa.table({**columns(), "y": labels}), path, row_group_size=13)
-    found = [simulated(path, stream, tmp_path) for stream in (False, True)]
-    np.testing.assert_allclose(found[0][0], found[1][0], atol=2e-6)
-    assert found[0][1] == found[1][1]
-    tables = [open_table(str(path), TableColumns("y", "g"), stream=stream) for stream in (False, True)]
-    assert tables[0].base_rate == tables[1].base_rate
-    assert tables[0].group_shares == tables[1].group_shares
-    assert [n for t in tables for n in t.notes].count("7 rows have no value in 'y' and were left out") == 2
+    table = LabelledTable.open(str(path), label="y", protected="g")
+    assert table.rows == N - 7
+    assert list(table.notes).count("7 rows have no value in 'y' and were left out") == 1
 
 
 def test_unseen_levels_have_no_feature_set(tmp_path: Path) -> None:

@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fairask.experiment.open import open_table
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from fairask import FairActiveLearner
-from fairask.experiment.table import TableColumns
+from fairask.experiment import LabelledTable
 from fairask.metrics import violation
 from fairask.tables import Encoder, Survey, TableError, TextColumns, fit_encoder, prepare, survey
 from fairask.tables.text import Text, TextSample
@@ -120,11 +119,10 @@ def test_a_study_of_comments_learns_from_their_words(stream: bool, tmp_path: Pat
     assert np.mean(np.asarray(said).astype(str) == np.array(truth)) > 0.55
 
 
-def test_simulate_streams_texts_as_it_reads_them(tmp_path: Path) -> None:
+def test_simulate_reads_texts(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(COMMENTS, path, row_group_size=150)
-    tables = [open_table(str(path), TableColumns("toxic", "group"), stream=s) for s in (False, True)]
-    assert tables[0].n_features == tables[1].n_features == 103
+    assert LabelledTable.open(str(path), label="toxic", protected="group").X.shape[1] == 103
 
 
 def model2vec_folder(folder: Path) -> str:

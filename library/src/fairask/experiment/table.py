@@ -95,7 +95,7 @@ class LabelledTable:
     --------
     >>> from fairask.datasets import load
     >>> LabelledTable.from_dataset(load("german")).size()
-    '1,000 rows, 57 features, 70.0 % positive'
+    '1,000 rows, 48 features, 70.0 % positive'
     """
 
     X: Float
