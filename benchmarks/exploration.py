@@ -66,7 +66,7 @@ class _Other(Fare):
         weights = rng.exponential(size=(self.k, len(labelled)))
         solutions = fit(np.tile(labelled.y, (self.k, 1)), weights)
         rules = [solution.sample(rng) for solution in solutions]
-        X, groups = pool.sample(pool.rows)
+        X, groups = pool.take(pool.rows), pool.groups_of(pool.rows)
         cells = Cells.one_per_row(pool.rows, groups)
         decided = np.array([rule.decide(X, groups) for rule in rules])
         diff, fair = self.densities(cells, decided, X, fit.model)

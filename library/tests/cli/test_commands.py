@@ -230,7 +230,7 @@ def test_datasets_are_listed_described_and_pulled(fairask: Run) -> None:
     assert json.loads(fairask("datasets", "info", "adult", "--json").stdout)["rows"] == 48842
     pulled = fairask("datasets", "pull", "adult", "synthetic")
     assert pulled.exit_code == 0
-    assert "part of the package" in pulled.stdout
+    assert "comes with fairask" in pulled.stdout
 
 
 def test_a_dataset_without_a_download_fails_with_words(fairask: Run) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from fairask.tables.positive import CHECK
+from fairask.tables.labels import GUESS
 
 
 def console(*, no_color: bool, stderr: bool = False) -> Console:
@@ -24,8 +24,8 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
 
 def print_notes(screen: Console, notes: Sequence[str]) -> None:
     """Print what the owner of a table should know; a guess to be checked comes first, in bold."""
-    for note in sorted(notes, key=lambda note: not note.startswith(CHECK)):
-        if note.startswith(CHECK):
+    for note in sorted(notes, key=lambda note: not note.startswith(GUESS)):
+        if note.startswith(GUESS):
             screen.print(note, style="bold yellow", markup=False)
         else:
             screen.print(f"note: {note}", markup=False)

@@ -34,9 +34,8 @@ def verify(
 
     Without a model: whether the certificate of an audit is as it was issued, and about the table named.
     """
-    from fairask.audit.check import check_issued
-    from fairask.audit.folder import STATE
-    from fairask.tables.read import SUFFIXES
+    from fairask.audit.certificate import STATE, check_issued
+    from fairask.tables.formats import SUFFIXES
 
     found: Check
     issued = Path(study).suffix == ".json" or (Path(study) / STATE).is_file()

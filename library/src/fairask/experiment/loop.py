@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Protocol, TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairask.audit import BudgetTable, Certificate
-from fairask.audit.questions import QUESTIONS
+from fairask.audit import Certificate
+from fairask.audit.plan import QUESTIONS
+from fairask.audit.simulation import BudgetTable
 from fairask.errors import FairaskWarning, NoDisagreementWarning, NotConvergedWarning
 from fairask.experiment.method import Method, Task
 from fairask.experiment.rivals import fit_plain
@@ -21,11 +22,11 @@ from fairask.experiment.table import Split, TestRows
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix, Metric, group_rates, violation
 from fairask.oracle import decision_probability
-from fairask.pools import Pool, SubPool
+from fairask.pools import Pool
 from fairask.report.figures import SamplingDisplay
 from fairask.sampling import Proposal
 from fairask.strategies import FairFit, Labelled, Strategy
-from fairask.tables.folding import group_text
+from fairask.tables.groups import group_text
 
 #: Returns the true labels of rows of the pool.
 LabelsOf = Callable[[Int], NDArray[np.generic]]
@@ -423,12 +424,11 @@ def _sampling(learner: FairActiveLearner, recorder: _Recorder) -> SamplingDispla
     if recorder.last is None:
         return None  # the only batch was the uniform one
     before, pool, proposal = recorder.last
-    rows, code = proposal.cells.unfold()
-    numbers = pool.drawn[rows] if isinstance(pool, SubPool) else rows
+    rows, code = proposal.cells.rows, proposal.cells.cell
     drawn: dict[str, list[int]] = {name: [] for name in proposal.components}
     for row, component in zip(learner.labelled_indices_[before:], learner.components_[before:], strict=True):
         if component in drawn:
-            drawn[component].append(int(np.searchsorted(numbers, row)))
+            drawn[component].append(int(np.searchsorted(rows, row)))
     probabilities = {name: per_row[code] for name, per_row in proposal.components.items()}
     return SamplingDisplay.from_probabilities(pool.take(rows), probabilities, drawn, labels=before)
 

@@ -23,7 +23,7 @@ from fairask.errors import suggest
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Matrix, Metric
 from fairask.oracle import Labelled, LinearForestClassifier
-from fairask.oracle.row_space import FEW_FEATURES
+from fairask.oracle.logistic import FEW_FEATURES
 
 #: Returns the probability of a positive decision per row, from features and groups.
 Decide = Callable[[Matrix, NDArray[Any]], Float]

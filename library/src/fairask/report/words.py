@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: What differs by less than this in accuracy is called the same.
 SAME = 0.005
@@ -439,6 +440,27 @@ def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = 
         return ""
     about = "" if needed is None else f" About {float(f'{needed:.2g}'):,.0f} labels are needed."
     return f"In {said} of {runs} runs the last model of {method} said: infeasible with these labels.{about}"
+
+
+def name_cells(cells: NDArray[np.bool_], conditions: Sequence[int | None], groups: Sequence[object]) -> str:
+    """Name the rows that marked cells (conditions, groups) hold.
+
+    Examples
+    --------
+    >>> name_cells(np.array([[False, True]]), (1,), ["a", "b"])
+    "positive rows of group 'b'"
+    """
+    kinds = {1: "positive rows", 0: "negative rows", None: "rows"}
+    marked = [(int(z), int(g)) for z, g in zip(*cells.nonzero(), strict=True)]
+    return ", ".join(f"{kinds[conditions[z]]} of group {groups[g]!r}" for z, g in marked)
+
+
+def contradicted(by_labels: float, low: float, high: float) -> str:
+    """Say that the labels alone put a gap where the pool does not."""
+    return (
+        f"the labels alone put the gap at {by_labels:.2f}, the pool puts it between {low:.2f} and "
+        f"{high:.2f}: do not trust this model without an audit"
+    )
 
 
 def shortfall(labels: int, needed: int, goal: str, upper: float, unseen: str = "") -> str:
