@@ -59,7 +59,7 @@ def test_cards_say_what_happened() -> None:
         learner.tell(query.indices, y[query.indices])
     shown = text_of(learner._repr_html_())
     assert "80 labels of 200 rows" in shown
-    assert "tolerance 0.1" in shown
+    assert "tprp at most 0.1" in shown
     assert "x, job" in shown
     assert "labels by group" in shown
     low, high = learner.current_model().violation_interval_
