@@ -14,7 +14,7 @@ from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
-from fairask.experiment.table import LabelledTable
+from fairask.experiment import LabelledTable
 from fairask.metrics import violation
 from fairask.tables import GroupColumns, TableError, column_violations, group_names, prepare
 from fairask.tables.groups import OTHER, UNKNOWN
@@ -51,7 +51,8 @@ def test_bands_and_combinations_in_memory() -> None:
 def test_every_command_takes_combinations_and_bands(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(PEOPLE, path, row_group_size=90)
-    assert LabelledTable.open(str(path), label="y", protected=SPECS).groups.tolist() == expected()
+    table = LabelledTable.open(str(path), label="y", protected=SPECS)
+    assert table.groups.tolist() == expected()
     with Study.create(tmp_path / "s", path, protected=SPECS, hide=["y"], budget=20, batch_size=20) as study:
         rows = study.ask(8)
         study.tell(rows, ["0", "1"] * 4)
@@ -168,8 +169,9 @@ def test_several_values_of_a_label_can_be_positive(tmp_path: Path) -> None:
         prepare(table, label="y", protected="sex", positive=["failed", "passed", "distinction"])
     path = tmp_path / "t.parquet"
     pq.write_table(table, path, row_group_size=100)
-    opened = LabelledTable.open(str(path), label="y", protected="sex", positive=("passed", "distinction"))
-    assert opened.base_rate == np.mean(grades != "failed")
+    positive = ("passed", "distinction")
+    rate = LabelledTable.open(str(path), label="y", protected="sex", positive=positive).base_rate
+    assert rate == np.mean(grades != "failed")
 
 
 def test_a_number_cannot_be_a_label() -> None:

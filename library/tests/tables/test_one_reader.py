@@ -14,7 +14,7 @@ import pytest
 
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
-from fairask.experiment.table import LabelledTable
+from fairask.experiment import LabelledTable
 from fairask.tables import read_table
 from fairask_studio import Study
 
@@ -183,9 +183,20 @@ def test_every_command_makes_the_same_of_a_csv_file(kind: str, tmp_path: Path) -
 
 def test_a_label_with_three_values_needs_a_positive_one(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({**columns(), "y": ["lo", "hi", "mid", "hi"] * (N // 4)}), path)
+    pq.write_table(
+        pa.table({**columns(), "y": ["lo", "hi", "mid", "hi"] * (N // 4)}), path, row_group_size=13
+    )
     with pytest.raises(UserError, match="has 3 values: 'hi', 'lo', 'mid'"):
         LabelledTable.open(str(path), label="y", protected="g")
+
+
+def test_rows_without_a_label_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    labels = [None if i % 9 == 0 else y for i, y in enumerate(columns()["y"])]
+    pq.write_table(pa.table({**columns(), "y": labels}), path, row_group_size=13)
+    table = LabelledTable.open(str(path), label="y", protected="g")
+    assert table.rows == N - 7
+    assert list(table.notes).count("7 rows have no value in 'y' and were left out") == 1
 
 
 def test_unseen_levels_have_no_feature_set(tmp_path: Path) -> None:

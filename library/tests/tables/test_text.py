@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from fairask import FairActiveLearner
+from fairask.experiment import LabelledTable
 from fairask.metrics import violation
 from fairask.tables import Encoder, TableError, TextColumns, fit_encoder, prepare
 from fairask.tables.text import Text, sample_texts
@@ -104,6 +105,12 @@ def test_a_study_of_comments_learns_from_their_words(tmp_path: Path) -> None:
     model = load_model(tmp_path / "out" / "model.skops")
     said = model.predict(COMMENTS.select(model.columns_).to_pandas())
     assert np.mean(np.asarray(said).astype(str) == np.array(truth)) > 0.55
+
+
+def test_simulate_reads_texts(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(COMMENTS, path, row_group_size=150)
+    assert LabelledTable.open(str(path), label="toxic", protected="group").X.shape[1] == 103
 
 
 def model2vec_folder(folder: Path) -> str:
