@@ -53,3 +53,15 @@ def contradicted(by_labels: float, low: float, high: float) -> str:
         f"the labels alone put the violation at {by_labels:.2f}, the pool puts it between {low:.2f} and "
         f"{high:.2f}: do not trust this model without an audit"
     )
+
+
+def constant(answer: object, needed: int | None) -> str:
+    """Say that a model answers the same for everybody, and what would help.
+
+    Examples
+    --------
+    >>> constant(0, 400)
+    'this model answers 0 for everybody, which is fair and of no use; about 400 labels would help'
+    """
+    remedy = "more labels or other features" if needed is None else f"about {needed} labels"
+    return f"this model answers {answer} for everybody, which is fair and of no use; {remedy} would help"
