@@ -19,7 +19,7 @@ from fairask.errors import FairaskWarning
 from fairask.experiment import simulate
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal, draw
 from fairask.strategies import Labelled, Strategy
 
@@ -34,7 +34,7 @@ class StrategyProblem:
 
     learner: FairActiveLearner
     labelled: Labelled
-    pool: MemoryPool
+    pool: Pool
     truth: Int
 
     def propose(self, strategy: Strategy, seed: int = 0) -> Proposal:
@@ -93,7 +93,7 @@ def make_problem(
     learner.tell(query.indices, truth[query.indices])
     left = np.ones(n, dtype=bool)
     left[query.indices] = False
-    pool = MemoryPool(learner.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
+    pool = Pool(learner.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
     return StrategyProblem(learner, learner.labelled(), pool, truth)
 
 
@@ -107,7 +107,7 @@ def row_probabilities(proposal: Proposal) -> Float:
     [0.25, 0.25, 0.25, 0.25]
     """
     per_cell = sum(proposal.shares[name] * density for name, density in proposal.components.items())
-    return np.asarray(np.asarray(per_cell, dtype=np.float64)[proposal.cells.unfold()[1]])
+    return np.asarray(np.asarray(per_cell, dtype=np.float64)[proposal.cells.cell])
 
 
 def _require(condition: object, reason: str) -> None:
@@ -125,9 +125,7 @@ def _same(a: Proposal, b: Proposal, tolerance: float = 0.0) -> bool:
 
 
 def _valid(proposal: Proposal, rows: Int) -> None:
-    _require(
-        np.array_equal(proposal.cells.unfold()[0], rows), "the cells must hold the pool's available rows"
-    )
+    _require(np.array_equal(proposal.cells.rows, rows), "the cells must hold the pool's available rows")
     if proposal.ranking is not None:
         _require(
             np.array_equal(np.sort(proposal.ranked(len(rows))), rows),

@@ -39,8 +39,9 @@ from fairask.metrics import (
 )
 from fairask.oracle.logistic import fast_ridge
 from fairask.rules import Rule, RuleMixture, decide
-from fairask.tables.columns import FrameColumns, arranged, column_names, refuse_texts, split_column
-from fairask.tables.folding import check_group_count
+from fairask.tables.arrow import column_names
+from fairask.tables.frames import FrameColumns, arranged, refuse_texts, split_column
+from fairask.tables.groups import check_group_count
 
 #: What ``random_state`` may be.
 Seed = int | np.random.RandomState | np.random.Generator | None

@@ -42,8 +42,9 @@ from fairask.oracle.promise import (
     tabulate,
 )
 from fairask.oracle.reduction import FairnessMoments, search
+from fairask.report import words
 from fairask.rules import ConstantRule, PlugInRule, Probability, Rule
-from fairask.tables.folding import check_group_count
+from fairask.tables.groups import check_group_count
 
 #: Draws of the calibration curves.
 _DRAWS = 256
@@ -387,12 +388,10 @@ class CalibratedFairOracle(FairOracle):
             self.feasible_, self._unseen = self.feasible_ and within, self._unseen & (not within)
 
     def _warn(self, n: int) -> None:
-        from fairask.report import words  # when there is something to say: the report imports oracles
-
         if not self.feasible_:
             unseen = words.name_cells(self._unseen, METRICS[self.metric], list(self.groups_))
-            goal = f"{self.metric} violation within {self.tolerance:g} with probability {self.level:g}"
-            said = words.infeasible(n, self.labels_needed_, goal, self._upper, unseen)
+            goal = f"{self.metric} gap within {self.tolerance:g} with probability {self.level:g}"
+            said = words.shortfall(n, self.labels_needed_, goal, self._upper, unseen)
             warnings.warn(said, InfeasibleWarning, stacklevel=4)
         if self._contradicted:
             said = words.contradicted(self.violation_by_labels_, *self.violation_interval_)

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from fairask.checks import check_choice, check_count, check_number
 from fairask.metrics import Float, Int
 from fairask.oracle import FairFit, Labelled
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies.baseline import entropy, fit_plain, numeric, scores
 from fairask.strategies.strategy import InMemoryStrategy
@@ -69,9 +69,7 @@ class FalCur(InMemoryStrategy):
         if self.fairness_weight is not None and not self.fairness_weight >= 0:
             raise ValueError(f"fairness_weight={self.fairness_weight!r} must be None or a number, 0 or more")
 
-    def choose(
-        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
-    ) -> Proposal:
+    def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`InMemoryStrategy`."""
         model = fit_plain(numeric(labelled.X, self.name), labelled.y)
         uncertain = entropy(expit(scores(pool, model.beta)))

@@ -13,7 +13,7 @@ from fairask.design import disagreement_design, group_design
 from fairask.errors import NoDisagreementWarning
 from fairask.metrics import Float
 from fairask.oracle import FairFit, Labelled, PerturbedModel
-from fairask.pools import Cells, MemoryPool, Pool
+from fairask.pools import Cells, Pool
 from fairask.sampling import Proposal
 from fairask.strategies.strategy import Strategy
 
@@ -94,7 +94,7 @@ class Fare(Strategy):
             return Proposal(cells, {"fair": fair}, {"fair": 1.0})
         share, diff = self._share(solutions, fit), design.per_row
         if self.water_filling and share > 0:
-            spent = MemoryPool(labelled.X, labelled.groups, pool.n_groups).by_prediction(rules)
+            spent = Pool(labelled.X, labelled.groups, pool.n_groups).by_prediction(rules)
             diff = fill(cells, spent, diff, fair, share, self.horizon)
         return Proposal(
             cells,
