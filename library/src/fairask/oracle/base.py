@@ -38,6 +38,7 @@ from fairask.metrics import (
     encode_groups,
 )
 from fairask.oracle.logistic import fast_ridge
+from fairask.report import words
 from fairask.rules import Rule, RuleMixture, decide
 from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, arranged, refuse_texts, split_column
@@ -497,8 +498,6 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
 
         ``needed`` labels would help, as far as the oracle can tell.
         """
-        from fairask.report import words  # when there is something to say: the report imports oracles
-
         same = positive.min() == positive.max() and positive[0] in (0.0, 1.0)
         self.constant_ = self.classes_[int(positive[0])] if same else None
         if same and len(self.groups_) > 1:
