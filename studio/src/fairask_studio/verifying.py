@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from fairask.audit.table import scores_of
 from numpy.typing import ArrayLike
 
 from fairask.audit.certificate import (
@@ -19,6 +18,7 @@ from fairask.audit.certificate import (
     read_certificate,
     verdict_of,
 )
+from fairask.audit.table import scores_of
 from fairask.metrics import Float
 from fairask.tables import group_names, read_table
 from fairask_studio._errors import StudyError

@@ -139,7 +139,9 @@ def open_audit_table(
     groups: NDArray[Any] = group_names(columns, protected)
     notes += group_notes(", ".join(as_specs(protected)), Counter[Hashable](groups.tolist()))
     if unknown_groups:
-        groups = np.where(groups == UNKNOWN, None, groups.astype(object))
+        nowhere = groups == UNKNOWN
+        groups = groups.astype(object)
+        groups[nowhere] = None
     kept, labels = np.ones(len(groups), dtype=bool), None
     if truth is not None:
         kept, labels = _truth(columns.column(truth), truth, positive, notes)
