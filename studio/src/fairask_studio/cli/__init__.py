@@ -54,9 +54,11 @@ def register(app: typer.Typer) -> None:
 
 def verify(place: str, model: str | None, pool: str | None) -> StudyCheck | CertificateCheck:
     """Check a study, or a certificate against the exported model that it is about."""
+    from fairask_studio.cli._study import without_password
     from fairask_studio.verifying import check_certificate
     from fairask_studio.whole import verify as check_study
 
     if model is not None and pool is not None:
         return check_certificate(Path(place), Path(model), Path(pool))
+    without_password(place)
     return check_study(place)
