@@ -15,7 +15,8 @@ __all__ = [
     "MissingExtra",
     "NoDisagreementWarning",
     "NotConvergedWarning",
-    "SubPoolWarning",
+    "SampleWarning",
+    "TableError",
     "UserError",
     "suggest",
 ]
@@ -49,6 +50,16 @@ class UserError(ValueError):
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str]]:
         return type(self), (self.what, self.remedy)
+
+
+class TableError(UserError):
+    """A file, or one of its columns, cannot be used.
+
+    Examples
+    --------
+    >>> TableError("x.csv is empty", "Give a file with rows").remedy
+    'Give a file with rows'
+    """
 
 
 class MissingExtra(UserError, ImportError):
@@ -101,8 +112,8 @@ class NotConvergedWarning(FairaskWarning):
     """The policy did not converge; it is used because ``unconverged='use'``."""
 
 
-class SubPoolWarning(FairaskWarning):
-    """Batches are drawn from a uniform sub-pool, because the model is costly per row and the pool large."""
+class SampleWarning(FairaskWarning):
+    """The pool is a uniform sample of a larger table, or holds few rows of a rare group."""
 
 
 def suggest(given: object, known: Iterable[str]) -> str:

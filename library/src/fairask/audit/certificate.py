@@ -19,8 +19,8 @@ from fairask.audit.plan import QUESTIONS, ROUNDING
 from fairask.cards import card
 from fairask.checks import check_choice
 from fairask.errors import UserError
-from fairask.tables.folding import UNKNOWN
-from fairask.tables.read import file_digest
+from fairask.tables.formats import file_digest
+from fairask.tables.groups import UNKNOWN
 
 #: Name and version of what :meth:`Certificate.to_dict` writes.
 SCHEMA, VERSION = "fairask-certificate", 1

@@ -27,15 +27,19 @@ from fairask.errors import UserError
 from fairask.metrics import Int
 from fairask.pools.places import local_path, name_of
 from fairask.tables import TableError, TableFormat, read_table
-from fairask.tables.answers import refuse_labels
-from fairask.tables.checking import CHECK, ReturnedRow, check_code, check_returned
-from fairask.tables.delimited import read_cells
-from fairask.tables.extras import Arrow
-from fairask.tables.files import csv_text, write_whole
-from fairask.tables.formats import recognised
-from fairask.tables.labels import check_columns
-from fairask.tables.protected import as_specs, protected_columns
-from fairask.tables.values import texts
+from fairask.tables.arrow import Arrow
+from fairask.tables.cells import texts
+from fairask.tables.groups import as_specs, protected_columns
+from fairask.tables.labels import check_columns, refuse_labels
+from fairask.tables.sheets import (
+    CHECK,
+    ReturnedRow,
+    check_code,
+    check_returned,
+    csv_text,
+    read_sheet,
+    write_whole,
+)
 
 _FORMAT = 2
 _PARTS = ("pool", "columns", "audit", "shown", "corrections")
@@ -455,7 +459,9 @@ def _resume(
 ) -> tuple[AuditTable, Audit]:
     """Open the table again and tell its audit what the state holds."""
     plan, pool = AuditPlan(**state["audit"]["settings"]), state["pool"]
-    written = dataclasses.replace(recognised(pool["encoding"]), **pool["form"])
+    written = TableFormat(
+        **{"encoding": None if pool["encoding"] == "utf-8" else pool["encoding"], **pool["form"]}
+    )
     begun = {**state["columns"], **plan.to_dict()}
     begun |= {n: v or ("utf-8" if n == "encoding" else "none") for n, v in vars(written).items()}
     for name, value in {**columns, **settings, **vars(form)}.items():
@@ -509,7 +515,7 @@ def sheet_name(look: int, part: int = 1) -> str:
 def _rows_in(path: Path) -> set[int]:
     """Return the rows that a sheet names, counted from 0."""
     text = path.read_bytes().decode("utf-8-sig", "replace")
-    named = [cells.get(_ROW) or "" for cells in read_cells(text)]
+    named = [cells.get(_ROW) or "" for cells in read_sheet(text)]
     return {int(row) for row in named if row.isdecimal()}
 
 

@@ -21,16 +21,11 @@ from fairask.metrics import Float
 from fairask.pools.places import local_path
 from fairask.pools.sources.place import PlacedTable, open_place
 from fairask.tables import TableError, TableFormat, group_names, read_noted, read_table
-from fairask.tables.encode import listed
-from fairask.tables.extras import Arrow
-from fairask.tables.folding import UNKNOWN, group_notes
-from fairask.tables.kinds import kind_of
-from fairask.tables.labels import check_columns
-from fairask.tables.positive import find_positive, known_note, known_positive, say_which
-from fairask.tables.protected import as_specs, protected_columns
-from fairask.tables.read import PARQUET_SUFFIXES, check_names, file_digest
-from fairask.tables.stores import is_dataset_folder
-from fairask.tables.values import texts
+from fairask.tables.arrow import Arrow, kind_of
+from fairask.tables.cells import listed, texts
+from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
+from fairask.tables.groups import UNKNOWN, as_specs, group_notes, protected_columns
+from fairask.tables.labels import check_columns, find_positive, known_note, known_positive, say_which
 
 
 @dataclass(frozen=True, eq=False)

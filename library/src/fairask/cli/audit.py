@@ -191,7 +191,7 @@ def _draw(found: BudgetTable, file: Path) -> None:
     """Draw the chance to certify by budget: groups alike, and half a tolerance apart."""
     import matplotlib.pyplot as plt
 
-    from fairask.plotting import style
+    from fairask.report.figures import style
 
     with style():
         figure, ax = plt.subplots(figsize=(6, 4))

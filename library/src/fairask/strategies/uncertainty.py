@@ -11,7 +11,7 @@ from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.pools.scores import DistanceToHalf
 from fairask.sampling import Proposal
-from fairask.strategies._base import Strategy
+from fairask.strategies.strategy import Strategy
 
 __all__ = ["DistanceToHalf", "Uncertainty"]
 
@@ -36,6 +36,4 @@ class Uncertainty(Strategy):
         # Ties are broken at random, not by position in the table.
         rules = [rule.for_blocks() for rule in solution.members_]
         score, seed = DistanceToHalf(rules, solution.weights_), int(rng.integers(2**63))
-        return Proposal(
-            pool.everything(), ranking=lambda n: pool.lowest(score, n, seed, threads=score.threads)
-        )
+        return Proposal(pool.everything(), ranking=lambda n: pool.lowest(score, n, seed))

@@ -7,7 +7,7 @@ import numpy as np
 from fairask.audit import AuditPlan, plan_audit
 from fairask.audit.plan import QUESTIONS
 from fairask.oracle import decision_probability
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask_studio import Study
 from fairask_studio.events import Document
 
@@ -82,7 +82,7 @@ def _planned(study: Study, left: int) -> list[Document]:
         model = study.state().model
     learner = study.learner(at=None if model is None else model["seen"])
     config = study.config.learner
-    if not isinstance(learner.pool, MemoryPool) or not QUESTIONS[config.metric].labels:
+    if not isinstance(learner.pool, Pool) or not QUESTIONS[config.metric].labels:
         return []
     codes = learner.pool.groups
     groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]

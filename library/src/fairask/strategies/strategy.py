@@ -1,0 +1,83 @@
+"""The contract between the learner and a strategy."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from fairask.oracle import FairFit, Labelled
+from fairask.pools import Pool
+from fairask.sampling import UNIFORM, Proposal
+
+#: See :attr:`Strategy.reads`.
+Reads = Literal["groups", "predictions", "features"]
+
+
+def uniform_proposal(pool: Pool) -> Proposal:
+    """Every available row with the same probability.
+
+    Examples
+    --------
+    >>> uniform_proposal(Pool(np.zeros((4, 1)), np.zeros(4, int), 1)).components
+    {'uniform': array([0.25])}
+    """
+    return Proposal(pool.everything(), {UNIFORM: np.array([1.0 / len(pool)])}, {UNIFORM: 1.0})
+
+
+class Strategy(ABC):
+    """Chooses which rows to label next. Strategies are immutable dataclasses of their settings.
+
+    An object that has ``name`` and ``propose`` can be used without inheriting from this class.
+    """
+
+    name: ClassVar[str]
+    #: What the strategy reads of a pool: only groups, predictions per row, or all features.
+    reads: Reads = "predictions"
+
+    @abstractmethod
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+        """Return a sampling distribution over the pool's available rows, or a ranking of them.
+
+        Parameters
+        ----------
+        labelled : Labelled
+            Never empty: the first batch is uniform.
+        pool : Pool
+        fit : FairFit
+            Fits fair models as the learner does; ``fit()`` is the current model.
+        rng : Generator
+            The only source of randomness.
+        """
+
+
+class InMemoryStrategy(Strategy):
+    """A strategy that needs all rows in memory; subclasses implement :meth:`choose`.
+
+    If the pool is streamed, the learner draws a uniform sub-pool and passes that. The first ``pretrain``
+    labels are drawn uniformly.
+    """
+
+    pretrain: int = 0
+    reads = "features"
+
+    def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+        """See :class:`Strategy`."""
+        rows = self.checked(pool)
+        if len(labelled) < self.pretrain:
+            return uniform_proposal(rows)
+        return self.choose(labelled, rows, fit, rng)
+
+    def checked(self, pool: Pool) -> Pool:
+        """Return ``pool`` if it is in memory, or raise."""
+        if not isinstance(pool, Pool):
+            raise TypeError(
+                f"strategy {self.name!r} needs all rows in memory, and this pool is streamed: choose "
+                "another strategy, or use pool.in_memory() if the rows fit (fairask new --copy)"
+            )
+        return pool
+
+    @abstractmethod
+    def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
+        """See :meth:`Strategy.propose`."""
