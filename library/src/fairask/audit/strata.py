@@ -300,9 +300,30 @@ class Strata:
         >>> strata.sizes.tolist(), [queue.tolist() for queue in strata.queues]
         ([0, 1, 1, 1], [[], [1], [3], [2]])
         """
+        names, codes = split_groups(groups)
+        return cls.of_codes(
+            pred, names, codes, trained_on=trained_on, pos_label=pos_label, seed=seed, known=known,
+            score=score, bins=bins, cost=cost,
+        )  # fmt: skip
+
+    @classmethod
+    def of_codes(
+        cls,
+        pred: ArrayLike,
+        names: list[Any],
+        codes: Int,
+        *,
+        trained_on: ArrayLike | None = None,
+        pos_label: object = None,
+        seed: int = 0,
+        known: Mapping[int, int | None] | None = None,
+        score: ArrayLike | None = None,
+        bins: int = 1,
+        cost: ArrayLike | None = None,
+    ) -> Self:
+        """Strata of rows whose groups are given as codes; ``len(names)`` is that of an unknown group."""
         said = np.asarray(pred)
         each = [said[:, m] for m in range(said.shape[1])] if said.ndim == 2 else [pred]
-        names, codes = split_groups(groups)
         if not len(codes):
             raise UserError("the pool has no rows", "give the predictions and groups of its rows")
         columns = [soft_predictions(column, pos_label) for column in each]
