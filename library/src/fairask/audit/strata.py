@@ -320,8 +320,12 @@ class Strata:
         score: ArrayLike | None = None,
         bins: int = 1,
         cost: ArrayLike | None = None,
+        most: int | None = None,
     ) -> Self:
-        """Strata of rows whose groups are given as codes; ``len(names)`` is that of an unknown group."""
+        """Strata of rows whose groups are given as codes; ``len(names)`` is that of an unknown group.
+
+        At most ``most`` rows of each stratum are queued.
+        """
         said = np.asarray(pred)
         each = [said[:, m] for m in range(said.shape[1])] if said.ndim == 2 else [pred]
         if not len(codes):
@@ -345,13 +349,13 @@ class Strata:
         shuffled = rng.permutation(n)
         return cls._build(
             names, codes, decisions, shuffled, labels, out & (labels == -2),
-            drawn=any(soft), score=score, bins=bins, cost=cost,
+            drawn=any(soft), score=score, bins=bins, cost=cost, most=most,
         )  # fmt: skip
 
     @classmethod
     def _build(
         cls, names: list[Any], codes: Int, decisions: Bool, shuffled: Int, labels: Int, left_out: Bool, *,
-        drawn: bool, score: ArrayLike | None, bins: int, cost: ArrayLike | None,
+        drawn: bool, score: ArrayLike | None, bins: int, cost: ArrayLike | None, most: int | None,
     ) -> Self:  # fmt: skip
         n, models = len(codes), len(decisions)
         weights = 1 << np.arange(models)[::-1]
@@ -371,7 +375,8 @@ class Strata:
         place = np.searchsorted(kept, number)
         sizes = np.bincount(place[~left_out], minlength=len(kept))
         order = shuffled[free[shuffled]]
-        order = order[np.argsort(place[order], kind="stable")]
+        # Numbers of strata are small: as small integers they are sorted in linear time.
+        order = order[np.argsort(place.astype(np.min_scalar_type(len(kept)))[order], kind="stable")]
         lengths = np.bincount(place[free], minlength=len(kept))
         of_parent = np.where(kept >= top * bins, kept - top * bins, kept // bins)
         price = np.ones(len(kept)) if cost is None else _means(place, cost, free, len(kept))
@@ -391,7 +396,7 @@ class Strata:
         return cls(
             groups=names,
             sizes=sizes,
-            queues=np.split(order, np.cumsum(lengths)[:-1]),
+            queues=[queue[:most].copy() for queue in np.split(order, np.cumsum(lengths)[:-1])],
             left_out=np.flatnonzero(left_out),
             drawn=drawn,
             fingerprint=found.hexdigest()[:16],

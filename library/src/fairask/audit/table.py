@@ -82,6 +82,8 @@ class AuditTable:
         strata = Strata.of_codes(
             self.scores, self.names, self.codes, seed=plan.random_state,
             known=known_codes(self.known, None), score=self.score, bins=bins, cost=self.cost,
+            # No more labels than the budget are asked for; the rest is for rows that nobody can label.
+            most=4 * plan.budget if self.cost is None else None,
         )  # fmt: skip
         return Audit.of_strata(strata.with_noise(self.noise), plan)
 
