@@ -298,7 +298,7 @@ _OPTIONS = {
 def report_html(study: Study) -> str:
     """Return the report on a study as one HTML page."""
     try:
-        from fairask.report import StudyReport, render_study
+        from fairask.report.pages import StudyReport, render_study
     except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
         raise StudyError(f"the report needs {error.name}; pip install 'fairask-studio'") from error
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from fairask.experiment.story import columns_sentence
 from scipy.sparse import issparse
 
 from fairask.audit import Audit, AuditPlan
@@ -26,7 +25,7 @@ from fairask.errors import FairaskWarning, UserError, suggest
 from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import ASKED, LABELLED
 from fairask.metrics import encode_groups
-from fairask.report.words import Beside, Guess, Outcome, safety_sentence
+from fairask.report.words import Beside, Guess, Outcome, leaks_sentence, safety_sentence
 from fairask.tables import Encoder, GroupColumns, TextColumns, fit_encoder, group_names
 from fairask.tables.groups import as_specs, protected_columns
 from fairask.tables.leaks import columns_that_tell
@@ -1138,7 +1137,7 @@ def story_of(state: State) -> Document | None:
         "case": beside.case,
         "sentence": beside.sentence(),
         "answer": beside.answer,
-        "columns": columns_sentence(telling) if telling else None,
+        "columns": leaks_sentence(telling) if telling else None,
     }
 
 

@@ -22,7 +22,7 @@ from fairask.experiment.table import Split, TestRows
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix, Metric, group_rates, violation
 from fairask.oracle import decision_probability
-from fairask.pools import Pool, SubPool
+from fairask.pools import Pool
 from fairask.report.figures import SamplingDisplay
 from fairask.sampling import Proposal
 from fairask.strategies import FairFit, Labelled, Strategy
@@ -425,11 +425,10 @@ def _sampling(learner: FairActiveLearner, recorder: _Recorder) -> SamplingDispla
         return None  # the only batch was the uniform one
     before, pool, proposal = recorder.last
     rows, code = proposal.cells.rows, proposal.cells.cell
-    numbers = pool.drawn[rows] if isinstance(pool, SubPool) else rows
     drawn: dict[str, list[int]] = {name: [] for name in proposal.components}
     for row, component in zip(learner.labelled_indices_[before:], learner.components_[before:], strict=True):
         if component in drawn:
-            drawn[component].append(int(np.searchsorted(numbers, row)))
+            drawn[component].append(int(np.searchsorted(rows, row)))
     probabilities = {name: per_row[code] for name, per_row in proposal.components.items()}
     return SamplingDisplay.from_probabilities(pool.take(rows), probabilities, drawn, labels=before)
 
