@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairask.experiment import evaluate, simulate
-    from fairask.learner import FairActiveLearner, Query
+    from fairask.learner import FairActiveLearner
+    from fairask.log import Query
     from fairask.metrics import group_rates, violation
     from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 
@@ -31,7 +32,7 @@ _HOMES = {
     "evaluate": "experiment",
     "simulate": "experiment",
     "FairActiveLearner": "learner",
-    "Query": "learner",
+    "Query": "log",
     "group_rates": "metrics",
     "violation": "metrics",
     "CalibratedFairOracle": "oracle",

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairask.audit import Audit, AuditPlan
-from fairask.learner import FairActiveLearner, Query
-from fairask.learner.state import SKIPPED, DrawnRow
+from fairask.learner import FairActiveLearner
+from fairask.log import SKIPPED, DrawnRow, Query
 from fairask_studio._errors import StudyError
 from fairask_studio.events import AuditChanged, Document, RowsDrawn
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairask.errors import FairaskWarning
-from fairask.learner import FairActiveLearner, Query
+from fairask.learner import FairActiveLearner
+from fairask.log import Query
 from fairask_studio._audit import propose_audit
 from fairask_studio._errors import StudyError
 from fairask_studio._rows import StudyRows

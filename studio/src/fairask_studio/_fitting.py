@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fairask.learner import FairActiveLearner
-from fairask.learner.state import ASKED
+from fairask.log import ASKED
 from fairask.tables.leaks import columns_that_tell
 from fairask_studio._rows import StudyRows
 from fairask_studio.config import NO_DEVICE, Config
@@ -21,9 +21,9 @@ def make_learner(rows: StudyRows, config: Config, device: str | None = None) -> 
     """Return the learner of a study, without labels; ``device`` replaces the study's own."""
     # The study keeps the budget and the stopping rule itself: its log knows of audits and of changed rules.
     X, groups = rows.given
-    learner = FairActiveLearner(X, groups, replace(config.learner, budget=None, stopping=None))
+    learner = FairActiveLearner(X, groups, **vars(replace(config.learner, budget=None, stopping=None)))
     where = device or config.device or NO_DEVICE
-    return learner if where == NO_DEVICE else learner.on_device(where)
+    return learner
 
 
 def fit_entry(learner: FairActiveLearner, features: Sequence[str]) -> Document:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import make_url
 
-from fairask.learner.state import LABELLED
+from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
 from fairask.tables.protected import as_specs
 from fairask_studio._errors import StudyError

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from fairask.experiment.safety import safety_sentence
 from fairask.experiment.story import Beside, Guess, Outcome, columns_sentence
-from fairask.learner.state import LABELLED
+from fairask.log import LABELLED
 from fairask_studio._agreement import agreement
 from fairask_studio._rows import StudyRows
 from fairask_studio.events import SKIP, Document

@@ -140,7 +140,7 @@ def model_digest(learner: FairActiveLearner) -> str:
     """
     pool, drawn = learner.pool, np.array(list(learner.state.log.position), dtype=np.int64)
     if isinstance(pool, Pool):
-        rows, codes = learner.X, pool.groups
+        rows, codes = learner.pool.X, pool.groups
     else:
         rows, codes = pool.take(drawn), pool.groups_of(drawn)
     groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]

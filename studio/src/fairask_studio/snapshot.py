@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask import __version__
-from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
+from fairask.log import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
 from fairask_studio._errors import SENSELESS
 from fairask_studio.config import Config
 from fairask_studio.events import Document, LimitReached, StudyCreated

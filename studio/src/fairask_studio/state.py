@@ -14,7 +14,7 @@ from typing import Self, cast
 import numpy as np
 
 from fairask.audit import Audit, AuditState
-from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog
+from fairask.log import ASKED, LABELLED, SKIPPED, DrawLog
 from fairask.sampling import Draws
 from fairask.stopping import Plateau
 from fairask_studio import events as happened

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fairask.errors import UserError
-from fairask.learner import FairActiveLearner, LearnerState, Query
-from fairask.learner.state import LABELLED
+from fairask.learner import FairActiveLearner
+from fairask.log import LABELLED, LearnerState, Query
 from fairask.pools.runners import ProgressCallback
 from fairask.tables import TextColumns
 from fairask_studio import _answering

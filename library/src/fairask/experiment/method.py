@@ -90,7 +90,7 @@ class Method:
         """Make the learner of a trial. All methods of a trial share its seed, and so their first batch."""
         X, groups = split.pool()
         bare = bool(self.constraint)
-        learner = FairActiveLearner(
+        return FairActiveLearner(
             X,
             groups,
             strategy=self.strategy,
@@ -106,7 +106,6 @@ class Method:
             batch_size=task.batch,
             random_state=int(np.random.SeedSequence([task.seed, trial]).generate_state(1)[0]),
         )
-        return learner if task.device is None else learner.on_device(task.device)
 
     def unconstrained_oracle(self) -> EmpiricalFairOracle:
         """What a learner without a constraint chooses rows by; only uncertainty sampling reads it."""

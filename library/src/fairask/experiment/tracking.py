@@ -86,7 +86,7 @@ def settings_of(learner: FairActiveLearner) -> dict[str, str]:
     """
     values = {
         "strategy": learner.strategy.name, "metric": learner.metric, "tolerance": learner.tolerance,
-        "profile": learner.profile, "margin": learner.margin, "blind": learner.blind,
+        "profile": learner.config.profile, "margin": learner.margin, "blind": learner.config.blind,
         "risk_weights": learner.risk_weights, "fairness_weights": learner.fairness_weights,
         "batch_size": learner.batch_size, "budget": learner.budget, "random_state": learner.random_state,
         "rows": learner.pool.n_rows, "groups": ", ".join(map(str, learner.groups_)),

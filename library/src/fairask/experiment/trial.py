@@ -22,7 +22,7 @@ from fairask.experiment.task import BatchPlan, Task
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Metric, group_rates, violation
 from fairask.plotting import SamplingDisplay
-from fairask.pools import Pool, SubPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies import FairFit, Labelled, Strategy
 from fairask.tables.folding import group_text
@@ -351,7 +351,8 @@ def _snapshot(learner: FairActiveLearner, recorder: _Recorder) -> Snapshot | Non
         return None  # the only batch was the uniform one
     before, pool, proposal = recorder.last
     rows, code = proposal.cells.rows, proposal.cells.cell
-    numbers = pool.drawn[rows] if isinstance(pool, SubPool) else rows
+    # A learner samples a large table once; its rows are numbered anew then.
+    numbers = rows if pool.n_rows == learner.pool.n_rows or pool.keys is None else pool.keys[rows]
     drawn: dict[str, list[int]] = {name: [] for name in proposal.components}
     for row, component in zip(learner.labelled_indices_[before:], learner.components_[before:], strict=True):
         if component in drawn:

@@ -172,7 +172,7 @@ class Pool:
 
     def __repr__(self) -> str:
         sampled = f", a uniform sample of {self.of:,}" if self.of > self.n_rows else ""
-        return f"<Pool {self.n_rows:,} rows{sampled}, {self.X.shape[1]} features, {self.n_groups} groups>"
+        return f"<Pool {self.n_rows:,} rows{sampled}, {self.n_groups} groups>"
 
     @property
     def rows(self) -> Int:
@@ -204,13 +204,14 @@ class Pool:
     def fingerprint(self) -> str:
         """A text that changes when the rows do: digest of shape and values."""
         if issparse(self.X):
-            content = sparse_bytes(self.X)
+            shape, content = self.X.shape, sparse_bytes(self.X)
         else:
             array = np.asarray(self.X)
             # hashlib reads an array in place; objects have no bytes of their own.
             plain = array.dtype != object
+            shape = array.shape
             content = np.ascontiguousarray(array).data if plain else repr(array.tolist()).encode()
-        digest = hashlib.sha256(repr((self.X.shape, self.n_groups)).encode())
+        digest = hashlib.sha256(repr((shape, self.n_groups)).encode())
         for part in (content, np.ascontiguousarray(self.groups, dtype=np.int64).data):
             digest.update(part)
         return digest.hexdigest()

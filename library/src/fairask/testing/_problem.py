@@ -78,7 +78,7 @@ def make_problem(
     learner.tell(query.indices, truth[query.indices])
     left = np.ones(n, dtype=bool)
     left[query.indices] = False
-    pool = Pool(learner.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
+    pool = Pool(learner.pool.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
     return StrategyProblem(learner, learner.labelled(), pool, truth)
 
 

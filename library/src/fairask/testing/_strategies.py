@@ -40,9 +40,7 @@ def _same(a: Proposal, b: Proposal, tolerance: float = 0.0) -> bool:
 
 
 def _valid(proposal: Proposal, rows: Int) -> None:
-    _require(
-        np.array_equal(proposal.cells.rows, rows), "the cells must hold the pool's available rows"
-    )
+    _require(np.array_equal(proposal.cells.rows, rows), "the cells must hold the pool's available rows")
     if proposal.ranking is not None:
         _require(
             np.array_equal(np.sort(proposal.ranked(len(rows))), rows),
@@ -174,7 +172,7 @@ def works_in_a_learner(strategy: Strategy) -> None:
     for _ in range(2):
         start = make_problem(strategy, n_labels=30, n_left=15)
         learner = FairActiveLearner(
-            start.learner.X,
+            start.learner.pool.X,
             start.pool.groups,
             strategy=strategy,
             batch_size=30,
