@@ -21,10 +21,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from fairask.audit import Audit, AuditPlan, BudgetTable, Certificate, Strata
-from fairask.audit.planner import BUDGETS, plan_strata
+from fairask.audit import Audit, AuditPlan, Certificate
+from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
+from fairask.audit.strata import Strata
 from fairask.cards import bar_chart, card, line_chart
-from fairask.checks import check_choice, check_count, check_lengths, check_number
+from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.defaults import BATCH
 from fairask.errors import FairaskWarning, SampleWarning, UserError, suggest
@@ -45,8 +46,9 @@ from fairask.pools.source import warn_of_rare
 from fairask.sampling import WEIGHTS, draw
 from fairask.stopping import AnyOf, Budget, StoppingRule, make_rule
 from fairask.strategies import STRATEGIES, Strategy, make_strategy, uniform_proposal
-from fairask.tables.columns import FrameColumns, column_names, refuse_nameless, refuse_texts, series_name
-from fairask.tables.folding import check_group_count
+from fairask.tables.arrow import column_names
+from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
+from fairask.tables.groups import check_group_count
 
 __all__ = ["PROFILES", "FairActiveLearner", "LearnerConfig", "Profile"]
 
@@ -132,16 +134,16 @@ class LearnerConfig:
         if isinstance(self.random_state, np.random.Generator | np.random.RandomState):
             object.__setattr__(self, "random_state", drawn_seed(self.random_state))
         elif self.random_state is not None:
-            check_count(self.random_state, "random_state", least=0)
+            check_seed(self.random_state)
         check_count(self.batch_size, "batch_size")
         _check_margin(self.margin)
-        check_number(self.tolerance, "tolerance", 0, 1)
+        check_tolerance(self.tolerance)
 
     def seed(self) -> int:
         """The seed; a new one from the system where none was given."""
         if self.random_state is None:
             return int(np.random.SeedSequence().generate_state(1)[0])
-        return check_count(self.random_state, "random_state", least=0)
+        return check_seed(self.random_state)
 
     def parts(self, *, oracle: FairOracle | None = None, estimator: Estimator = None) -> Parts:
         """Fill in what was not given: the profile chooses the oracle, and the rest follows from the oracle.

@@ -9,7 +9,6 @@ from fastapi.testclient import TestClient
 
 from fairask_studio import Study
 from fairask_studio.connect.links import Link, ensure_link
-from fairask_studio.receiving import row_codes
 from studio.tests.study.conftest import people_table, truth
 
 __all__ = ["LABELS", "Walk", "shape", "walk_home", "walk_study"]
@@ -185,7 +184,7 @@ def _connect(walk: Walk, study: Study) -> None:
         "id": "17",
         "version": 1,
         "row": row,
-        "check": row_codes(study, [row])[row],
+        "check": study.row_codes([row])[row],
         "who": "ada",
         "label": "good",
     }

@@ -17,7 +17,7 @@ from fairask.classifiers import Classifier
 from fairask.matrix import row_count, row_set, sparse_bytes, take_rows, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.rules import GroupLinearRule, LinearRule, Rule, RuleMixture, as_rule
-from fairask.tables.columns import FrameColumns
+from fairask.tables.frames import FrameColumns
 
 #: A code has one bit per rule but the first.
 MOST_RULES = 64
@@ -324,7 +324,10 @@ def by_row(X: Matrix) -> Matrix:
 
 
 def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
-    """Whether each rule predicts 1 on each row, (rules, rows); linear rules share one product.
+    """Whether each rule predicts 1 on each row, (rules, rows); does not depend on the rows around it.
+
+    Linear rules share one product. Where its rounding could change a sign, which is the case for a few rows in
+    a million, the score is summed again in the order of the features.
 
     Examples
     --------
@@ -335,13 +338,23 @@ def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bo
     linear = LinearRule if groups is None else LinearRule | GroupLinearRule
     found = np.empty((len(rules), row_count(X)), dtype=bool)
     alike = [i for i, rule in enumerate(rules) if isinstance(X, np.ndarray) and isinstance(rule, linear)]
-    if alike:
-        beta = np.array([rules[i].beta for i in alike])  # type: ignore[attr-defined]
-        # In double precision, whatever the features are in: a sign near 0 does not depend on the rounding.
-        scores = beta[:, :-1] @ X.T.astype(np.float64, copy=False) + beta[:, -1:]
-        cuts = [r.cuts[groups] if isinstance(r := rules[i], GroupLinearRule) else 0.0 for i in alike]
-        for i, score, cut in zip(alike, scores, cuts, strict=True):
+    if alike and len(X):
+        beta = np.array([rules[i].beta for i in alike], dtype=np.float64)  # type: ignore[attr-defined]
+        rows = X.astype(np.float64, copy=False)
+        scores = beta[:, :-1] @ rows.T + beta[:, -1:]
+        # What rounding can do to a score: a product rounds the same row differently in another block.
+        doubt = (
+            (beta.shape[1] + 3) * np.finfo(np.float64).eps * (np.abs(beta).sum(1) * (1 + np.abs(rows).max()))
+        )
+        for i, b, score, slack in zip(alike, beta, scores, doubt, strict=True):
+            rule = rules[i]
+            cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else np.zeros(len(X))
             found[i] = score > cut
+            near = np.flatnonzero(np.isfinite(cut) & (np.abs(score - cut) <= slack + unit * np.abs(cut)))
+            total = np.full(len(near), b[-1])
+            for weight, column in zip(b[:-1], rows[near].T, strict=True):
+                total += weight * column
+            found[i, near] = total > cut[near]
     for i in set(range(len(rules))) - set(alike):
         found[i] = rules[i].decide(by_row(X), groups)
     return found

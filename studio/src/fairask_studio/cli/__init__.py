@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import typer
 
-    from fairask.audit.check import CertificateCheck
-    from fairask_studio.whole import StudyCheck
+    from fairask.audit.certificate import CertificateCheck
+    from fairask_studio.integrity import StudyCheck
 
 #: The sections of ``fairask --help``: names of commands and what they do.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
@@ -32,7 +32,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 #: The commands of ``fairask study``.
 STUDY = (
     *("fit", "certify", "stop", "correct", "skip", "reasons", "flags", "gold", "reopen", "people", "limits"),
-    *("backup", "salvage", "repair"),
+    "backup",
 )
 
 
@@ -54,9 +54,11 @@ def register(app: typer.Typer) -> None:
 
 def verify(place: str, model: str | None, pool: str | None) -> StudyCheck | CertificateCheck:
     """Check a study, or a certificate against the exported model that it is about."""
-    from fairask_studio.verifying import check_certificate
-    from fairask_studio.whole import verify as check_study
+    from fairask_studio.cli._study import without_password
+    from fairask_studio.integrity import check_certificate
+    from fairask_studio.integrity import verify as check_study
 
     if model is not None and pool is not None:
         return check_certificate(Path(place), Path(model), Path(pool))
+    without_password(place)
     return check_study(place)

@@ -24,7 +24,6 @@ def flags(
     as_json: Json = False,
 ) -> None:
     """List what people ask about rows, ask, answer or resolve."""
-    from fairask_studio.flags import answer_flag, flag_row
 
     if row is not None and answer is not None:
         raise UserError("--row asks and --answer answers", "Leave out one of them")
@@ -32,9 +31,9 @@ def flags(
         raise UserError("which flag?", "Name it: --answer NUMBER; fairask study flags STUDY lists them")
     with open_study(study) as opened:
         if row is not None:
-            found = [flag_row(opened, row, text, me(who))]
+            found = [opened.flag(row, text, me(who))]
         elif answer is not None:
-            found = [answer_flag(opened, answer, text, me(who), resolve=resolve)]
+            found = [opened.answer_flag(answer, text, me(who), resolve=resolve)]
         else:
             found = [flag for flag in opened.state().flags.known.values() if flag.open or every]
     lines = []

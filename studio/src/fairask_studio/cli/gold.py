@@ -32,8 +32,8 @@ def gold(
     as_json: Json = False,
 ) -> None:
     """Mark rows whose answer is known, list them, and say how often each person is right on gold rows."""
-    from fairask_studio.known import KnownRow, gold_figures, mark_known, unmark_known
-    from fairask_studio.known_files import read_known
+    from fairask_studio.files import read_known
+    from fairask_studio.gold import KnownRow, gold_figures
 
     if sum(given is not None for given in (file, mark, remove)) > 1:
         raise UserError("a file, --mark and --remove exclude each other", "Do one after the other")
@@ -41,11 +41,11 @@ def gold(
         raise UserError("which row?", "Name it: --mark ROW")
     with open_study(study) as opened:
         if file is not None:
-            mark_known(opened, read_known(opened, file, unchecked=unchecked), me(who))
+            opened.mark_known(read_known(opened, file, unchecked=unchecked), me(who))
         elif mark is not None:
-            mark_known(opened, [KnownRow(mark, opened.config.class_code(label, mark), use, why)], me(who))
+            opened.mark_known([KnownRow(mark, opened.config.class_code(label, mark), use, why)], me(who))
         elif remove is not None:
-            unmark_known(opened, remove, me(who))
+            opened.unmark_known(remove, me(who))
         state, classes = opened.state(), opened.config.classes
         rows = [{**vars(known), "label": classes[known.label]} for known in state.known.rows.values()]
         people = {name: gold_figures(state, name) for name in sorted(state.known.answers)}

@@ -47,9 +47,8 @@ def people(
 
     For a folder of studies, or postgresql://HOST: the people of the home page, who own all of its studies.
     """
-    from fairask_studio.events import AccessNoted
+    from fairask_studio.events import AccessNoted, end_of_day, now
     from fairask_studio.store.people import TOKEN_SECONDS
-    from fairask_studio.times import end_of_day, now
 
     makes = add is not None or invite is not None or program is not None
     with _opened(study, role, make=makes) as (opened, role):

@@ -26,19 +26,16 @@ def reopen(
     as_json: Json = False,
 ) -> None:
     """Take answers away and ask for their rows again; rows that an owner decided stay as they are."""
-    from fairask_studio.reopening import AnswerFilter, give_back
-    from fairask_studio.reopening import reopen as take_away
 
     if undo is not None and (skipped or by or since or until or look):
         raise UserError("--undo gives back a whole event", "Leave out the other options")
-    wanted = None if undo is not None else AnswerFilter(by, since, until, skipped)
     with open_study(study) as opened:
-        if wanted is None:
-            back = give_back(opened, undo or 0, me(who))
+        if undo is not None:
+            back = opened.restore(undo, me(who))
             words = f"{back.answers} answers given back; {back.taken} not, since others have answered"
             say(as_json, asdict(back), words)
             return
-        found = take_away(opened, wanted, me(who), look=look)
+        found = opened.reopen(by, since=since, until=until, skips=skipped, who=me(who), look=look)
     words = f"{found.answers} answers, {found.labels} of them labels"
     words = f"{words}, would be reopened" if look else f"{words}, reopened"
     if found.event is not None:

@@ -29,8 +29,7 @@ from fairask_studio.connect.labelstudio_tasks import (
 from fairask_studio.connect.links import Link, ensure_link, is_token, name_people
 from fairask_studio.connect.outgoing import OutgoingRow, columns_for
 from fairask_studio.connect.predicting import Predictor
-from fairask_studio.outside import TakenAnswer
-from fairask_studio.receiving import OutsideAnswer
+from fairask_studio.tools import OutsideAnswer, TakenAnswer
 
 _T = TypeVar("_T")
 #: ``label_studio_sdk.LabelStudio``, which is imported when it is needed.

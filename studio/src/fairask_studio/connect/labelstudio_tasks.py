@@ -8,11 +8,12 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
-from fairask_studio import ColumnInfo, Config
+from fairask_studio import Config
+from fairask_studio.columns import ColumnInfo
 from fairask_studio.connect.outgoing import OutgoingRow
 from fairask_studio.events import Cell, Document
 from fairask_studio.files import chosen
-from fairask_studio.receiving import OutsideAnswer
+from fairask_studio.tools import OutsideAnswer
 
 #: Keys of a task that are the study's own.
 ROW, CHECK = "fairask_row", "fairask_check"

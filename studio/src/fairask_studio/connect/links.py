@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from fairask_studio import Study, StudyError
 from fairask_studio.events import ToolLinked
-from fairask_studio.outside import Refused
+from fairask_studio.tools import Refused
 
 
 @dataclass(frozen=True)

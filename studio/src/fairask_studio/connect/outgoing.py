@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairask.log import ASKED
-from fairask_studio import ColumnInfo, Config, Study
+from fairask_studio import Config, Study
+from fairask_studio.columns import ColumnInfo
 from fairask_studio.events import Cell
-from fairask_studio.files import shown_columns
-from fairask_studio.receiving import row_codes
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class OutgoingRow:
 
 def columns_for(config: Config, protected: bool) -> list[ColumnInfo]:
     """Return the columns that a tool gets: those that annotators see, and protected ones only if asked."""
-    shown = set(shown_columns(config))
+    shown = set(config.shown)
     return [
         column
         for column in config.columns
@@ -44,9 +43,8 @@ def outgoing_rows(study: Study, rows: Sequence[int], protected: bool) -> list[Ou
     ['age']
     """
     names = [column.name for column in columns_for(study.config, protected)]
-    codes = row_codes(study, rows)
-    with study.lock:
-        found = study.rows.rows(rows, study.state())
+    codes = study.row_codes(rows)
+    found = study.rows(rows)
     return [
         OutgoingRow(row, codes[row], {name: cells[name] for name in names})
         for row, cells in zip(rows, found, strict=True)

@@ -17,8 +17,8 @@ from fairask_studio.connect.errors import ToolUnreachable
 from fairask_studio.connect.links import Link
 from fairask_studio.connect.outgoing import OutgoingRow, columns_for
 from fairask_studio.connect.signing import sign
-from fairask_studio.receiving import OutsideAnswer
-from fairask_studio.times import now
+from fairask_studio.events import now
+from fairask_studio.tools import OutsideAnswer
 
 #: Status codes that pass: try again later.
 _LATER = {408, 409, 425, 429}

@@ -12,7 +12,7 @@ from fairask_studio.connect.errors import ToolUnreachable
 from fairask_studio.connect.links import Link
 from fairask_studio.connect.outgoing import OutgoingRow, outgoing_rows, unsent_rows
 from fairask_studio.events import Document, RowsSent
-from fairask_studio.receiving import Intake, OutsideAnswer, receive
+from fairask_studio.tools import Intake, OutsideAnswer
 
 #: First and longest pause after a failure, in seconds.
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
@@ -69,7 +69,7 @@ class Connector:
 
     def collect(self) -> Intake:
         """Take the answers that are there."""
-        done = receive(self.study, self.tool.link.name, self.tool.answers())
+        done = self.study.receive(self.tool.link.name, self.tool.answers())
         for reason in done.refused:
             self.say(f"refused: {reason}")
         return done

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairask.audit import AuditPlan, plan_audit
-from fairask.audit.questions import QUESTIONS
+from fairask.audit.plan import QUESTIONS
 from fairask.oracle import decision_probability
 from fairask.pools import Pool
 from fairask_studio import Study

@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from fairask_studio import NotYoursError
-from fairask_studio.flags import Flag, answer_flag, flag_row
+from fairask_studio.flags import Flag
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._labelling import study_of, was_given
 from fairask_studio.pages._models import Row, Text
@@ -89,7 +89,7 @@ def flag(request: Request, new: NewFlag, me: Me) -> FlagThread:
     study.config.check_row(new.row)
     if not _reviews(me) and not was_given(study, new.row, me.name):
         raise NotYoursError(f"row {new.row} was not given to you")
-    return _thread(flag_row(study, new.row, new.text, me.name))
+    return _thread(study.flag(new.row, new.text, me.name))
 
 
 @router.post("/flags/{flag}", status_code=201)
@@ -100,4 +100,4 @@ def reply(request: Request, flag: FlagNumber, said: FlagReply, me: Me) -> FlagTh
         known = study.state().flags.known.get(flag)
     if known is None or (known.who != me.name and not _reviews(me)):
         raise HTTPException(404, f"no flag of yours has the number {flag}")
-    return _thread(answer_flag(study, flag, said.text, me.name, resolve=said.resolve))
+    return _thread(study.answer_flag(flag, said.text, me.name, resolve=said.resolve))

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from fairask.experiment import pool_size
+from fairask.experiment.table import pool_size
 from fairask_studio import StudyError
 from fairask_studio.events import Document
 

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fairask.log import DrawnRow
-from fairask.tables.answers import match_labels
-from fairask.tables.kinds import kind_of
+from fairask.tables.arrow import kind_of
+from fairask.tables.labels import match_labels
 from fairask_studio import Study, StudyError
 from fairask_studio.events import SKIP, Document, Event, RowsDrawn
 from fairask_studio.files import check_told, read_labels
-from fairask_studio.known import KnownRow
+from fairask_studio.gold import KnownRow
 from fairask_studio.state import Answer, State
 
 #: Characters of a cell in the grid.
@@ -80,7 +80,7 @@ def grid_page(study: Study, wanted: GridQuery, offset: int, limit: int) -> Docum
             entries = _sorted(study, state, entries, wanted)
         found = entries[offset : offset + limit]
         page = [_row(study, state, entry) for entry in found]  # only that page is described
-        cells = study.rows.rows([entry.index for entry in found], state) if found and wanted.columns else []
+        cells = study.rows([entry.index for entry in found]) if found and wanted.columns else []
     for row, values in zip(page, cells, strict=False):
         row["cells"] = {name: _cut(values[name]) for name in wanted.columns}
     return {"total": len(entries), "rows": page}
@@ -91,7 +91,7 @@ class _Words:
 
     def __init__(self, study: Study, state: State) -> None:
         self.groups = [str(group) for group in study.groups]
-        self.codes = study.rows.codes
+        self.codes = study.codes
         self.classes = (*study.config.classes, None)
         self.class_name = study.config.class_name
         self.decided_by = state.decided_by
@@ -159,7 +159,7 @@ def _cut(value: object) -> str:
 def _searched(study: Study, state: State, text: str, entries: list[DrawnRow]) -> list[DrawnRow]:
     """Return those of the rows in which a cell, a note, a name or the number holds the text, in any case."""
     wanted, none = text.casefold(), _Given()
-    hits = _in_cells(study, state, wanted, [entry.index for entry in entries])
+    hits = _in_cells(study, wanted, [entry.index for entry in entries])
 
     def mentioned(entry: DrawnRow) -> bool:
         given = state.answers.get(entry.index, none)
@@ -173,11 +173,8 @@ def _searched(study: Study, state: State, text: str, entries: list[DrawnRow]) ->
     return [entry for entry, hit in zip(entries, hits, strict=True) if hit or mentioned(entry)]
 
 
-def _in_cells(study: Study, state: State, wanted: str, rows: list[int]) -> list[bool]:
+def _in_cells(study: Study, wanted: str, rows: list[int]) -> list[bool]:
     """Say for each row whether a cell holds the text, whatever its case."""
-    if not isinstance(study.table, pa.Table):
-        cells = (state.cells.get(row, {}).values() for row in rows)
-        return [any(wanted in str(value).casefold() for value in values) for values in cells]
     few = 2 * len(rows) < study.table.num_rows  # else the whole pool is searched, and nothing is copied
     table = study.table.take(pa.array(rows, pa.int64())) if few else study.table
     hit = np.zeros(table.num_rows, dtype=bool)
@@ -196,10 +193,8 @@ def _sorted(study: Study, state: State, entries: list[DrawnRow], wanted: GridQue
         keys = [value(words, entry, state.answers.get(entry.index, none)) for entry in entries]
     elif wanted.sort not in {column.name for column in study.config.columns}:
         raise StudyError(f"cannot sort by {wanted.sort!r}")
-    elif isinstance(study.table, pa.Table):
-        keys = study.table.column(wanted.sort).take(pa.array(rows, pa.int64())).to_pylist()
     else:
-        keys = [state.cells[row][wanted.sort] for row in rows]
+        keys = study.table.column(wanted.sort).take(pa.array(rows, pa.int64())).to_pylist()
     known = [i for i, key in enumerate(keys) if key is not None and key != ""]
     if len({type(keys[i]) for i in known} - {int, float}) > 1:
         keys = [str(key) for key in keys]

@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from fairask.errors import UserError
 from fairask_studio import Study
 from fairask_studio.events import Document
-from fairask_studio.known import EXAMPLE, USES, KnownRow, mark_known, unmark_known
-from fairask_studio.known_files import read_known
+from fairask_studio.files import read_known
+from fairask_studio.gold import EXAMPLE, USES, KnownRow
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._grid import known_dict
 from fairask_studio.pages._labelling import RowNumber, card, study_of
@@ -76,14 +76,14 @@ def mark(request: Request, row: RowNumber, new: NewKnown, me: Me) -> Known:
     study = study_of(request)
     study.config.check_row(row)
     known = KnownRow(row, study.config.class_code(new.label, row), new.use, new.why.strip())
-    mark_known(study, [known], me.name)
+    study.mark_known([known], me.name)
     return Known.model_validate(known_dict(study, known))
 
 
 @router.delete("/known/{row}")
 def unmark(request: Request, row: RowNumber, me: Me) -> Document:
     """Take the mark of a row away; answers to it stay in the log."""
-    unmark_known(study_of(request), [row], me.name)
+    study_of(request).unmark_known([row], me.name)
     return {"row": row}
 
 
@@ -107,4 +107,4 @@ def _import(study: Study, name: str, data: bytes, who: str, unchecked: bool) -> 
         path = Path(folder) / Path(name).name
         path.write_bytes(data)
         rows = read_known(study, path, unchecked=unchecked)
-    return {"marked": len(rows), "known": mark_known(study, rows, who)}
+    return {"marked": len(rows), "known": study.mark_known(rows, who)}

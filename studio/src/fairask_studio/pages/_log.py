@@ -13,9 +13,8 @@ from pathlib import Path
 
 from fastapi import Request
 
-from fairask_studio.events import AccessNoted
+from fairask_studio.events import AccessNoted, now
 from fairask_studio.store import Store
-from fairask_studio.times import now
 
 _LOG = logging.getLogger("fairask.security")
 

@@ -10,7 +10,7 @@ from fairask.oracle import LinearForestClassifier
 from fairask.pools import Pool
 from fairask.rules import ConstantRule, FittedProbability, PlugInRule, Rule
 from fairask_studio import Study
-from fairask_studio.estimating import errors_by_group
+from fairask_studio.estimates import errors_by_group
 from fairask_studio.events import Document
 from fairask_studio.pages._labelling import card
 
@@ -113,7 +113,7 @@ def importance(
 
 def _features(study: Study) -> dict[str, list[int]]:
     """Return the positions of each column's features, by the column's title."""
-    encoder = study.rows.encoder
+    encoder = study.encoder
     titles = {column.name: column.title or column.name for column in study.config.columns}
     found: dict[str, list[int]] = {}
     for i, name in enumerate(encoder.feature_names_out):

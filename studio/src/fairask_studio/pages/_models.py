@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from fairask_studio.columns import DISPLAYS
 from fairask_studio.config import LONGEST_REASON
-from fairask_studio.display import DISPLAYS
 from fairask_studio.store.people import ROLES
 
 #: Rows are 32-bit numbers in the database.

@@ -10,7 +10,7 @@ from fastapi.templating import Jinja2Templates
 
 from fairask_studio import Study
 from fairask_studio.events import Document
-from fairask_studio.known import EXAMPLE
+from fairask_studio.gold import EXAMPLE
 from fairask_studio.pages._access import access_of
 from fairask_studio.pages._labelling import study_of
 from fairask_studio.pages._rights import PAGES, may

@@ -11,7 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from fairask_studio import Study
 from fairask_studio.events import SKIP, Document
-from fairask_studio.known import gold_figures
+from fairask_studio.gold import gold_figures
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._desk import desk_of
 from fairask_studio.proxies import proxy_columns
@@ -28,7 +28,7 @@ def people_figures(study: Study) -> list[Document]:
     with study.lock:
         state = study.state()
         answers = {row: dict(given) for row, given in state.answers.items()}
-        groups = {row: str(study.groups[int(study.rows.codes[row])]) for row in answers}
+        groups = {row: str(study.groups[int(study.codes[row])]) for row in answers}
         roles = {person.name: person for person in study.people.all()}
         gold = {name: gold_figures(state, name) for name in {*roles, *state.known.answers}}
     times: dict[str, list[float]] = defaultdict(list)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter, HTTPException, Request
 
-from fairask_studio.events import Document
+from fairask_studio.events import Document, end_of_day, now
 from fairask_studio.pages._access import Me, access_of
 from fairask_studio.pages._labelling import study_of
 from fairask_studio.pages._models import NewProgram
-from fairask_studio.times import end_of_day, now
 
 router = APIRouter(tags=["owning"])
 

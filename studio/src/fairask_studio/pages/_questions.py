@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
 from fairask.rules import LinearProbability, LinearRule, PlugInRule, Rule
-from fairask_studio import Study, StudyError, export
+from fairask_studio import Study, StudyError
 from fairask_studio.events import Document
-from fairask_studio.exporting import model_bytes
+from fairask_studio.exports import contents
 
 
 def status(study: Study) -> Document:
@@ -69,7 +66,7 @@ def _feature_names(study: Study) -> list[str]:
     """Return names of the encoder's features, in the words of the study."""
     columns = {column.name: column for column in study.config.columns}
     pretty = []
-    encoder = study.rows.encoder
+    encoder = study.encoder
     for name in encoder.feature_names_out:
         # The longest column that the feature begins with: names may hold "=" themselves.
         column = columns[max((c for c in encoder.columns if name.startswith(c)), key=len)]
@@ -92,9 +89,7 @@ def _weights(rule: Rule, names: list[str]) -> list[Document]:
 
 def file_bytes(study: Study, name: str) -> bytes:
     """Return a file of the study."""
-    if name == "model.skops":
-        return model_bytes(study)
-    with tempfile.TemporaryDirectory() as folder:
-        if not export(study, folder, only=name):
-            raise StudyError(f"there is no {name} yet")
-        return (Path(folder) / name).read_bytes()
+    found = contents(study)
+    if name not in found:
+        raise StudyError(f"there is no {name} yet")
+    return found[name]()

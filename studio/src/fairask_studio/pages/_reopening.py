@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from fairask_studio.events import Document
 from fairask_studio.pages._access import Me
 from fairask_studio.pages._labelling import study_of
-from fairask_studio.reopening import AnswerFilter, give_back, reopen
 
 router = APIRouter(tags=["owning"])
 _Time = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[^\x00]*$")]
@@ -51,11 +50,10 @@ def reopened(request: Request, me: Me) -> list[Document]:
 @router.post("/reopened", status_code=201)
 def take_away(request: Request, wanted: Reopening, me: Me) -> Document:
     """Take answers away and ask for their rows again, or only count them."""
-    chosen = AnswerFilter(wanted.name, wanted.since, wanted.until, wanted.skips)
-    return asdict(reopen(study_of(request), chosen, me.name, look=wanted.look))
+    return asdict(study_of(request).reopen(**wanted.model_dump(), who=me.name))
 
 
 @router.delete("/reopened/{event}")
 def undo(request: Request, event: Annotated[int, Path(ge=1, le=2**31 - 1)], me: Me) -> Document:
     """Give the answers back that an event took away."""
-    return asdict(give_back(study_of(request), event, me.name))
+    return asdict(study_of(request).restore(event, me.name))

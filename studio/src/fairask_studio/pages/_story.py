@@ -11,9 +11,8 @@ from itertools import combinations
 from fairask.audit.certificate import labels_needed
 from fairask.log import LABELLED
 from fairask_studio import Study
-from fairask_studio.events import SKIP, Document
-from fairask_studio.known import gold_figures
-from fairask_studio.times import now
+from fairask_studio.events import SKIP, Document, now
+from fairask_studio.gold import gold_figures
 
 #: Seconds over which the pace is measured, longest first.
 _WINDOWS = (3600.0, 600.0)
@@ -222,7 +221,7 @@ def _counted(study: Study) -> Document:
         positives: Counter[int] = Counter()
         for entry in state.log.entries:
             if entry.state == LABELLED:
-                code = int(study.rows.codes[entry.index])
+                code = int(study.codes[entry.index])
                 labels[code] += 1
                 positives[code] += entry.label == 1
         moments = [

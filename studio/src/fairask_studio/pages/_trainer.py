@@ -12,8 +12,8 @@ from collections.abc import Callable
 from sqlalchemy.exc import OperationalError
 
 from fairask_studio import Study
+from fairask_studio.events import now
 from fairask_studio.store import Training
-from fairask_studio.times import now
 
 _LOG = logging.getLogger("fairask_studio.pages")
 #: How long after an answer a person counts as labelling.

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from fairask.errors import UserError
 from fairask.tables import read_noted
-from fairask.tables.kinds import kind_of
-from fairask.tables.limits import MOST_GROUPS
+from fairask.tables.arrow import kind_of
+from fairask.tables.groups import MOST_GROUPS
 from fairask_studio import StudyError
-from fairask_studio.display import guess_displays
+from fairask_studio.columns import guess_displays
 from fairask_studio.events import Document
 
 #: Rows of a table that are shown before a study is made of it, and different values that are named.

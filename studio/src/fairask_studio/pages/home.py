@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairask.errors import UserError
 from fairask_studio import Study, StudyError
-from fairask_studio.display import DISPLAYS
+from fairask_studio.columns import DISPLAYS
 from fairask_studio.events import Document
 from fairask_studio.pages import _health, _static
 from fairask_studio.pages._access import Access, Me, access_of
