@@ -20,8 +20,6 @@ from fairask.tables.formats import PARQUET_SUFFIXES, is_dataset_folder
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell
 
-#: Rows of a pool at most, unless another number is asked for.
-
 #: Column of a sampled pool with each row's number, or key, in the table it was sampled from.
 KEY = "row in the table"
 

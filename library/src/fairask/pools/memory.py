@@ -326,8 +326,8 @@ def by_row(X: Matrix) -> Matrix:
 def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
     """Whether each rule predicts 1 on each row, (rules, rows); does not depend on the rows around it.
 
-    Linear rules share one product. Where its rounding could change a sign, which is the case for a few rows in
-    a million, the score is summed again in the order of the features.
+    Linear rules share one product. Where its rounding could change a sign, which is the case for a few rows
+    in a million, the score is summed again in the order of the features.
 
     Examples
     --------
@@ -343,9 +343,8 @@ def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bo
         rows = X.astype(np.float64, copy=False)
         scores = beta[:, :-1] @ rows.T + beta[:, -1:]
         # What rounding can do to a score: a product rounds the same row differently in another block.
-        doubt = (
-            (beta.shape[1] + 3) * np.finfo(np.float64).eps * (np.abs(beta).sum(1) * (1 + np.abs(rows).max()))
-        )
+        unit = (beta.shape[1] + 3) * np.finfo(np.float64).eps
+        doubt = unit * np.abs(beta).sum(axis=1) * (1.0 + np.abs(rows).max())
         for i, b, score, slack in zip(alike, beta, scores, doubt, strict=True):
             rule = rules[i]
             cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else np.zeros(len(X))
