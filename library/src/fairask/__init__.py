@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fairask.audit import Audit, Certificate, certify
     from fairask.experiment import LabelledTable, compare, evaluate, simulate
-    from fairask.learner import FairActiveLearner, Query
+    from fairask.learner import FairActiveLearner
+    from fairask.log import Query
     from fairask.metrics import group_rates, violation
     from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
     from fairask.pools import open_pool
@@ -44,7 +45,7 @@ _HOMES = {
     "evaluate": "experiment",
     "simulate": "experiment",
     "FairActiveLearner": "learner",
-    "Query": "learner",
+    "Query": "log",
     "group_rates": "metrics",
     "violation": "metrics",
     "CalibratedFairOracle": "oracle",

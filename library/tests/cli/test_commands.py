@@ -182,7 +182,7 @@ def test_simulate_and_new_share_their_defaults() -> None:
     from fairask.cli import _options
     from fairask.cli.bench import bench
     from fairask.cli.simulate import simulate
-    from fairask.learner.config import LearnerConfig
+    from fairask.learner import LearnerConfig
     from fairask_studio.cli.new import new
 
     commands = [inspect.signature(command).parameters for command in (simulate, new, bench)]

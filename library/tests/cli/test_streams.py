@@ -92,10 +92,10 @@ def test_what_a_simulation_cannot_use_is_explained(
 
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairask.cli._passes import passes
     from rich.console import Console
 
     from fairask.cli import _screen
-    from fairask.cli._passes import passes
     from fairask.pools import PassProgress
 
     with passes() as progress:

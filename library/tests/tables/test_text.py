@@ -177,10 +177,12 @@ def test_words_beat_the_number_of_likes_and_the_default_is_fair_where_a_plain_mo
         learner.tell(rows, truth[rows].astype(int))
         model = learner.model_
         rest = np.setdiff1d(np.arange(len(truth)), rows)
-        score = model.label_proba(learner.X, sensitive_features=groups)[:, 1]
+        score = model.label_proba(learner.pool.X, sensitive_features=groups)[:, 1]
         ranked[name] = roc_auc_score(truth[rest], score[rest])
-        said = model.decision_probability(learner.X, groups)
-        plain = LogisticRegression(max_iter=2000).fit(learner.X[rows], truth[rows]).predict(learner.X)
+        said = model.decision_probability(learner.pool.X, groups)
+        plain = (
+            LogisticRegression(max_iter=2000).fit(learner.pool.X[rows], truth[rows]).predict(learner.pool.X)
+        )
         gaps[name] = [violation(truth[rest], one[rest], groups[rest]) for one in (said, plain)]
     # The area under the curve has a standard error of 0.01 on 1,750 rows: these are ten of them.
     assert ranked["words"] > ranked["numbers"] + 0.1

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairask.audit import Audit
 from fairask.audit.audit import AuditState
-from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
+from fairask.log import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
 from fairask.sampling import Draws
 from fairask.stopping import Plateau
 from fairask_studio import events as happened

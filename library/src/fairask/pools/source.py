@@ -135,7 +135,7 @@ def open_pool(
     >>> table = pa.table({"age": [20, 30, 40, 50], "job": ["a", "b", "a", "b"], "sex": list("fmfm")})
     >>> pool = open_pool(table, "sex")
     >>> pool, pool.columns.encoder.feature_names_out
-    (<Pool 4 rows, 2 features, 2 groups>, ['age', 'job=b'])
+    (<Pool 4 rows, 2 groups>, ['age', 'job=b'])
     >>> open_pool(table, "sex", sample=3).keys.tolist()
     [0, 1, 2]
     """

@@ -921,11 +921,12 @@ class DrawnRowsDisplay:
         >>> list(DrawnRowsDisplay.from_learner(learner).drawn)
         ['uniform']
         """
-        if not isinstance(learner.X, np.ndarray):
+        if not isinstance(learner.pool.X, np.ndarray):
             raise TypeError("from_learner needs a pool that is an array; give features to from_rows")
         components = np.array(learner.components_)
         rows = {name: learner.labelled_indices_[components == name] for name in dict.fromkeys(components)}
-        return cls.from_rows(learner.X, {str(name): learner.X[found] for name, found in rows.items()})
+        X = learner.pool.X
+        return cls.from_rows(X, {str(name): X[found] for name, found in rows.items()})
 
     def plot(self, ax: Panels = None) -> DrawnRowsDisplay:
         """Draw one panel per component, on given axes (a sequence) or a new figure."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairask.learner.state import ASKED
+from fairask.log import ASKED
 from fairask_studio import Config, Study
 from fairask_studio.columns import ColumnInfo
 from fairask_studio.events import Cell

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fairask.learner.state import ASKED
+from fairask.log import ASKED
 from fairask_studio import Study
 from fairask_studio.connect.errors import ToolUnreachable
 from fairask_studio.connect.links import Link

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fairask.learner.state import DrawnRow
+from fairask.log import DrawnRow
 from fairask.tables.arrow import kind_of
 from fairask.tables.labels import match_labels
 from fairask_studio import Study, StudyError
