@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.studio_load import machine, quantiles
-from fairask_studio.pages._grid import GridQuery, grid_page, row_history
+from fairask_studio.pages.rows import GridQuery, grid_page, row_history
 from fairask_studio import Study
 from fairask_studio.events import RowLabelled, RowsDrawn
 

@@ -22,8 +22,8 @@ from sqlalchemy import event
 from benchmarks._lag import lag
 from benchmarks.studio_load import machine, quantiles, served
 from benchmarks.studio_soak import Seen, Worker, prepare
-from fairask_studio.pages._grid import GridQuery, grid_page
-from fairask_studio.pages._questions import file_bytes
+from fairask_studio.pages.rows import GridQuery, grid_page
+from fairask_studio.pages.settings import file_bytes
 from fairask_studio import Study
 
 _OPEN = """

@@ -14,8 +14,8 @@ from sqlalchemy import text
 
 from fairask_studio import Study, StudyError
 from fairask_studio.pages import create_app
-from fairask_studio.pages._security import LARGEST_BODY
-from fairask_studio.pages._static import static_digest
+from fairask_studio.pages.frame import static_digest
+from fairask_studio.pages.guard import LARGEST_BODY
 from fairask_studio.pages.server import check_host
 from fairask_studio.store import Attempts
 from studio.tests.pages.conftest import bearer, signed

@@ -112,7 +112,7 @@ def test_a_row_of_somebody_else_is_refused(study: Study) -> None:
 
 
 def test_a_cell_of_a_megabyte_is_cut_and_says_so(client: TestClient, study: Study) -> None:
-    from fairask_studio.pages._labelling import card
+    from fairask_studio.pages.label import card
 
     study.row = lambda index: {"income": 1.0, "debt": None, "job": "x" * 10**6, "sex": "f"}  # type: ignore[method-assign]
     fields = {field.name: field for field in card(study, 0).fields}

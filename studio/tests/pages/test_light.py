@@ -8,8 +8,8 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from fairask_studio.pages._rights import PAGES
-from fairask_studio.pages._static import files, imported, static_digest
+from fairask_studio.pages.access import PAGES
+from fairask_studio.pages.frame import files, imported, static_digest
 
 
 def test_files_are_packed_and_kept_for_ever_under_their_digest(client: TestClient) -> None:

@@ -15,12 +15,11 @@ import psutil
 import pytest
 
 from fairask_studio import Study, StudyError
-from fairask_studio.pages import _protocol, create_app
-from fairask_studio.pages._desk import Desk
-from fairask_studio.pages._grid import GridQuery, grid_page
-from fairask_studio.pages._limits import Limits
-from fairask_studio.pages._protocol import TimedProtocol
-from fairask_studio.pages._questions import start_audit, status
+from fairask_studio.pages import create_app, server
+from fairask_studio.pages.desk import Desk
+from fairask_studio.pages.guard import Limits
+from fairask_studio.pages.rows import GridQuery, grid_page
+from fairask_studio.pages.server import TimedProtocol
 from studio.tests.pages.serving import serving
 from studio.tests.study.postgres import running
 
@@ -106,7 +105,7 @@ def test_halves_of_requests_keep_nobody_from_labelling(make: Make) -> None:
 
 
 def test_a_connection_that_sends_no_whole_head_is_closed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_protocol, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
     with serving(create_app(make(), train=False), http=TimedProtocol) as url:
         for head in ("", "GET /healthz HTTP/1.1\r\nHost: local"):
             with _half(url, head) as half:
@@ -162,13 +161,13 @@ def test_the_desk_of_its_own_process_answers_refuses_and_survives_a_kill(make: M
     study = make()
     desk = Desk(study, apart=True)
     try:
-        assert desk.ask(status)["labels"] == 0
+        assert desk.ask(Study.status)["labels"] == 0
         with pytest.raises(StudyError, match="no model to audit"):
-            desk.do(start_audit, 5, "ada")
+            desk.do(Study.start_audit, 5, "ada")
         assert desk._pool is not None
         for process in (desk._pool._processes or {}).values():
             process.kill()
         study.draw(5)
-        assert desk.ask(status)["open"] == 5
+        assert desk.ask(Study.status)["open"] == 5
     finally:
         desk.close()

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.pages._people import people_figures
+from fairask_studio.pages.people import people_figures
 from studio.tests.pages.conftest import signed
 
 

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.pages._rights import ANYBODY, PAGES, RIGHTS, TOOL, may
+from fairask_studio.pages.access import ANYBODY, PAGES, RIGHTS, TOOL, may
 from fairask_studio.store.people import ROLES
 from studio.tests.pages.conftest import bearer
 

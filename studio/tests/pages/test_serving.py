@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from fairask_studio import Study, StudyError
 from fairask_studio.cli.studio import studio
 from fairask_studio.pages import Robot, Trainer, TrainerProcess, create_app, demo_study
-from fairask_studio.pages._stopgap import Stopgap
 from fairask_studio.pages.server import serve, serve_demo
+from fairask_studio.pages.worker import Stopgap
 from fairask_studio.store import Training
 from studio.tests.pages.conftest import bearer
 from studio.tests.pages.serving import serving
@@ -40,7 +40,7 @@ def until(done: Callable[[], object], seconds: float = 60.0) -> None:
 def test_the_trainers_process_draws_fits_and_ends(
     make: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fairask_studio.pages._trainer_process._GRACE", 60.0)  # the machine may be busy
+    monkeypatch.setattr("fairask_studio.pages.worker._GRACE", 60.0)  # the machine may be busy
     study = make(budget=20)
     trainer = TrainerProcess(study.target)
     trainer.start()

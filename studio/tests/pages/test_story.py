@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 
 from fairask_studio import Study
 from fairask_studio.events import Document
-from fairask_studio.pages._desk import Desk
-from fairask_studio.pages._story import headline, next_step, steps, story
+from fairask_studio.pages.desk import Desk
+from fairask_studio.pages.overview import headline, next_step, steps, story
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
