@@ -22,7 +22,7 @@ from sqlalchemy import event
 from benchmarks._lag import lag
 from benchmarks.studio_load import machine, quantiles, served
 from benchmarks.studio_soak import Seen, Worker, prepare
-from fairask_studio.pages.rows import GridQuery, grid_page
+from fairask_studio.pages.rows import RowQuery, grid_page
 from fairask_studio.pages.settings import file_bytes
 from fairask_studio import Study
 
@@ -102,7 +102,7 @@ def main() -> None:
         print(f"open, all events      {opened(target)}")
         print(f"open, snapshot        {opened(target)}")
         with Study.open(target) as study:
-            print(f"a page of rows        {asked(study, lambda: grid_page(study, GridQuery(), 0, 50))}")
+            print(f"a page of rows        {asked(study, lambda: grid_page(study, RowQuery()))}")
             print(f"labels.csv            {asked(study, lambda: file_bytes(study, 'labels.csv'))}")
             study.draw(2000)
         for pages in (0, 3):

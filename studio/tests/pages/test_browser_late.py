@@ -19,7 +19,7 @@ __all__ = ["browser", "new_page"]
 def _held(page: Page, script: str) -> list[Route]:
     """Hold a script back; whoever calls lets it go."""
     held: list[Route] = []
-    page.route(f"**/{script}", held.append)
+    page.route(f"**/{script}", lambda route: held.append(route))
     return held
 
 

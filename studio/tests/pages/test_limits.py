@@ -18,7 +18,7 @@ from fairask_studio import Study, StudyError
 from fairask_studio.pages import create_app, server
 from fairask_studio.pages.desk import Desk
 from fairask_studio.pages.guard import Limits
-from fairask_studio.pages.rows import GridQuery, grid_page
+from fairask_studio.pages.rows import RowQuery, grid_page
 from fairask_studio.pages.server import TimedProtocol
 from studio.tests.pages.serving import serving
 from studio.tests.study.postgres import running
@@ -131,10 +131,10 @@ def test_a_page_of_rows_is_counted_and_only_that_page_is_described(make: Make) -
     study = make(budget=60)
     rows = study.ask(30, "ada")
     study.tell(rows[:20], ["good", "bad"] * 10, "ada")
-    everything = grid_page(study, GridQuery(), 0, 200)
+    everything = grid_page(study, RowQuery(limit=200))
     assert everything["total"] == 30
     assert [row["row"] for row in everything["rows"]] == rows[::-1]
-    page = grid_page(study, GridQuery(state="labelled"), 5, 4)
+    page = grid_page(study, RowQuery(state="labelled", offset=5, limit=4))
     assert page["total"] == 20
     assert [row["row"] for row in page["rows"]] == rows[:20][::-1][5:9]
 

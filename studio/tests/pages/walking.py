@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from fairask_studio import Study
-from fairask_studio.connect.links import Link, ensure_link
+from fairask_studio.connect.connector import Link, ensure_link
 from fairask_studio.receiving import row_codes
 from studio.tests.study.conftest import people_table, truth
 

@@ -20,7 +20,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 
 from fairask_studio import NotYoursError, Study, StudyError
-from fairask_studio.connect.predicting import Predictor
+from fairask_studio.connect.labelstudio import Predictor
 from fairask_studio.connect.webhook import Webhooks
 from fairask_studio.known import EXAMPLE
 from fairask_studio.pages import (

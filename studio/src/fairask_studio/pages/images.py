@@ -8,12 +8,11 @@ the study's pool.
 from __future__ import annotations
 
 import threading
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from fairask_studio import Study, StudyError
@@ -48,13 +47,6 @@ def image_kind(data: bytes) -> str | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for start, kind in _KINDS.items() if data.startswith(start)), None)
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects: they could lead to a host that is not allowed."""
-
-    def redirect_request(self, *_: object) -> None:
-        """Follow none."""
 
 
 @dataclass(frozen=True)
@@ -115,11 +107,16 @@ class Images:
             raise HTTPException(
                 403, f"images from {host} are not allowed; start the studio with --images {host}"
             )
-        opener = urllib.request.build_opener(_NoRedirect)
+        data = b""
         try:
-            with opener.open(address, timeout=_SECONDS) as found:
-                data: bytes = found.read(_LARGEST + 1)
-        except (urllib.error.URLError, TimeoutError, OSError, ValueError) as error:
+            # Redirects are not followed: they could lead to a host that is not allowed.
+            with httpx.stream("GET", address, timeout=_SECONDS) as found:
+                found.raise_for_status()
+                for part in found.iter_bytes():
+                    data += part
+                    if len(data) > _LARGEST:
+                        break
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise HTTPException(502, f"{host} did not give the image: {error}") from error
         return data
 

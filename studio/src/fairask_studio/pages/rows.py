@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,7 +41,7 @@ _MOST_COLUMNS = 30
 class RowQuery(BaseModel):
     """Which drawn rows are wanted, in which order, with which columns, and which page of them."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
     state: _Text = None
     label: _Text = None
     group: _Text = None
@@ -54,34 +53,36 @@ class RowQuery(BaseModel):
     flag: Annotated[str | None, Field(pattern="^(open|resolved)$")] = None
     search: _Text = None
     sort: _Text = None  #: a column, with a minus in front for the other direction
-    columns: Annotated[list[str], Field(max_length=_MOST_COLUMNS)] = []
+    columns: Annotated[tuple[str, ...], Field(max_length=_MOST_COLUMNS)] = ()
     offset: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     limit: Annotated[int, Field(ge=1, le=200)] = 50
 
-    def grid(self) -> GridQuery:
-        """Return the question that the grid answers."""
-        order = self.sort or ""
-        return GridQuery(
-            self.state,
-            self.label,
-            self.group,
-            self.component,
-            self.who,
-            self.disagree,
-            self.note,
-            self.reason,
-            self.flag,
-            self.search or "",
-            order.removeprefix("-"),
-            order.startswith("-"),
-            tuple(self.columns),
+    @property
+    def everything(self) -> bool:
+        """Whether no filter is set, besides the text."""
+        filters = self.model_dump(exclude={"search", "sort", "columns", "offset", "limit"})
+        return not any(value or value == "" for value in filters.values())
+
+    def fits(self, entry: DrawnRow, group: str, label: str | None, given: dict[str, Answer]) -> bool:
+        """Whether a row is wanted, as far as its label and answers tell."""
+        return (
+            self.state in (None, entry.state)
+            and self.component in (None, entry.component)
+            and self.group in (None, group)
+            and self.label in (None, label)
+            and (self.who is None or self.who in given)
+            and (not self.note or any(answer.note for answer in given.values()))
+            and (
+                self.reason is None or any(a.reason == self.reason for a in given.values() if a.code == SKIP)
+            )
+            and (not self.disagree or len({a.code for a in given.values() if a.code != SKIP}) > 1)
         )
 
 
 @router.get("/rows")
 def rows(request: Request, me: Me, wanted: Annotated[RowQuery, Query()]) -> Document:
     """Return one page of drawn rows, latest first: label, who gave it, when, why drawn and how likely."""
-    return desk_of(request).ask(grid_page, wanted.grid(), wanted.offset, wanted.limit)
+    return desk_of(request).ask(grid_page, wanted)
 
 
 @router.get("/rows/{row}")
@@ -129,46 +130,7 @@ async def labels(
 _CELL = 160
 
 
-@dataclass(frozen=True)
-class GridQuery:
-    """Which drawn rows are wanted, in which order, with which columns; None and empty for all."""
-
-    state: str | None = None
-    label: str | None = None
-    group: str | None = None
-    component: str | None = None
-    who: str | None = None
-    disagree: bool = False
-    note: bool = False
-    reason: str | None = None  #: why somebody skipped it
-    flag: str | None = None  #: "open" or "resolved"
-    search: str = ""
-    sort: str = ""
-    descending: bool = False
-    columns: tuple[str, ...] = ()
-
-    @property
-    def everything(self) -> bool:
-        """Whether no filter is set, besides the text."""
-        return replace(self, search="", sort="", descending=False, columns=()) == GridQuery()
-
-    def fits(self, entry: DrawnRow, group: str, label: str | None, given: dict[str, Answer]) -> bool:
-        """Whether a row is wanted, as far as its label and answers tell."""
-        return (
-            self.state in (None, entry.state)
-            and self.component in (None, entry.component)
-            and self.group in (None, group)
-            and self.label in (None, label)
-            and (self.who is None or self.who in given)
-            and (not self.note or any(answer.note for answer in given.values()))
-            and (
-                self.reason is None or any(a.reason == self.reason for a in given.values() if a.code == SKIP)
-            )
-            and (not self.disagree or len({a.code for a in given.values() if a.code != SKIP}) > 1)
-        )
-
-
-def grid_page(study: Study, wanted: GridQuery, offset: int, limit: int) -> Document:
+def grid_page(study: Study, wanted: RowQuery) -> Document:
     """Return the rows of one page, latest first unless sorted, and how many fit; others are only counted."""
     names = {column.name for column in study.config.columns}
     for name in wanted.columns:
@@ -181,7 +143,7 @@ def grid_page(study: Study, wanted: GridQuery, offset: int, limit: int) -> Docum
             entries = _searched(study, state, wanted.search, entries)
         if wanted.sort:
             entries = _sorted(study, state, entries, wanted)
-        found = entries[offset : offset + limit]
+        found = entries[wanted.offset : wanted.offset + wanted.limit]
         page = [_row(study, state, entry) for entry in found]  # only that page is described
         cells = study.rows.rows([entry.index for entry in found], state) if found and wanted.columns else []
     for row, values in zip(page, cells, strict=False):
@@ -224,7 +186,7 @@ _OWN: dict[str, Callable[[_Words, DrawnRow, _Given], Any]] = {
 }
 
 
-def _fitting(study: Study, state: State, wanted: GridQuery) -> list[DrawnRow]:
+def _fitting(study: Study, state: State, wanted: RowQuery) -> list[DrawnRow]:
     """Return the drawn rows that pass the filters, latest first."""
     latest, words, none = state.log.entries[::-1], _Words(study, state), _Given()
     if wanted.everything:
@@ -291,23 +253,24 @@ def _in_cells(study: Study, state: State, wanted: str, rows: list[int]) -> list[
     return [bool(yes) for yes in (hit if few else hit[rows]).tolist()]
 
 
-def _sorted(study: Study, state: State, entries: list[DrawnRow], wanted: GridQuery) -> list[DrawnRow]:
+def _sorted(study: Study, state: State, entries: list[DrawnRow], wanted: RowQuery) -> list[DrawnRow]:
     """Sort by one of the grid's own columns or by a column of the pool; rows without a value come last."""
     rows = [entry.index for entry in entries]
-    if (value := _OWN.get(wanted.sort)) is not None:
+    name = (wanted.sort or "").removeprefix("-")
+    if (value := _OWN.get(name)) is not None:
         words, none = _Words(study, state), _Given()
         keys = [value(words, entry, state.answers.get(entry.index, none)) for entry in entries]
-    elif wanted.sort not in {column.name for column in study.config.columns}:
-        raise StudyError(f"cannot sort by {wanted.sort!r}")
+    elif name not in {column.name for column in study.config.columns}:
+        raise StudyError(f"cannot sort by {name!r}")
     elif isinstance(study.table, pa.Table):
-        keys = study.table.column(wanted.sort).take(pa.array(rows, pa.int64())).to_pylist()
+        keys = study.table.column(name).take(pa.array(rows, pa.int64())).to_pylist()
     else:
-        keys = [state.cells[row][wanted.sort] for row in rows]
+        keys = [state.cells[row][name] for row in rows]
     known = [i for i, key in enumerate(keys) if key is not None and key != ""]
     if len({type(keys[i]) for i in known} - {int, float}) > 1:
         keys = [str(key) for key in keys]
     empty = sorted(set(range(len(keys))) - set(known))
-    known.sort(key=keys.__getitem__, reverse=wanted.descending)
+    known.sort(key=keys.__getitem__, reverse=(wanted.sort or "").startswith("-"))
     return [entries[i] for i in [*known, *empty]]
 
 
