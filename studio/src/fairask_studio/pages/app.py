@@ -35,7 +35,7 @@ from fairask_studio.pages import (
     rows,
     settings,
     signin,
-    tools,
+    links,
 )
 from fairask_studio.pages.access import PAGES, Access, access_of, may
 from fairask_studio.pages.api import REFUSALS, study_of
@@ -161,7 +161,7 @@ def _routes() -> list[BaseRoute]:
     A fit in another thread does the same: here they are built before any trainer begins.
     """
     whole = APIRouter()
-    parts = (label, images, people, overview, rows, settings, model, certificate, tools)
+    parts = (label, images, people, overview, rows, settings, model, certificate, links)
     for router in (signin.session, *(part.router for part in parts), demo.router):
         whole.include_router(router, prefix="/api", responses=REFUSALS)
     for router in (frame.router, health, signin.pages, views):
