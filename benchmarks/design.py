@@ -11,7 +11,7 @@ import numpy as np
 
 from fairask.design import disagreement_design
 from fairask.rules import LinearRule
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 
 
 def rows_and_rules(n, d, k, seed, dtype=np.float64):
@@ -54,7 +54,7 @@ def from_predictions(X, rules):
 
 def ours(X, groups, rules):
     start = time.perf_counter()
-    cells = MemoryPool(X, groups, 2).by_prediction(rules)
+    cells = Pool(X, groups, 2).by_prediction(rules)
     design = disagreement_design(cells.patterns, cells.counts)
     return time.perf_counter() - start, design, len(cells.counts)
 

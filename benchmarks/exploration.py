@@ -38,7 +38,7 @@ from paper.trials import seed_of, split, trial_data
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design, group_design
 from fairask.experiment import Task, Trial
-from fairask.pools.cells import Cells
+from fairask.pools import Cells
 from fairask.sampling import Proposal
 from fairask.strategies import Fare
 
@@ -66,7 +66,7 @@ class _Other(Fare):
         weights = rng.exponential(size=(self.k, len(labelled)))
         solutions = fit(np.tile(labelled.y, (self.k, 1)), weights)
         rules = [solution.sample(rng) for solution in solutions]
-        X, groups = pool.sample(pool.rows)
+        X, groups = pool.take(pool.rows), pool.groups_of(pool.rows)
         cells = Cells.one_per_row(pool.rows, groups)
         decided = np.array([rule.decide(X, groups) for rule in rules])
         diff, fair = self.densities(cells, decided, X, fit.model)

@@ -32,7 +32,7 @@ import torch
 
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design
-from fairask.pools import MemoryPool, open_pool
+from fairask.pools import Pool, open_pool
 from fairask.pools.codes import decisions
 from benchmarks.scale_parts import BATCH, K, LABELS, ask_again, exponent, machine
 
@@ -165,7 +165,7 @@ def miscounted(pool: Any, rules: list[Any], table: Any) -> float:
 def as_numpy(X: Any, groups: Any, rules: list[Any], rows: int = 1 << 20) -> bool:
     """Whether the first rows have the same cells, and rows in them, as an array in memory."""
     few, codes = X[:rows], groups[:rows]
-    here = MemoryPool(few.float().cpu().numpy(), codes.cpu().numpy().astype(np.int64), 2)
+    here = Pool(few.float().cpu().numpy(), codes.cpu().numpy().astype(np.int64), 2)
     cells, same = here.by_prediction(rules), open_pool(few, codes).by_prediction(rules)
     equal = np.array_equal(cells.counts, same.counts) and np.array_equal(cells.patterns, same.patterns)
     some = np.arange(len(cells.counts))[:200]

@@ -51,14 +51,14 @@ from benchmarks.scale_parts import (
     write_parquet,
 )
 from fairask.design import disagreement_design
-from fairask.pools import MemoryPool, SubPool, keyed, open_pool, sub_pool_size
+from fairask.pools import Pool, SubPool, keyed, open_pool, sub_pool_size
 
 PARTS = ["memory", "sub_pool", "torch", "parquet", "polars", "duckdb", "skactiveml", "dask"]
 
 
 def in_memory(n: int, repeats: int) -> dict[str, float]:
     X, groups = make_arrays(n)
-    pool = MemoryPool(X, groups, 2)
+    pool = Pool(X, groups, 2)
     learner = labelled_learner(pool)
     rules = rules_of(learner)
     product, read = bare_product(X, rules, repeats), least(lambda: X.max(), repeats)
@@ -163,7 +163,7 @@ def on_tensors(n: int, repeats: int) -> dict[str, float]:
     import torch
 
     X, groups = make_arrays(n)
-    array, tensor = MemoryPool(X, groups, 2), open_pool(torch.from_numpy(X), torch.from_numpy(groups))
+    array, tensor = Pool(X, groups, 2), open_pool(torch.from_numpy(X), torch.from_numpy(groups))
     learners = [labelled_learner(array), labelled_learner(tensor)]
     rules = rules_of(learners[0])
     found: dict[str, Any] = {
@@ -186,7 +186,7 @@ def sub_pools(n: int, runs: int = 400) -> dict[str, float]:
     from fairask.sampling import Proposal, draw, from_sub_pool, importance_weights
 
     X, groups = make_arrays(n)
-    pool = MemoryPool(X, groups, 2)
+    pool = Pool(X, groups, 2)
     rules = rules_of(labelled_learner(pool))
     value = (X @ TRUTH > 0).astype(float)
     truth, spread = value.mean(), {}
@@ -229,7 +229,7 @@ def against_skactiveml(repeats: int, n: int = 100_000) -> dict[str, float]:
     from sklearn.linear_model import LogisticRegression
 
     X, groups = make_arrays(n)
-    learner = labelled_learner(MemoryPool(X, groups, 2))
+    learner = labelled_learner(Pool(X, groups, 2))
     y = np.full(n, np.nan)
     y[learner.labelled_indices_] = learner.labels_
     committee = SklearnClassifier(

@@ -47,9 +47,8 @@ def prepare(target: str, labels: int) -> Study:
         )
         said = [RowLabelled(row, row % 2, "hard to read" if row % 100 == 0 else None) for row in rows]
         study.store.append(f"p{batch % 5}", drawn, *said)
-    study.store.repair()
-    study.state()
-    return study
+    study.close()
+    return Study.open(target)  # which makes the queue of the events
 
 
 def measure(name: str, question: Callable[[], object], repeats: int) -> None:

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.studio_load import Annotator, Tally, machine, make_pool
 from fairask_studio import Study
-from fairask_studio.whole import verify
+from fairask_studio.integrity import verify
 
 PIECE = 50
 SERVING = 0.8

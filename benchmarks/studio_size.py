@@ -1,7 +1,7 @@
 """A study with many labels: opening it, owners' pages, and what those cost annotators.
 
 ``python -m benchmarks.studio_size [--labels 100000] [--seconds 30]`` prints: time and memory of opening the
-study by replaying all events and from its snapshot; time and queries of a page of rows and of ``labels.csv``;
+study; time and queries of a page of rows and of ``labels.csv``;
 and the times of "next row" without owners and with three certificate pages open, beside the machine's own
 scheduling delay.
 """
@@ -99,8 +99,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         target = f"{folder}/study"
         owner, tokens = prepare(target, given.labels, given.people)
-        print(f"open, all events      {opened(target)}")
-        print(f"open, snapshot        {opened(target)}")
+        print(f"open                  {opened(target)}")
         with Study.open(target) as study:
             print(f"a page of rows        {asked(study, lambda: grid_page(study, RowQuery()))}")
             print(f"labels.csv            {asked(study, lambda: file_bytes(study, 'labels.csv'))}")

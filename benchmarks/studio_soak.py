@@ -123,7 +123,8 @@ def prepare(target: str, labels: int, people: int) -> tuple[str, list[str]]:
         0, order, [1 / rows] * labels, ["uniform"] * labels, [rows - i for i in range(labels)], []
     )
     study.store.append("before", drawn, *(RowLabelled(row, int(positive[row])) for row in order))
-    study.store.repair()  # makes the queue of the events
+    study.close()
+    study = Study.open(target)  # which makes the queue of the events
     owner = study.people.add("owner", "owner")
     tokens = [study.people.add(f"p{i}") for i in range(people)]
     study.close()

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from fairask_studio import Study, read_pool
+from fairask_studio import Study
 
 rng = np.random.default_rng(0)
 n = 600
@@ -29,7 +29,7 @@ table.to_csv(folder / "loans.csv", index=False)
 # Ada makes the study and labels a batch.
 with Study.create(
     folder / "loans",
-    read_pool(folder / "loans.csv"),
+    folder / "loans.csv",
     protected="sex",
     classes=("bad", "good"),
     random_state=0,

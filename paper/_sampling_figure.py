@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fairask.design import disagreement_design, group_design
 from fairask.oracle import EmpiricalFairOracle, Labelled
 from fairask.plotting import COLORS, GROUP_COLORS, panels
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.rules import LinearRule
 from paper._draw import styled
 
@@ -35,7 +35,7 @@ def sampling_figure() -> Figure:
     oracle = EmpiricalFairOracle(tolerance=0.1, shift_threshold=False)
     solutions = oracle.perturbed(rows, np.where(flips, 1.0 - rows.y, rows.y))
     rules = [solution.sample(rng) for solution in solutions]
-    cells = MemoryPool(X, groups, 2).by_prediction(rules)
+    cells = Pool(X, groups, 2).by_prediction(rules)
     design = disagreement_design(cells.patterns, cells.counts)
     assert design is not None  # two classifiers of different labels differ somewhere on 600 rows
     drawn, axes = panels(None, 1, 2, (8.2, 4.0), sharex=True, sharey=True)
@@ -44,7 +44,7 @@ def sampling_figure() -> Figure:
         ("λ_fair: both groups alike", group_design(cells.groups, cells.counts)),
     )
     for axis, (title, per_row) in zip(axes, shown, strict=True):
-        mass = per_row[cells.unfold()[1]]
+        mass = per_row[cells.cell]
         for group, marker in ((0, "o"), (1, "^")):
             rows = groups == group
             axis.scatter(

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairask.design import group_design
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal, draw, importance_weights
 
 GROUPS = np.array([0, 0, 0, 0, 1, 1])
 
 
 def mixed_proposal(share=0.6):
-    cells = MemoryPool(np.zeros((6, 1)), GROUPS, 2).by_group()
+    cells = Pool(np.zeros((6, 1)), GROUPS, 2).by_group()
     fair = group_design(cells.groups, cells.counts)
     return Proposal(cells, {"odd": np.array([0.25, 0.0]), "fair": fair}, {"odd": share, "fair": 1 - share})
 
@@ -85,7 +85,7 @@ def test_rows_are_drawn_once_and_propensities_are_probabilities(seed, n_rows, n_
     available = rng.random(n_rows) < 0.8
     available[0] = True
     groups = rng.integers(n_groups, size=n_rows)
-    cells = MemoryPool(np.zeros((n_rows, 1)), groups, n_groups, available).by_group()
+    cells = Pool(np.zeros((n_rows, 1)), groups, n_groups, available).by_group()
     density = rng.random(len(cells.counts)) * (rng.random(len(cells.counts)) < 0.7)
     proposal = Proposal(
         cells, {"a": density, "b": group_design(cells.groups, cells.counts)}, {"a": share, "b": 1 - share}
@@ -97,7 +97,7 @@ def test_rows_are_drawn_once_and_propensities_are_probabilities(seed, n_rows, n_
 
 
 def test_used_up_components_leave_the_rest_to_uniform_draws():
-    cells = MemoryPool(np.zeros((6, 1)), GROUPS, 2).by_group()
+    cells = Pool(np.zeros((6, 1)), GROUPS, 2).by_group()
     proposal = Proposal(cells, {"diff": np.array([0.0, 0.5])}, {"diff": 1.0})
     drawn = draw(proposal, 4, np.random.default_rng(0))
     assert drawn.components == ["diff", "diff", "uniform", "uniform"]
@@ -106,7 +106,7 @@ def test_used_up_components_leave_the_rest_to_uniform_draws():
 
 
 def test_a_ranking_is_taken_in_order_without_propensity():
-    cells = MemoryPool(np.zeros((6, 1)), GROUPS, 2).everything()
+    cells = Pool(np.zeros((6, 1)), GROUPS, 2).everything()
     drawn = draw(Proposal(cells, ranking=np.array([4, 2, 0, 1, 3, 5])), 3, np.random.default_rng(0))
     assert drawn.indices.tolist() == [4, 2, 0]
     assert np.isnan(drawn.propensities).all()

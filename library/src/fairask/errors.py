@@ -15,7 +15,7 @@ __all__ = [
     "MissingExtra",
     "NoDisagreementWarning",
     "NotConvergedWarning",
-    "SubPoolWarning",
+    "SampleWarning",
     "UserError",
     "suggest",
 ]
@@ -101,8 +101,8 @@ class NotConvergedWarning(FairaskWarning):
     """The policy did not converge; it is used because ``unconverged='use'``."""
 
 
-class SubPoolWarning(FairaskWarning):
-    """Batches are drawn from a uniform sub-pool, because the model is costly per row and the pool large."""
+class SampleWarning(FairaskWarning):
+    """The pool is a uniform sample of a larger table, or holds few rows of a rare group."""
 
 
 def suggest(given: object, known: Iterable[str]) -> str:

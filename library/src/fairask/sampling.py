@@ -89,8 +89,8 @@ def draw(proposal: Proposal, n: int, rng: np.random.Generator) -> Draws:
 
     Examples
     --------
-    >>> from fairask.pools import MemoryPool
-    >>> cells = MemoryPool(np.zeros((4, 1)), np.array([0, 0, 0, 1]), 2).everything()
+    >>> from fairask.pools import Pool
+    >>> cells = Pool(np.zeros((4, 1)), np.array([0, 0, 0, 1]), 2).everything()
     >>> proposal = Proposal(cells, {"uniform": np.array([0.25])}, {"uniform": 1.0})
     >>> draw(proposal, 2, np.random.default_rng(0)).propensities.round(3).tolist()
     [0.25, 0.333]
@@ -139,8 +139,8 @@ def from_sub_pool(draws: Draws, pool: SubPool) -> Draws:
 
     Examples
     --------
-    >>> from fairask.pools import MemoryPool
-    >>> whole = MemoryPool(np.arange(8.0)[:, None], np.zeros(8, int), 1)
+    >>> from fairask.pools import Pool
+    >>> whole = Pool(np.arange(8.0)[:, None], np.zeros(8, int), 1)
     >>> part = SubPool(whole, 4, np.random.default_rng(0))
     >>> proposal = Proposal(part.everything(), {"uniform": np.array([0.25])}, {"uniform": 1.0})
     >>> found = from_sub_pool(draw(proposal, 2, np.random.default_rng(0)), part)

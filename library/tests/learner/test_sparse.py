@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.matrix import row_uniforms
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 
 
 @pytest.fixture
@@ -96,6 +96,6 @@ def test_draws_and_digests_do_not_depend_on_how_rows_are_stored():
     np.testing.assert_array_equal(row_uniforms(X, 3), row_uniforms(shuffled, 3))
     assert len(np.unique(row_uniforms(X, 3))) == 50
     assert (row_uniforms(X, 3) != row_uniforms(X, 4)).all()
-    digests = {MemoryPool(m, groups, 2).fingerprint() for m in (X, shuffled)}
+    digests = {Pool(m, groups, 2).fingerprint() for m in (X, shuffled)}
     assert len(digests) == 1
-    assert MemoryPool(2 * X, groups, 2).fingerprint() not in digests
+    assert Pool(2 * X, groups, 2).fingerprint() not in digests

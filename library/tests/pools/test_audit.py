@@ -12,7 +12,7 @@ import pytest
 from fairask.audit import Audit, certify
 from fairask.audit.parity import parity
 from fairask.matrix import uniforms
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.rules import ConstantRule, LinearRule, RuleMixture
 from library.tests.pools.test_same_draws import campaign
 
@@ -66,18 +66,18 @@ def test_the_learner_s_model_is_audited_alike_on_every_pool(pools: Mapping[str, 
 
 def test_a_randomised_model_s_decisions_are_drawn_with_its_probabilities(rows: Any) -> None:
     X, groups, _ = rows
-    cells = MemoryPool(X, groups, 3).by_decision(MIXTURE, seed=9)
+    cells = Pool(X, groups, 3).by_decision(MIXTURE, seed=9)
     first, second = (rule.decide(X) for rule in MIXTURE.members_[:2])
     split = first & ~second
     drawn = np.zeros(len(X), dtype=bool)
-    at, cell = cells.unfold()
+    at, cell = cells.rows, cells.cell
     drawn[at] = cells.patterns[0][cell]
     assert drawn[first & second].all()
     assert not drawn[~first & ~second].any()
     assert (drawn[split] == (uniforms(np.flatnonzero(split), 9) < 0.6)).all()
     # 0.6 give or take five standard errors.
     assert abs(drawn[split].mean() - 0.6) < 5 * np.sqrt(0.24 / split.sum())
-    other = MemoryPool(X, groups, 3).by_decision(MIXTURE, seed=10)
+    other = Pool(X, groups, 3).by_decision(MIXTURE, seed=10)
     assert other.counts.tolist() != cells.counts.tolist()
 
 
@@ -113,7 +113,7 @@ def test_wrong_settings_are_found_before_the_pool_is_read(pools: Mapping[str, An
 def test_a_pool_whose_every_row_trained_the_model_is_refused(rows: Any) -> None:
     X, groups, _ = rows
     with pytest.raises(ValueError, match="every row trained the model"):
-        Audit.of_pool(MemoryPool(X, groups, 3), RULE, trained_on=np.arange(len(X)))
+        Audit.of_pool(Pool(X, groups, 3), RULE, trained_on=np.arange(len(X)))
 
 
 def test_parity_from_counts_is_parity_from_rows(rows: Any) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask.matrix import nth_left, tie_breakers
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.pools.codes import decisions, pattern_codes
 from fairask.rules import ConstantRule, FittedRule, LinearRule
 
@@ -39,7 +39,7 @@ def test_cells_are_those_of_the_definition(k: int, small_blocks: None) -> None:
     X, groups = rng.standard_normal((1500, 4)), rng.integers(0, 2, 1500)
     available = rng.random(1500) < 0.9
     rules = linear_rules(k, 4)
-    cells = MemoryPool(X, groups, 2, available).by_prediction(rules)
+    cells = Pool(X, groups, 2, available).by_prediction(rules)
     expected = brute_force(rules, X, groups, available)
     assert cells.counts.sum() == available.sum()
     assert len(cells.counts) == len(expected)
@@ -55,7 +55,7 @@ def test_rules_of_any_kind_are_compared(small_blocks: None) -> None:
     X, groups = rng.standard_normal((900, 2)), rng.integers(0, 2, 900)
     tree = FittedRule(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, (X[:, 0] > 0).astype(int)))
     rules = [tree, ConstantRule(True), LinearRule(np.array([0.0, 1.0, 0.1]))]
-    cells = MemoryPool(X, groups, 2).by_prediction(rules)
+    cells = Pool(X, groups, 2).by_prediction(rules)
     expected = brute_force(rules, X, groups, np.ones(900, bool))
     assert sorted(cells.counts.tolist()) == sorted(len(m) for m in expected.values())
 
@@ -85,7 +85,7 @@ def test_codes_take_as_few_bytes_as_they_can(k: int, dtype: str) -> None:
 
 @pytest.mark.parametrize("k", [1, 65])
 def test_too_few_or_too_many_classifiers_are_refused(k: int) -> None:
-    pool = MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2)
+    pool = Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2)
     with pytest.raises(ValueError, match="2 to 64 classifiers"):
         pool.by_prediction([ConstantRule(False)] * k)
 
@@ -107,7 +107,7 @@ def test_excluded_rows_are_never_counted_or_found(pools: Mapping[str, Any], rows
 
 def test_excluding_copies_no_row(rows: Any) -> None:
     X, groups, _ = rows
-    pool = MemoryPool(X, groups, 3)
+    pool = Pool(X, groups, 3)
     assert pool.excluding([1, 2]).X is X
     assert pool.excluding([1, 2]).excluded.nbytes == 16
 
@@ -117,7 +117,7 @@ def test_excluding_copies_no_row(rows: Any) -> None:
 )
 def test_rows_that_are_not_there_cannot_be_excluded(bad: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).excluding(bad)
+        Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).excluding(bad)
 
 
 @given(st.sets(st.integers(0, 60)), st.integers(0, 20))
@@ -127,7 +127,7 @@ def test_the_nth_row_left_is_that_of_a_list(out: set[int], rank: int) -> None:
 
 
 def test_a_rank_beyond_its_cell_is_refused() -> None:
-    cells = MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group()
+    cells = Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group()
     with pytest.raises(ValueError, match="ranks must be"):
         cells.locate(np.array([1]), np.array([1]))
 
@@ -143,7 +143,7 @@ def test_the_lowest_rows_are_those_of_a_full_sort(pools: Mapping[str, Any], rows
 
 
 def test_ties_do_not_favour_the_top_of_the_table() -> None:
-    pool = MemoryPool(np.zeros((10_000, 1)), np.zeros(10_000, int), 1)
+    pool = Pool(np.zeros((10_000, 1)), np.zeros(10_000, int), 1)
     found = pool.lowest(_first_column, 400, seed=1)
     assert 4500 < found.mean() < 5500
     assert found.tolist() != pool.lowest(_first_column, 400, seed=2).tolist()
@@ -156,10 +156,10 @@ def _first_column(X: Any, groups: Any) -> Any:
 def test_threads_change_nothing(rows: Any, small_blocks: None) -> None:
     X, groups, _ = rows
     rules = linear_rules(6, X.shape[1])
-    one, four = (MemoryPool(X, groups, 3, workers=w).by_prediction(rules) for w in (1, 4))
+    one, four = (Pool(X, groups, 3, workers=w).by_prediction(rules) for w in (1, 4))
     assert one.counts.tolist() == four.counts.tolist()
     with pytest.raises(ValueError, match="workers=0"):
-        MemoryPool(X, groups, 3, workers=0)
+        Pool(X, groups, 3, workers=0)
 
 
 def test_rows_are_found_alike_whether_keys_were_kept_or_not(

@@ -21,8 +21,7 @@ from fairask.experiment.table import TableColumns
 from fairask.metrics import violation
 from fairask.tables import GroupColumns, TableError, column_violations, group_names, prepare
 from fairask.tables.folding import OTHER, UNKNOWN
-from fairask_studio import Study, choose_pool
-from fairask_studio.encoder_0_1_0 import first_group_names
+from fairask_studio import Study
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -60,17 +59,15 @@ def test_every_command_takes_combinations_and_bands(stream: bool, tmp_path: Path
     groups = table.groups_of(np.arange(N)) if stream else table.groups
     assert groups.tolist() == expected()
     with Study.create(
-        tmp_path / "s", choose_pool(path, stream), protected=SPECS, hide=["y"], budget=20, batch_size=20
+        tmp_path / "s", path, protected=SPECS, hide=["y"], budget=20, batch_size=20
     ) as study:
         rows = study.ask(8)
         study.tell(rows, ["0", "1"] * 4)
     with Study.open(tmp_path / "s") as study:
         assert study.config.grouped_by == "race, age:30,50"
-        assert sorted(study.groups if not stream else study.rows.pool.protected.names) == sorted(  # type: ignore[attr-defined]
-            set(expected())
-        )
+        assert sorted(study.groups) == sorted(set(expected()))
         assert {c.name for c in study.config.columns if c.role == "protected"} == {"race", "age"}
-        assert sum(study.rows.sizes) == N
+        assert len(study.codes) == N
     opened: Any = open_streamed_table if stream else open_audit_table
     audited = opened(str(path), predictions="said", protected=SPECS)
     assert sum(audited.group_rows.values()) == N
@@ -190,12 +187,6 @@ def test_a_number_cannot_be_a_label() -> None:
     table = PEOPLE.set_column(5, "y", pa.array(RNG.normal(size=N)))
     with pytest.raises(TableError, match=r"'y' is a number with 400 values.*A label says yes or no"):
         prepare(table, label="y", protected="sex")
-
-
-def test_groups_of_0_1_0_keep_their_names() -> None:
-    table = pa.table({"g": [1.0, 2.5], "h": ["", "a"]})
-    assert first_group_names(table, "g") == ["1.0", "2.5"]
-    assert first_group_names(table, "h") == ["", "a"]
 
 
 def test_a_group_that_was_not_there_before_is_refused() -> None:

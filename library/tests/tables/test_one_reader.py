@@ -18,9 +18,8 @@ from fairask.errors import UserError
 from fairask.experiment.open import open_table
 from fairask.experiment.streamed import StreamedTable
 from fairask.experiment.table import MemoryTable, TableColumns
-from fairask.pools import StreamedPool
 from fairask.tables import read_table
-from fairask_studio import Study, choose_pool
+from fairask_studio import Study
 
 N = 60
 Found = tuple[Any, list[str]]
@@ -38,13 +37,8 @@ def simulated(path: Path, stream: bool, folder: Path) -> Found:
 
 def studied(path: Path, stream: bool, folder: Path) -> Found:
     """Features and groups as ``fairask new`` has them."""
-    table = choose_pool(path, stream)
-    with Study.create(folder / "s", table, protected="g", hide=["y"], use_protected=True, budget=5) as study:
-        X, groups = study.rows.given
-        if isinstance(X, StreamedPool):
-            rows = np.arange(X.n_rows)
-            return X.take(rows), np.array(X.protected.names)[X.groups_of(rows)].tolist()
-        return X, list(groups)
+    with Study.create(folder / "s", path, protected="g", hide=["y"], use_protected=True, budget=5) as study:
+        return study.learner().X, np.array(study.groups)[study.codes].tolist()
 
 
 def audited(path: Path, stream: bool, folder: Path) -> Found:
@@ -241,8 +235,8 @@ def test_rows_without_a_label_are_left_out_in_memory_and_streamed(tmp_path: Path
 def test_unseen_levels_have_no_feature_set(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table(columns(c=["u", "v"] * (N // 2))), path)
-    with Study.create(tmp_path / "s", choose_pool(path), protected="g", hide=["y"], budget=5) as study:
-        encoder = study.rows.encoder
+    with Study.create(tmp_path / "s", path, protected="g", hide=["y"], budget=5) as study:
+        encoder = study.encoder
     matrix = pa.table({"x": [1.0, 1.0], "c": ["w", "u"]})
     first, second = encoder.transform(matrix).tolist()
     assert first == second

@@ -19,7 +19,7 @@ import pytest
 
 from fairask.tables import TableError, TableFormat, fit_encoder, prepare, read_noted, read_table
 from fairask.tables.answers import match_labels
-from fairask_studio import Study, choose_pool
+from fairask_studio import Study
 
 ROWS = [{"sex": "f", "pay": 1234.5, "town": "Köln"}, {"sex": "m", "pay": -7.25, "town": "Bern"}]
 CSV = "sex,pay,town\nf,1234.5,Köln\nm,-7.25,Bern\n"
@@ -219,7 +219,7 @@ def test_vectors_beside_the_table(tmp_path: Path) -> None:
 def test_a_study_learns_from_vectors_and_does_not_show_them(stream: bool, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(with_vectors().append_column("x", pa.array(np.arange(60) % 7)), path, row_group_size=25)
-    pool = choose_pool(path, stream)
+    pool = path
     with Study.create(tmp_path / "s", pool, protected="g", hide=["y"], budget=20, batch_size=10) as study:
         rows = study.ask()
         study.tell(rows, ["0", "1"] * 5)

@@ -99,11 +99,9 @@ def test_unknown_words_change_nothing() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_study_of_comments_learns_from_their_words(stream: bool, tmp_path: Path) -> None:
-    from fairask_studio import choose_pool, export
-
     path = tmp_path / "pool.parquet"
     pq.write_table(COMMENTS.drop(["toxic"]), path, row_group_size=100)
-    table = choose_pool(path, stream)
+    table = path
     truth = COMMENTS.column("toxic").to_pylist()
     settings: dict[str, Any] = {"classes": ("no", "yes"), "budget": 40, "batch_size": 40, "random_state": 0}
     with Study.create(tmp_path / "s", table, protected="group", **settings) as study:
@@ -112,7 +110,7 @@ def test_a_study_of_comments_learns_from_their_words(stream: bool, tmp_path: Pat
         }  # fmt: skip
         rows = study.ask()
         study.tell(rows, [truth[row] for row in rows])
-        export(study, tmp_path / "out")
+        study.export(tmp_path / "out")
     with Study.open(tmp_path / "s") as study:
         assert study.status()["labels"] == 40
     model = load_model(tmp_path / "out" / "model.skops")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,54 +13,31 @@ from fairask.defaults import BUDGET
 from fairask.errors import suggest
 from fairask.learner import LearnerConfig
 from fairask.stopping import Plateau, make_rule
-from fairask_studio._errors import StudyError
-from fairask_studio.display import DISPLAYS
+from fairask_studio.columns import DISPLAYS, ColumnInfo
+from fairask_studio.errors import StudyError
 from fairask_studio.events import SKIP, Document, LimitsChanged, StudyReworded
 
-#: In place of a device: batches are drawn where the rows are.
-NO_DEVICE = "none"
 _LONGEST = {"question": 500, "class": 60, "title": 120, "unit": 40}
 _LONGEST_GUIDELINES = 50_000
 #: Reasons to skip a row, and characters of one.
 _MOST_REASONS, LONGEST_REASON = 9, 120
+LONGEST_NOTE = 2000
 #: What can be said of a column.
 _WORDS = ("title", "unit", "values", "display")
 #: The least share of gold rows: one in so many.
 _RAREST = 1000
 _MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
 #: Settings that follow from others or from the pool, and the learner's that a study has another way for.
-_NOT_CHOSEN = {"audit_share", "blind", "columns", "encoder", "learner", "pool_sha256", "protected", "rows"}
+_NOT_CHOSEN = {
+    "audit_share", "blind", "columns", "encoder", "learner", "pool_sha256", "protected", "rows",
+    "sampled_from",
+}  # fmt: skip
 _DEFAULTS: Document = {
     "classes": ("0", "1"),
     "budget": BUDGET,
     "random_state": 0,
     "strategy_params": {},
 }
-
-
-@dataclass(frozen=True)
-class ColumnInfo:
-    """A column of the pool and how it is shown: plain name, unit, words for its codes, kind of display."""
-
-    name: str
-    kind: str  #: "number" or "text"
-    role: str = "feature"  #: "feature" trains the model; "shown", "hidden" and "protected" do not
-    title: str = ""
-    unit: str = ""
-    values: dict[str, str] = field(default_factory=dict)
-    display: str = ""  #: one of ``DISPLAYS``; studies of older versions have none, and show numbers and texts
-
-    def code_of(self, value: object) -> str:
-        """Return a cell as text: a key of ``values`` where its code has words.
-
-        Examples
-        --------
-        >>> [ColumnInfo("age", "number").code_of(value) for value in (30.0, 2.5, None)]
-        ['30', '2.5', '']
-        """
-        if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-            return str(int(value))
-        return "" if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -91,8 +68,8 @@ class Config:
     columns: tuple[ColumnInfo, ...] = ()
     rows: int = 0
     pool_sha256: str = ""
-    device: str | None = None  #: of PyTorch, where batches are drawn; None where the rows are
-    encoder: dict[str, Any] | None = None  #: of a copied pool; a reference holds its own
+    encoder: dict[str, Any] | None = None  #: what turns columns into features
+    sampled_from: int | None = None  #: rows of the table that the pool is a sample of; None if it is whole
 
     @property
     def classes(self) -> tuple[str, str]:
@@ -136,10 +113,8 @@ class Config:
 
     @classmethod
     def from_dict(cls, data: Document) -> Config:
-        """Rebuild from :meth:`to_dict`, or from what version 0.1.0 wrote."""
-        # Version 0.1.0 called the stopping rule "stop". Before there were profiles, studies had the paper's.
-        data = {"profile": "paper", "stopping": data.get("stop") or None, **data}
-        data.pop("stop", None)
+        """Rebuild from :meth:`to_dict`."""
+        data = dict(data)
         for name in data.keys() - set(_names(LearnerConfig)) - set(_names(cls)):
             raise StudyError(
                 f"the study has a setting {name!r}, which this version does not know; a newer version made "
@@ -147,8 +122,14 @@ class Config:
             )
         if isinstance(data["protected"], list):
             data["protected"] = tuple(data["protected"])
-        data["skip_reasons"] = tuple(data.get("skip_reasons", ()))
+        data["skip_reasons"] = tuple(data["skip_reasons"])
         return cls.make(**{**data, "columns": tuple(ColumnInfo(**column) for column in data["columns"])})
+
+    @property
+    def shown(self) -> list[str]:
+        """Names of the columns that annotators see; the protected one only if the study shows it."""
+        roles = ["feature", "shown"] + (["protected"] if self.show_protected else [])
+        return [c.name for c in self.columns if c.role in roles and c.display != "none"]
 
     def check_row(self, row: int) -> int:
         """Return a row number if the pool has that row."""
@@ -255,6 +236,13 @@ def check_stop(text: str | None) -> None:
         raise StudyError(str(error)) from error
     if not isinstance(rule, Plateau):
         raise StudyError(f"stopping={text!r}: a study stops by its budget or by plateau[:ROUNDS[:BY]]")
+
+
+def check_note(note: str) -> str | None:
+    """Return a note if it is short enough; None for an empty one."""
+    if len(note) > LONGEST_NOTE:
+        raise StudyError(f"a note has {len(note)} characters; {LONGEST_NOTE} at most")
+    return note or None
 
 
 def check_reason(reason: str) -> str:

@@ -1,4 +1,4 @@
-"""The events of a study: one small class per kind, and how each is stored as JSON.
+"""The events of a study: one small class per kind, how each is stored as JSON, and how times are written.
 
 Events are the only truth of a study; ``State`` follows from them by replay. A field that
 is None is not written.
@@ -7,9 +7,10 @@ is None is not written.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, ClassVar, Self
 
-from fairask_studio._errors import StudyError
+from fairask_studio.errors import StudyError
 
 #: Code of the answer "cannot be labelled"; other codes are positions of classes.
 SKIP = -1
@@ -47,11 +48,10 @@ class Happening:
 
 @dataclass(frozen=True)
 class StudyCreated(Happening):
-    """The study was made: its settings, and the reference to a pool that was not copied."""
+    """The study was made, with these settings."""
 
     kind = "created"
     config: Document
-    pool: Document | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class StudyReworded(Happening):
 
 @dataclass(frozen=True)
 class RowsDrawn(Happening):
-    """A batch was drawn. Rows of a pool that was not copied come with their cells."""
+    """A batch was drawn: its rows, and how likely each was to be drawn."""
 
     kind = "proposed"
     batch: int
@@ -76,8 +76,6 @@ class RowsDrawn(Happening):
     components: list[str]
     pool_sizes: list[int]
     warnings: list[str]
-    columns: list[str] | None = None
-    cells: list[list[Cell]] | None = None
     look: int | None = None  #: of the audit that the rows were drawn for
 
     @classmethod
@@ -201,7 +199,7 @@ class FlagResolved(Happening):
 
 @dataclass(frozen=True)
 class KnownMarked(Happening):
-    """Rows were marked with their answers; see ``study/known.py``."""
+    """Rows were marked with their answers; see :mod:`fairask_studio.gold`."""
 
     kind = "known"
     rows: list[int]
@@ -243,16 +241,8 @@ class StopRuleChanged(Happening):
 
 
 @dataclass(frozen=True)
-class PoolMoved(Happening):
-    """The pool, which was not copied, is at another place."""
-
-    kind = "relocated"
-    uri: str
-
-
-@dataclass(frozen=True)
 class AuditChanged(Happening):
-    """An audit of at most ``size`` labels began; size 0 ends the audit under way. See ``study/_audit.py``."""
+    """An audit of at most ``size`` labels began; size 0 ends the audit under way."""
 
     kind = "audit"
     size: int
@@ -305,14 +295,6 @@ class AnswerRefused(Happening):
 
 
 @dataclass(frozen=True)
-class EventLost(Happening):
-    """An event that could not be read when the study was salvaged; it changes nothing."""
-
-    kind = "lost"
-    reason: str
-
-
-@dataclass(frozen=True)
 class FitAsked(Happening):
     """The owner asked for another fit: the certified model is no longer kept as the study's model."""
 
@@ -346,11 +328,6 @@ class CertificateIssued(_WholeDocument):
 
     kind = "certified"
 
-    @classmethod
-    def from_data(cls, data: Document) -> Self:
-        """Read a certificate; 0.1.0 called its tolerance alpha."""
-        return cls({**data, "tolerance": data["alpha"]} if "alpha" in data else data)
-
 
 @dataclass(frozen=True)
 class Event:
@@ -378,3 +355,55 @@ class Event:
                 "version wrote it: upgrade with pip install -U fairask"
             )
         return known.from_data(self.data)
+
+
+def now(shift: float = 0.0) -> str:
+    """Return the time in UTC, as the log writes it, ``shift`` seconds from now.
+
+    Examples
+    --------
+    >>> now().endswith("Z")
+    True
+    """
+    return _written(datetime.now(UTC) + timedelta(seconds=shift))
+
+
+def at_second(seconds: float) -> str:
+    """Return a time given in seconds since 1970 as the log writes it.
+
+    Examples
+    --------
+    >>> at_second(0.25)
+    '1970-01-01T00:00:00.250Z'
+    """
+    return _written(datetime.fromtimestamp(seconds, UTC))
+
+
+def end_of_day(day: date) -> str:
+    """Return the end of a day in UTC, as the log writes it.
+
+    Examples
+    --------
+    >>> end_of_day(date(2026, 11, 15))
+    '2026-11-15T23:59:59.999Z'
+    """
+    return f"{day.isoformat()}T23:59:59.999Z"
+
+
+def utc(text: str) -> str:
+    """Return a time that a person wrote as the log writes it; UTC, unless the text has an offset.
+
+    Examples
+    --------
+    >>> utc("2026-11-15 14:00"), utc("2026-11-15T14:00+01:00")
+    ('2026-11-15T14:00:00.000Z', '2026-11-15T13:00:00.000Z')
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise StudyError(f"{text!r} is not a time", "Write it as 2026-11-15 or 2026-11-15 14:30") from error
+    return _written(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

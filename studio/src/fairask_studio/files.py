@@ -1,4 +1,4 @@
-"""Files that people fill in: write rows to label, read labels. CSV, Parquet and Label Studio's JSON."""
+"""Files that people fill in: rows to label, labels, known answers. CSV, Parquet and Label Studio's JSON."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask.errors import suggest
+from fairask.tables.answers import match_labels
 from fairask.tables.checking import CHECK, ReturnedRow, check_code, check_returned
 from fairask.tables.delimited import header_of, read_cells
 from fairask.tables.files import csv_text, plain_cell, write_whole
-from fairask_studio._errors import StudyError
 from fairask_studio.config import Config
+from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell, Document
+from fairask_studio.gold import GOLD, KnownRow
 
 if TYPE_CHECKING:
     from fairask_studio.study import Study
 
 #: Columns of a file to label that are not the pool's.
 _OWN = ("row", "label", "note", CHECK)
+#: Columns of a file of known answers that are not the pool's.
+_OWN_KNOWN = ("row", "gold", "use", "explanation", "label", "note", CHECK)
 #: How the name of a file to label may end.
 SUFFIXES = (".csv", ".parquet", ".json")
 
@@ -41,15 +45,9 @@ class Told:
     returned: list[ReturnedRow] = field(default_factory=list)  #: what the file says of these rows
 
 
-def shown_columns(config: Config) -> list[str]:
-    """Return the columns that annotators see; the protected one only if the study shows it."""
-    roles = ["feature", "shown"] + (["protected"] if config.show_protected else [])
-    return [c.name for c in config.columns if c.role in roles and c.display != "none"]
-
-
 def write_rows(path: Path, rows: list[tuple[int, dict[str, Cell]]], config: Config) -> None:
     """Write rows to label in the format of the file's name, with columns to fill in and check codes."""
-    shown, suffix = shown_columns(config), _suffix(path)
+    shown, suffix = config.shown, _suffix(path)
     if suffix == ".json":
         tasks = [
             {
@@ -112,7 +110,7 @@ def check_told(file: str, told: Told, study: Study) -> None:
     with study.lock:
         state = study.state()
         drawn = [row for row in told.rows if row in state.log.position]
-        cells = dict(zip(drawn, study.rows.rows(drawn, state), strict=True))
+        cells = dict(zip(drawn, study.rows(drawn), strict=True))
     check_returned(file, told.returned, cells)
 
 
@@ -226,3 +224,48 @@ def _from_label_studio(tasks: object) -> Told:
             code = _code(task["data"].get("fairask_check"))
             told.returned.append(ReturnedRow(told.rows[-1], str(told.rows[-1]), code, cells))
     return told
+
+
+def read_known(study: Study, path: Path, *, unchecked: bool = False) -> list[KnownRow]:
+    """Read known answers from CSV or Parquet; lines without one are left out.
+
+    Unless ``unchecked``, other columns and check codes are compared with the pool.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fairask_studio import Study
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "gold.csv").write_text("row,age,gold,explanation\\n2,40,1,Of age.\\n3,50,,\\n")
+    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+    >>> with Study.create(folder / "loans", pool, protected="sex") as study:
+    ...     read_known(study, folder / "gold.csv")
+    [KnownRow(row=2, label=1, use='gold', why='Of age.')]
+    """
+    found: list[tuple[int, str, str, str]] = []
+    returned = []
+    for line, record in enumerate(read_records(path, ("row", "gold"), _OWN_KNOWN), 2):
+        answer = plain_cell(_text(record["gold"]))
+        if not answer:
+            continue
+        row = study.config.check_row(row_number(record["row"], f"{path.name}, line {line}"))
+        use = _text(record.get("use")).lower() or GOLD
+        found.append((row, answer, use, plain_cell(_text(record.get("explanation")))))
+        cells = {str(n).removesuffix(" (pool)"): v for n, v in record.items() if n not in _OWN_KNOWN}
+        code = None if record.get(CHECK) is None else _text(record[CHECK])
+        returned.append(ReturnedRow(row, str(row), code, cells))
+    if not found:
+        raise StudyError(f"{path.name} holds no known answer", "Fill in the column 'gold'")
+    if not unchecked:
+        check_returned(path.name, returned, {row: study.row(row) for row, *_ in found})
+    labels, _ = match_labels([said[1] for said in found], study.config.classes, [said[0] for said in found])
+    classes = study.config.classes
+    return [
+        KnownRow(row, classes.index(label), use, why)
+        for (row, _, use, why), label in zip(found, labels, strict=True)
+    ]
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value).strip()

@@ -6,16 +6,11 @@ neither is swayed by what the other wrote. All of it is events.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 from fairask_studio import events as happened
-from fairask_studio._errors import StudyError
-from fairask_studio.config import check_person
+from fairask_studio.errors import StudyError
 from fairask_studio.events import Document, Event, Happening
-
-if TYPE_CHECKING:
-    from fairask_studio.study import Study
 
 _LONGEST = 2000
 
@@ -106,73 +101,9 @@ class Flags:
         """Return the number of the last event of somebody else in a person's threads; 0 without any."""
         return max((c.event for f in self.of_person(who) for c in f.comments if c.who != who), default=0)
 
-    def to_data(self) -> list[Document]:
-        """Return plain values for a snapshot."""
-        return [
-            {**vars(flag), "comments": [astuple(comment) for comment in flag.comments]}
-            for flag in self.known.values()
-        ]
 
-    @classmethod
-    def from_data(cls, data: list[Document]) -> Flags:
-        """Rebuild from :meth:`to_data`."""
-        flags = cls()
-        for one in data:
-            flags._keep(Flag(**{**one, "comments": tuple(Comment(*said) for said in one["comments"])}))
-        return flags
-
-
-def flag_row(study: Study, row: int, text: str, who: str) -> Flag:
-    """Ask the owners about a row; while this person's flag of the row is open, add to its thread.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from fairask_studio import Study
-    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
-    >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
-    ...     flag = flag_row(study, 2, "Is 40 right?", "bob")
-    ...     flag = answer_flag(study, flag.id, "Yes, it is.", "ada", resolve=True)
-    ...     flag.open, [said.who for said in flag.comments]
-    (False, ['bob', 'ada'])
-    """
-    check_person(who)
-    row, text = study.config.check_row(row), _checked(text)
-    with study.turn() as (turn, state):
-        before = [flag for flag in state.flags.of_row(row) if flag.who == who and flag.open]
-        turn.append(
-            who,
-            happened.FlagAnswered(before[0].id, row, text) if before else happened.RowFlagged(row, text),
-        )
-        number = before[0].id if before else turn.last
-    return _known(study, number or 0)
-
-
-def answer_flag(study: Study, number: int, text: str, who: str, *, resolve: bool = False) -> Flag:
-    """Write into the thread of a flag and, with ``resolve``, close it; then the text may be empty."""
-    check_person(who)
-    text = _checked(text, empty=resolve)
-    with study.turn() as (turn, state):
-        flag = state.flags.known.get(number)
-        if flag is None:
-            raise StudyError(f"no flag has the number {number}")
-        if resolve and not flag.open:
-            raise StudyError(f"flag {number} is resolved already")
-        said = (
-            happened.FlagResolved(number, flag.row, text or None)
-            if resolve
-            else happened.FlagAnswered(number, flag.row, text)
-        )
-        turn.append(who, said)
-    return _known(study, number)
-
-
-def _known(study: Study, number: int) -> Flag:
-    with study.lock:
-        return study.state().flags.known[number]
-
-
-def _checked(text: str, *, empty: bool = False) -> str:
+def check_comment(text: str, *, empty: bool = False) -> str:
+    """Return what somebody writes into a thread, without blanks around it, if it can be written."""
     text = text.strip()
     if not text and not empty:
         raise StudyError("the flag or its answer has no words", "Write a sentence")

@@ -1,7 +1,9 @@
-"""The exported model: a table goes in, decisions come out."""
+"""The exported model: a table goes in, decisions come out. Its file is skops': loading it runs no code."""
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,26 @@ from fairask.tables import GroupColumns
 from fairask.tables.columns import arranged, column_names
 from fairask.tables.frames import frame_table
 from fairask.tables.protected import protected_columns
+from fairask_studio.errors import StudyError
+
+#: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.
+TRUSTED = (
+    "fairask.tables.encode.Encoder",
+    "fairask.oracle.calibrated.CalibratedFairOracle",
+    "fairask.oracle.empirical.EmpiricalFairOracle",
+    "fairask.oracle.linear_forest.LinearForest",
+    "fairask.oracle.linear_forest.PlainTrees",
+    "fairask.oracle.plugin.GapCorrection",
+    "fairask.oracle.probability.Calibration",
+    "fairask.rules.ConstantRule",
+    "fairask.rules.FittedProbability",
+    "fairask.rules.LinearProbability",
+    "fairask.rules.LinearRule",
+    "fairask.rules.PlugInRule",
+    "fairask.rules.Scaling",
+    "fairask_studio.model.TableModel",
+    "numpy.dtype",
+)
 
 
 class TableModel(Pipeline):  # type: ignore[misc]
@@ -27,7 +49,7 @@ class TableModel(Pipeline):  # type: ignore[misc]
     ----------
     columns_ : list of str
         Columns that the model learned from; also ``feature_names_in_``.
-    protected_ : dict or None
+    protected_ : dict
         The protected columns as they were named, and their groups.
     fairask_ : dict or None
         Which model it is: round, labels, digest, and whether a certificate is about it; None where the study
@@ -35,7 +57,7 @@ class TableModel(Pipeline):  # type: ignore[misc]
     """
 
     columns_: list[str]
-    protected_: dict[str, object] | None = None
+    protected_: dict[str, object]
     fairask_: dict[str, Any] | None
 
     @property
@@ -56,13 +78,12 @@ class TableModel(Pipeline):  # type: ignore[misc]
     def groups_of(self, X: Matrix) -> npt.NDArray[np.object_] | None:
         """Return the groups that a data frame's protected columns say; None for an array."""
         names = column_names(X)
-        if names is None or self.protected_ is None:
+        if names is None:
             return None
         groups = GroupColumns.from_dict(self.protected_)
         codes = groups.codes(frame_table(X, protected_columns(groups.columns, names)).combine_chunks())
-        # A study that holds its rows names groups by texts, one that refers to them by values.
-        named = set(groups.names) <= set(self.oracle.groups_)
-        return GroupColumns(groups.columns, tuple(groups.names) if named else groups.values).named(codes)
+        # A study names its groups by texts.
+        return GroupColumns(groups.columns, tuple(groups.names)).named(codes)
 
     def _given(self, X: Matrix, sensitive_features: ArrayLike | None) -> tuple[Matrix, ArrayLike | None]:
         if sensitive_features is None and self.oracle.needs_groups:
@@ -87,3 +108,41 @@ class TableModel(Pipeline):  # type: ignore[misc]
         """Accuracy of :meth:`predict`."""
         rows, groups = self._given(X, sensitive_features)
         return self.oracle.score(rows, y, sensitive_features=groups, **params)
+
+
+def load_model(path: str | Path) -> TableModel:
+    """Read an exported model; only classes of scikit-learn, numpy and the fair oracle are allowed in it.
+
+    See :class:`fairask_studio.TableModel` for what it takes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask_studio import Study
+    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+    >>> folder = tempfile.mkdtemp()
+    >>> with Study.create(f"{folder}/loans", pool, protected="sex", batch_size=4, random_state=0) as study:
+    ...     rows = study.ask()
+    ...     _ = study.tell(rows, [str(int(row > 1)) for row in rows])
+    ...     _ = study.export(f"{folder}/out")
+    >>> model = load_model(f"{folder}/out/model.skops")
+    >>> model.columns_
+    ['age']
+    >>> import pandas
+    >>> model.predict(pandas.DataFrame(pool)).shape
+    (4,)
+    """
+    model: TableModel = _skops().loads(Path(path).read_bytes(), trusted=list(TRUSTED))
+    return model
+
+
+def model_bytes(model: TableModel) -> bytes:
+    """Return the file of a model."""
+    return bytes(_skops().dumps(model))
+
+
+def _skops() -> Any:
+    try:
+        return importlib.import_module("skops.io")
+    except ImportError as error:  # pragma: no cover - depends on the installation
+        raise StudyError("models are kept through skops: pip install 'fairask-studio'") from error

@@ -56,8 +56,6 @@ def group_lift(values: list[Any], codes: NDArray[np.int64]) -> float:
 def proxy_columns(study: Study) -> list[Proxy]:
     """Return the columns shown to annotators that tell the group well, the best one first.
 
-    Of a pool that is not copied, the rows drawn so far are looked at.
-
     Examples
     --------
     >>> import tempfile
@@ -66,18 +64,12 @@ def proxy_columns(study: Study) -> list[Proxy]:
     ...     proxy_columns(study)
     [('name', 1.0)]
     """
-    from fairask_studio.files import shown_columns
-
     config = study.config
     kinds = {column.name: column for column in config.columns}
-    names = [n for n in shown_columns(config) if kinds[n].role != "protected" and kinds[n].display != "image"]
-    with study.lock:
-        state = study.state()
-        drawn = state.pool is not None
-        rows = np.array(sorted(state.log.position)) if drawn else np.arange(config.rows)
-        if len(rows) > _ROWS:
-            rows = np.sort(np.random.default_rng(0).choice(rows, _ROWS, replace=False))
-        cells = study.rows.rows(rows.tolist(), state) if len(rows) else []
-    codes = np.array([int(study.rows.codes[int(row)]) for row in rows], dtype=np.int64)
-    found = [(name, group_lift([row[name] for row in cells], codes)) for name in names] if cells else []
+    names = [n for n in config.shown if kinds[n].role != "protected" and kinds[n].display != "image"]
+    rows = np.arange(config.rows)
+    if len(rows) > _ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, _ROWS, replace=False))
+    cells = study.rows(rows.tolist())
+    found = [(name, group_lift([row[name] for row in cells], study.codes[rows])) for name in names]
     return sorted((proxy for proxy in found if proxy[1] >= _TOLD), key=lambda proxy: -proxy[1])

@@ -14,19 +14,20 @@ from typing import Self, cast
 import numpy as np
 
 from fairask.audit import Audit, AuditState
-from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog
+from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
 from fairask.sampling import Draws
 from fairask.stopping import Plateau
 from fairask_studio import events as happened
-from fairask_studio._audit import AUDIT, OpenAudit
-from fairask_studio._errors import StudyError
 from fairask_studio.config import Config
-from fairask_studio.events import SKIP, Cell, Document, Event
+from fairask_studio.errors import StudyError
+from fairask_studio.events import SKIP, Document, Event
 from fairask_studio.flags import Flags
-from fairask_studio.known import KnownRows
-from fairask_studio.outside import Outside, link_of
+from fairask_studio.gold import KnownRows
+from fairask_studio.store import Slot
+from fairask_studio.tools import Outside, link_of
 
-__all__ = ["AUDIT", "Answer", "State", "verdict"]
+#: Component of rows drawn to judge a model; they train nothing while the audit lasts.
+AUDIT = "audit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +54,71 @@ def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str,
     """
     if decided is not None:
         return LABELLED, decided
-    labels = Counter(code for code in answers if code != SKIP)
+    labels = [code for code in answers if code != SKIP]
     if labels:
-        return LABELLED, labels.most_common(1)[0][0]
+        return LABELLED, max(labels, key=labels.count)
     return (SKIPPED, None) if len(answers) >= overlap else (ASKED, None)
 
 
-#: Events that change a part of the state (``outside``, ``flags``, ``known``), or nothing.
-_ELSEWHERE = (
-    happened.AccessNoted,
-    happened.AnswerRefused,
-    happened.EventLost,
-    happened.FlagAnswered,
-    happened.FlagResolved,
-    happened.KnownAnswered,
-    happened.KnownMarked,
-    happened.KnownRemoved,
-    happened.RowFlagged,
-    happened.RowsSent,
-    happened.ToolLinked,
-)
+@dataclass
+class OpenAudit:
+    """An audit under way."""
+
+    size: int
+    seen: int  #: the event up to which the model was trained
+    batch: int  #: its first batch
+    audit: Audit
+    drawn: int = 0  #: rows drawn and not skipped
+
+    @property
+    def left(self) -> int:
+        """Rows that may be drawn now; none while labels of the open look are missing."""
+        return self.size - self.drawn if self.audit.ready else 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the certificate can be issued."""
+        return self.audit.done
+
+    def settle(self, entry: DrawnRow) -> None:
+        """Tell the audit what became of one of its rows."""
+        if entry.batch < self.batch:
+            return
+        if entry.index in self.audit.answered:
+            self.audit.revise(entry.index, entry.label)
+        elif entry.label is not None:
+            self.audit.tell(entry.index, entry.label)
+        if entry.state == SKIPPED:
+            self.audit.skip(entry.index)
+
+    def to_dict(self) -> Document:
+        """Return where the audit stands, in plain values."""
+        audit = self.audit
+        found = audit.certificate() if audit.look else None
+        return {
+            "size": self.size,
+            "seen": self.seen,
+            "drawn": self.drawn,
+            "labels": audit.n_labels,
+            "looks": len(audit.schedule.totals),
+            "look": audit.look,
+            "found": None
+            if found is None
+            else {
+                "headline": found.headline(),
+                "verdict": found.verdict,
+                "lower": found.lower,
+                "upper": found.upper,
+                "corrected": found.corrected,
+            },
+            "done": self.done,
+        }
+
+
+#: Events that change a part of the state alone; others of tools come with answers.
+_OUTSIDE = (happened.ToolLinked, happened.RowsSent, happened.AnswerRefused)
+_FLAGS = (happened.RowFlagged, happened.FlagAnswered, happened.FlagResolved)
+_KNOWN = (happened.KnownMarked, happened.KnownRemoved, happened.KnownAnswered)
 
 
 @dataclass
@@ -101,8 +147,6 @@ class State:
     history: list[Document] = field(default_factory=list)
     certificates: list[Document] = field(default_factory=list)
     kept: Document | None = None  #: the entry of the certified model, until the owner asks for another fit
-    pool: Document | None = None  #: the reference to a pool that was not copied
-    cells: dict[int, dict[str, Cell]] = field(default_factory=dict)  #: drawn rows of such a pool
     changed: int = 0  #: the last event that corrected or withdrew an answer
     outside: Outside = field(default_factory=Outside)  #: the tools linked to the study
     flags: Flags = field(default_factory=Flags)  #: what people ask about rows
@@ -119,7 +163,7 @@ class State:
         if not isinstance(created, happened.StudyCreated):
             raise StudyError(f"the first event is of kind {first.kind!r}; restore the study from a copy")
         config = Config.from_dict(created.config)
-        state = cls(config, DrawLog(config.rows), created=first.at, last=first.id, pool=created.pool)
+        state = cls(config, DrawLog(config.rows), created=first.at, last=first.id)
         for event in rest:
             state.apply(event)
         return state
@@ -127,19 +171,23 @@ class State:
     def apply(self, event: Event) -> None:
         """Take one event into account; StudyError for a kind that this version does not know."""
         what = event.happening
-        self.outside.apply(event, what)
-        self.flags.apply(event, what)
-        self.known.apply(event, what)
-        taken = self._apply_answer(event, what) or self._apply_model(event, what) or self._apply_setting(what)
-        if not taken and not isinstance(what, _ELSEWHERE):
-            raise StudyError(
-                f"event {event.id} of kind {event.kind!r} cannot happen here; see fairask study repair"
-            )
+        if isinstance(what, _OUTSIDE):
+            self.outside.apply(event, what)
+        elif isinstance(what, _FLAGS):
+            self.flags.apply(event, what)
+        elif isinstance(what, _KNOWN):
+            self.known.apply(event, what)
+        elif not isinstance(what, happened.AccessNoted) and not (
+            self._apply_answer(event, what) or self._apply_model(event, what) or self._apply_setting(what)
+        ):
+            raise StudyError(f"event {event.id} of kind {event.kind!r} cannot happen here")
         self.last = event.id
 
     def _apply_answer(self, event: Event, what: happened.Happening) -> bool:
         """Take an event about rows and their answers into account; False if it is none."""
         who = event.who
+        if isinstance(what, happened.AnswerWithdrawn) or vars(what).get("origin") is not None:
+            self.outside.apply(event, what)
         match what:
             case happened.RowLabelled(row=row, label=code, note=note, origin=origin):
                 self._answer(row, who, Answer(code, event.at, note or "", link_of(origin)))
@@ -185,12 +233,14 @@ class State:
             case happened.AuditChanged(size=0):
                 self.audit = None
             case happened.AuditChanged(size=size, audit=begun):
-                audit = None if begun is None else Audit.from_dict(cast(AuditState, begun))
+                audit = Audit.from_dict(cast(AuditState, begun))
                 model = self.kept or self.history[-1]
                 self.audit = OpenAudit(size, model["seen"], self.batches, audit)
             case happened.CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
-                self._keep_certified(certificate)
+                if certificate["verdict"] == "certified":
+                    seen = certificate["model"]["seen"]
+                    self.kept = next(entry for entry in self.history if entry["seen"] == seen)
             case happened.FitAsked():
                 self.kept = None
             case _:
@@ -207,17 +257,9 @@ class State:
             case happened.StopRuleChanged(rule=rule):
                 learner = replace(self.config.learner, stopping=rule or None)
                 self.config = replace(self.config, learner=learner)
-            case happened.PoolMoved(uri=uri) if self.pool is not None:
-                self.pool = {**self.pool, "uri": uri}
             case _:
                 return False
         return True
-
-    def _keep_certified(self, certificate: Document) -> None:
-        # Certificates of version 0.1.0 do not name their model.
-        about = certificate.get("model")
-        if about is not None and certificate["verdict"] == "certified":
-            self.kept = next(entry for entry in self.history if entry["seen"] == about["seen"])
 
     @property
     def trained_to(self) -> int | None:
@@ -238,11 +280,8 @@ class State:
         draws = Draws(np.array(drawn.rows), q, list(drawn.components), np.array(drawn.pool_sizes))
         self.log.add(draws, drawn.batch)
         self.batches = drawn.batch + 1
-        if drawn.columns is not None and drawn.cells is not None:
-            for row, cells in zip(drawn.rows, drawn.cells, strict=True):
-                self.cells[row] = dict(zip(drawn.columns, cells, strict=True))
         self._count_audit(sum(component == AUDIT for component in drawn.components))
-        if drawn.look is not None and self.audit is not None and self.audit.audit is not None:
+        if drawn.look is not None and self.audit is not None:
             self.audit.audit.record(drawn.look, drawn.rows)
 
     def _answer(self, row: int, who: str, answer: Answer) -> None:
@@ -351,5 +390,35 @@ class State:
         news = self.answered - (self.history[-1]["answered"] if self.history else 0)
         # With very many labels a batch changes nothing, and a fit takes long.
         enough = max(self.config.learner.batch_size, (self.answered - self.skipped) // 100)
-        changed = bool(self.history) and self.changed > self.history[-1].get("seen", self.changed)
+        changed = bool(self.history) and self.changed > self.history[-1]["seen"]
         return news >= enough or ((news > 0 or changed) and self.answered == len(self.log.entries))
+
+    def agrees(self, queue: Iterable[Slot]) -> bool:
+        """Whether a queue has the places and answers that follow from the events, whoever holds a row now.
+
+        Which of two people answered in which slot does not matter.
+        """
+        places = answers = 0
+        for slot in queue:
+            place = self.log.position.get(slot.row)
+            if place is None or slot.slot >= self.config.overlap:
+                return False
+            if (slot.position, slot.batch) != (place, self.log.entries[place].batch):
+                return False
+            if slot.answer is not None:
+                given = self.answers.get(slot.row, {}).get(slot.who or "")
+                if given is None or given.code != slot.answer:
+                    return False
+                answers += 1
+            places += 1
+        return places == len(self.log.entries) * self.config.overlap and answers == sum(self.by.values())
+
+    def queue(self) -> list[Slot]:
+        """Return the queue that follows from the events, without leases."""
+        slots = []
+        for position, entry in enumerate(self.log.entries):
+            given = list(self.answers.get(entry.index, {}).items())
+            for number in range(self.config.overlap):
+                who, code = (given[number][0], given[number][1].code) if number < len(given) else (None, None)
+                slots.append(Slot(entry.index, number, position, entry.batch, who, answer=code))
+        return slots

@@ -2,44 +2,108 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import astuple, dataclass, replace
+from datetime import datetime
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
-from fairask.errors import UserError
-from fairask.learner import FairActiveLearner, LearnerState, Query
-from fairask.learner.state import LABELLED
-from fairask.pools.runners import ProgressCallback
-from fairask.tables import TextColumns
-from fairask_studio import _answering
-from fairask_studio import events as happened
-from fairask_studio._answering import Receipt
-from fairask_studio._drawing import ask, draw
-from fairask_studio._errors import SENSELESS, StudyError, senseless
-from fairask_studio._fitting import make_learner
-from fairask_studio._judging import certify, refit, start_audit
-from fairask_studio._making import StudyRequest, read_stored
-from fairask_studio._rows import StudyTable, placed, rows_of
-from fairask_studio._settings import checked_changes
-from fairask_studio._status import status_of
-from fairask_studio.config import Config, check_person
-from fairask_studio.events import SKIP, Cell, Document
-from fairask_studio.snapshot import keep_snapshot, read_state
-from fairask_studio.state import State
-from fairask_studio.store import Store, Transaction, is_url
+import numpy as np
+import pyarrow as pa
+from scipy.sparse import issparse
 
-__all__ = ["Receipt", "Study"]
+from fairask.audit import Audit, AuditPlan
+from fairask.defaults import BUDGET
+from fairask.errors import FairaskWarning, UserError, suggest
+from fairask.experiment.safety import safety_sentence
+from fairask.experiment.story import Beside, Guess, Outcome, columns_sentence
+from fairask.learner import FairActiveLearner, LearnerState, Query
+from fairask.learner.state import ASKED, LABELLED
+from fairask.metrics import encode_groups
+from fairask.tables import Encoder, GroupColumns, TextColumns, fit_encoder, group_names
+from fairask.tables.checking import check_code
+from fairask.tables.leaks import columns_that_tell
+from fairask.tables.protected import as_specs, protected_columns
+from fairask_studio import events as happened
+from fairask_studio.columns import column_infos, guess_displays
+from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
+from fairask_studio.errors import SENSELESS, NotYoursError, StudyError, senseless
+from fairask_studio.estimates import estimate, model_digest
+from fairask_studio.events import SKIP, Cell, Document, now, utc
+from fairask_studio.flags import Flag, check_comment
+from fairask_studio.gold import (
+    GOLD,
+    MOST_KNOWN,
+    USES,
+    KnownRow,
+    check_known,
+    due_row,
+    gold_figures,
+    gold_place,
+)
+from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet
+from fairask_studio.state import AUDIT, State
+from fairask_studio.store import Store, Transaction, is_url
+from fairask_studio.tools import Desk, Intake, OutsideAnswer
+
+#: Kinds of events after which another model is judged, or a model is judged otherwise.
+_JUDGED = {
+    kind.kind
+    for kind in (
+        happened.ModelFitted,
+        happened.AuditChanged,
+        happened.CertificateIssued,
+        happened.AnswersReopened,
+        happened.AnswersRestored,
+    )
+}
+#: Looks of an audit at most, and labels that a look is worth.
+_LOOKS, _LABELS_PER_LOOK = 5, 40
+#: Answers of a tool per transaction: other writers wait for one.
+_CHUNK = 200
+#: The owners are warned of the same person and limit once in so many seconds.
+_SILENCE = 3600.0
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Counts of labels told: new ones, ones told before, ones that replaced another."""
+
+    new: int
+    known: int
+    corrected: int
+
+
+@dataclass(frozen=True)
+class Reopened:
+    """What was reopened; ``event`` is its number, by which it can be restored, None if nothing was."""
+
+    event: int | None
+    answers: int
+    labels: int  #: answers that were labels, and not skips
+
+
+@dataclass(frozen=True)
+class Restored:
+    """How many answers were restored; ``taken`` are those whose rows others have answered meanwhile."""
+
+    answers: int
+    taken: int
 
 
 class Study:
     """A fair active learner on an append-only log, for one process or many.
 
     Make one with :meth:`create` or :meth:`open`. A study is a folder (``pool.parquet`` and ``study.db``) or a
-    PostgreSQL URL; a large pool stays where it is (:func:`refer`). Every method may be called from any
-    thread. When ``tell``, ``correct``, ``skip`` or ``withdraw`` has returned, the answer is on disk.
+    PostgreSQL URL. Every method may be called from any thread. When ``tell``, ``correct``, ``skip`` or
+    ``withdraw`` has returned, the answer is on disk.
 
     Attributes
     ----------
@@ -47,10 +111,14 @@ class Study:
         The database: events, queue, people, state of the trainer.
     people : People
         Who may sign in.
-    rows : StudyRows
+    table : pyarrow.Table
         The rows of the pool.
+    encoder : Encoder
+        What turns columns into features.
     groups : list
         Names of the groups.
+    codes : ndarray
+        The group of each row, by its position in ``groups``.
     lock : threading.RLock
         Hold it while you read :meth:`state` in a program with several threads.
 
@@ -69,15 +137,21 @@ class Study:
     2
     """
 
-    def __init__(self, store: Store, state: State, table: StudyTable, device: str | None = None) -> None:
+    def __init__(self, store: Store, state: State, table: pa.Table) -> None:
         self.target, self.table = store.target, table
         self.store, self.people = store, store.people
         self.lock = threading.RLock()
-        self.rows = rows_of(table, state.config)
         self._state = state
         self._read = (-1, 0.0)  # what this process had written when the events were last read, and when
-        self._learner = make_learner(self.rows, state.config, device)
+        self.encoder = Encoder.from_dict(state.config.encoder or {})
+        self.group_columns = GroupColumns.in_table(table, state.config.protected)
+        named = np.array(self.group_columns.names)[self.group_columns.codes(table)]
+        # The study keeps the budget and the stopping rule itself: its log knows of audits and of changed
+        # rules.
+        bare = replace(state.config.learner, budget=None, stopping=None)
+        self._learner = FairActiveLearner(self.encoder.transform(table), named, bare)
         self.groups = list(self._learner.groups_)
+        self.codes = encode_groups(named)[1]
 
     # -- making and opening ---------------------------------------------------------------------
 
@@ -85,7 +159,7 @@ class Study:
     def create(
         cls,
         target: str | Path,
-        table: StudyTable | Mapping[str, Sequence[object]],
+        pool: PoolSource,
         *,
         protected: str | Sequence[str],
         who: str = "owner",
@@ -101,9 +175,9 @@ class Study:
         ----------
         target : folder or PostgreSQL URL
             Must not hold a study yet.
-        table : pyarrow.Table, mapping of columns, or PoolReference
-            The unlabelled rows; see :func:`read_pool` for files, and :func:`refer` for a pool that is not
-            to be copied.
+        pool : path, URL, table or mapping of columns
+            The unlabelled rows, which are copied. A file or folder with more rows than a sample is sampled
+            once, and each row keeps its number there; see :func:`fairask_studio.pool.read_pool`.
         protected : str or list of str
             Column of the protected attribute, or columns whose combinations are the groups; ``"age:30,50"``
             cuts numbers into bands.
@@ -122,48 +196,48 @@ class Study:
             See :class:`Config`: ``classes``, ``question``, ``metric``, ``tolerance``, ``budget``,
             ``batch_size``, ``strategy``, ``overlap``, ``lease_seconds``, ``show_protected``, ...
         """
-        asked = StudyRequest(protected, tuple(hide), words or {}, text, random_state, settings)
-        asked.write(str(target), table, check_person(who))
+        check_person(who)
+        for name in settings.keys() - Config.names():
+            raise StudyError(f"{name!r} is not a setting of a study; {suggest(name, Config.names())}")
+        seed = new_seed() if random_state is None else random_state
+        read = read_pool(pool, random_state=seed)
+        table, hidden = read.table, [*hide, *([read.key] if read.key else [])]
+        try:
+            config = _config(table, as_specs(protected), hidden, words or {}, text, seed, settings)
+        except (ValueError, TypeError) as error:
+            raise StudyError(str(error)) from error
+        data, sha256 = to_parquet(table)
+        config = replace(config, pool_sha256=sha256, sampled_from=read.sampled_from)
+        # What is wrong with the pool or a setting is found before anything is written.
+        Store.create(str(target), data, happened.StudyCreated(config.to_dict()), who)
         return cls.open(target)
 
     @classmethod
-    def open(
-        cls,
-        target: str | Path,
-        *,
-        pool: str | None = None,
-        moved_by: str | None = None,
-        progress: ProgressCallback | None = None,
-        device: str | None = None,
-    ) -> Study:
-        """Open a study; one made by an older version is migrated, one made by a newer version refused.
+    def open(cls, target: str | Path) -> Study:
+        """Open the study in a folder or at a PostgreSQL URL; one made by a newer version is refused.
 
-        Parameters
-        ----------
-        target : folder or PostgreSQL URL
-        pool : path or URL, optional
-            Where the pool is now, if it is not copied and has moved; its files are compared with the record
-            in the log.
-        moved_by : str, optional
-            Write ``pool`` into the log as the pool's new place, in the name of this person.
-        progress : callable, optional
-            Called with a :class:`fairask.pools.PassProgress` during passes over a pool that is not copied.
-        device : str, optional
-            Draw batches on this device of PyTorch instead of the study's own, or on ``"none"``.
+        A queue that is not what the events say is rebuilt from them.
         """
         store = Store.open(str(target))
         try:
-            state, table = read_stored(store)
-            study = cls(store, state, placed(table, pool, progress), device)
-            keep_snapshot(store, state)
-            if moved_by is not None and state.pool is not None and study.table.uri != state.pool["uri"]:
-                store.append(check_person(moved_by), happened.PoolMoved(study.table.uri))
+            with store.read() as turn:
+                state = State.replay(turn.each_event())
+            study = cls(store, state, from_parquet(store.read_pool(), state.config.pool_sha256))
+            study._mend_queue()
         except BaseException as error:
             store.close()
             if isinstance(error, SENSELESS) and not isinstance(error, UserError):
                 raise senseless(error) from error
             raise
         return study
+
+    def _mend_queue(self) -> None:
+        with self.store.read() as turn:
+            if self._state.agrees(turn.slots()):
+                return
+        with self.turn() as (turn, state):  # while nobody else can write
+            if not state.agrees(turn.slots()):
+                turn.rebuild_queue(state.queue())
 
     def close(self) -> None:
         """Close the database."""
@@ -195,27 +269,25 @@ class Study:
             return self._state
 
     @property
-    def last_state(self) -> State:
-        """The state after the events that were read last; read it under ``lock``, as :meth:`state`."""
-        return self._state
-
-    @property
     def config(self) -> Config:
         """The study's settings."""
         return self._state.config
 
-    def status(self) -> Document:
-        """Return where the study stands, in plain values."""
-        waiting = self.store.waiting()
-        with self.lock:
-            state = self.state()
-            self.rows.cache_drawn_rows(state)
-            return status_of(state, self.rows, self.groups, waiting)
+    @contextmanager
+    def turn(self) -> Iterator[tuple[Transaction, State]]:
+        """Take the turn to write; the state is that of all events, and nobody else can add one."""
+        with self.lock, self.store.write() as turn:
+            for event in turn.events(self._state.last):
+                self._state.apply(event)
+            yield turn, self._state
 
     def row(self, index: int) -> dict[str, Cell]:
         """Return the cells of a row of the pool."""
-        known = index in self._state.log.position  # then no newer event says more about its cells
-        return self.rows.row(index, self._state if known else self.state())
+        return self.rows([index])[0]
+
+    def rows(self, indices: Sequence[int]) -> list[dict[str, Cell]]:
+        """Return the cells of several rows, in their order."""
+        return rows_values(self.table.take(pa.array(indices, pa.int64())))
 
     def learner(self, at: int | None = None) -> FairActiveLearner:
         """Return a learner with this study's log; changing the learner does not change the study.
@@ -224,12 +296,10 @@ class Study:
         """
         with self.lock:
             state = self.state()
-            self.rows.cache_drawn_rows(state)
             if at is not None:
                 with self.store.read() as turn:
-                    state = read_state(turn, at)
-            now = LearnerState(state.log, state.batches, state.history)
-            return self._learner.with_state(now, background=self.rows.sample)
+                    state = State.replay(turn.each_event(0, at))
+            return self._learner.with_state(LearnerState(state.log, state.batches, state.history))
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -239,7 +309,23 @@ class Study:
         With ``uniform`` every row that is left is equally likely: no model is fitted, so people who wait get
         rows at once. Returns None when the budget is drawn, or when another process drew first.
         """
-        return draw(self, n, uniform=uniform)
+        with self.lock:
+            learner = None if uniform else self.learner()
+            state = self.state() if uniform else self._state  # the learner has read the newest events
+            left, start = state.undrawn, len(state.log.entries)
+            count = min(n or self.config.learner.batch_size, left)
+            proposed = _propose_audit(state)
+            if proposed is None and learner is None:
+                proposed = propose_uniform(state, count)
+        if left < 1:
+            return None
+        if proposed is None:
+            assert learner is not None
+            proposed = _propose(learner, count)
+        query, drawn = proposed
+        with self.store.write() as turn:
+            booked = turn.book_batch(drawn, start, self.config.overlap)
+        return query if booked else None
 
     def lease(self, who: str, count: int = 1, seconds: float | None = None) -> list[int]:
         """Hold up to ``count`` drawn rows for a person, in draw order; those already held come first."""
@@ -251,7 +337,23 @@ class Study:
         Rows drawn before and held by nobody come first. They are held for ``seconds``, a week by default.
         Fewer than ``n`` rows come back when the budget or the pool ends.
         """
-        return ask(self, n, who, seconds)
+        n = self.config.learner.batch_size if n is None else n
+        if n < 1:
+            raise StudyError(f"n={n} must be 1 or more")
+        rows = before = self.store.pending(who)
+        try:
+            while True:
+                rows = self.lease(who, len(before) + n, seconds)
+                missing = len(before) + n - len(rows)
+                if missing <= 0 or (self.draw(missing) is None and not self._somebody_drew()):
+                    return [row for row in rows if row not in set(before)]
+        except BaseException:
+            # A long fit was stopped: nobody was told of the rows that were free before it.
+            self.store.release(who, set(rows) - set(before))
+            raise
+
+    def _somebody_drew(self) -> bool:
+        return self.config.overlap == 1 and self.store.waiting().free > 0
 
     # -- answering ------------------------------------------------------------------------------
 
@@ -270,7 +372,7 @@ class Study:
         refused, or replaces it with ``correct=True``.
         """
         codes = [self.config.class_code(label, row) for row, label in zip(rows, labels, strict=True)]
-        return _answering.record(self.store, self.config, rows, codes, who, notes, correct=correct)
+        return self._record(rows, codes, who, notes, correct=correct)
 
     def skip(
         self,
@@ -284,17 +386,330 @@ class Study:
 
         The reason is one of the study's ``skip_reasons`` or the person's own words.
         """
-        codes = [SKIP] * len(rows)
-        return _answering.record(self.store, self.config, rows, codes, who, notes, reason=reason)
+        return self._record(rows, [SKIP] * len(rows), who, notes, reason=reason)
+
+    def _record(
+        self,
+        rows: Sequence[int],
+        codes: Sequence[int],
+        who: str,
+        notes: Sequence[str] | None,
+        *,
+        correct: bool = False,
+        reason: str = "",
+    ) -> Receipt:
+        config, why = self.config, check_reason(reason) or None
+        check_person(who)
+        rows = [config.check_row(row) for row in rows]
+        texts = [None] * len(rows) if notes is None else [check_note(note) for note in notes]
+        if len(set(rows)) < len(rows):
+            raise StudyError(f"row {next(r for r in rows if rows.count(r) > 1)} is told more than once")
+        said: list[happened.Happening] = []
+        known = corrected = 0
+        with self.store.write() as turn:
+            before = turn.answers_of(who, rows)
+            for row, code, note in zip(rows, codes, texts, strict=True):
+                if row not in before:
+                    turn.answer(row, who, code)
+                    skipped = happened.RowSkipped(row, note, reason=why)
+                    said.append(skipped if code == SKIP else happened.RowLabelled(row, code, note))
+                elif before[row] == code:
+                    known += 1
+                elif not correct:
+                    raise StudyError(
+                        f"row {row} was told as {config.class_name(before[row])!r} before and is "
+                        f"{config.class_name(code)!r} now; if that is meant, tell it with --correct "
+                        "(correct=True)"
+                    )
+                else:
+                    turn.change_answer(row, who, code)
+                    said.append(happened.RowCorrected(row, code, decides=False))
+                    corrected += 1
+            turn.append(who, *said)
+        return Receipt(len(said) - corrected, known, corrected)
 
     def correct(self, row: int, label: str, who: str = "owner", *, decide: bool = True) -> None:
         """Replace a label: for everybody (``decide``), or this person's own answer only."""
-        row = self.config.check_row(row)
-        _answering.correct(self.store, row, self.config.class_code(label, row), who, decide)
+        row, code = self.config.check_row(row), self.config.class_code(label, row)
+        check_person(who)
+        with self.store.write() as turn:
+            if decide and not turn.is_labelled(row):
+                raise StudyError(f"row {row} is not labelled, so there is nothing to correct")
+            if not decide:
+                if not turn.answers_of(who, [row]):
+                    raise StudyError(f"{who!r} has not answered row {row}")
+                turn.change_answer(row, who, code)
+            turn.append(who, happened.RowCorrected(row, code, decides=decide))
 
     def withdraw(self, row: int, who: str) -> None:
         """Take this person's own answer (or skip) back; they hold the row again."""
-        _answering.withdraw(self.store, self.config.check_row(row), who, self.config.lease_seconds)
+        row = self.config.check_row(row)
+        with self.store.write() as turn:
+            if not turn.answers_of(who, [row]):
+                raise StudyError(f"{who!r} has not answered row {row}")
+            turn.hold_again(row, who, self.config.lease_seconds)
+            turn.append(who, happened.AnswerWithdrawn(row))
+
+    def row_codes(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the check codes of drawn rows, which come back with answers from other tools.
+
+        A code follows from the study and the row's number. It is made of no cell, so it says nothing of the
+        protected attribute.
+        """
+        with self.lock:
+            state = self.state()
+            made = {"study": f"{state.created} {state.config.pool_sha256}"}
+            return {row: check_code(row, made) for row in rows if row in state.log.position}
+
+    def receive(self, link: str, answers: Iterable[OutsideAnswer]) -> Intake:
+        """Take answers of a linked tool into the log: each is taken, known already, or refused.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex", random_state=0) as study:
+        ...     row = study.draw(1).indices.tolist()[0]
+        ...     answer = OutsideAnswer("17", 1, row, "ada", "1", study.row_codes([row])[row])
+        ...     study.receive("tool", [answer, answer]).counts()
+        {'new': 1, 'known': 1, 'corrected': 0, 'withdrawn': 0, 'refused': 0}
+        """
+        waiting, done = list(answers), Intake()
+        for start in range(0, len(waiting), _CHUNK):
+            part = waiting[start : start + _CHUNK]
+            codes = self.row_codes({answer.row for answer in part})
+            with self.turn() as (turn, state):
+                desk = Desk(turn, state, link, codes, done)
+                for answer in part:
+                    desk.take(answer)
+        return done
+
+    # -- asking again ---------------------------------------------------------------------------
+
+    def reopen(
+        self,
+        name: str | None = None,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        skips: bool = False,
+        who: str = "owner",
+        look: bool = False,
+    ) -> Reopened:
+        """Take answers away, and ask for their rows again; rows that an owner decided keep theirs.
+
+        The answers no longer count, their rows are free, and :meth:`restore` gives them back. The model is
+        fitted anew when labels were among them.
+
+        Parameters
+        ----------
+        name : str, optional
+            Whose answers; everybody's by default, which is allowed for skips only.
+        since, until : str, optional
+            Of which time, as ``2026-11-15 14:30``, in UTC.
+        skips : bool
+            Skipped rows only.
+        who : str
+            Who takes them away.
+        look : bool
+            Count only, and change nothing.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
+        ...     _ = study.skip(study.ask(3, who="bob"), who="bob")
+        ...     study.reopen(skips=True).answers, study.status()["skipped"]
+        (3, 0)
+        """
+        check_person(who)
+        begin, end = (None if bound is None else utc(bound) for bound in (since, until))
+        if begin is not None and end is not None and begin >= end:
+            raise StudyError(f"the time ends at {end}, before it begins at {begin}")
+        if name is None and not skips:
+            raise StudyError("whose answers?", "Name a person, or ask for skipped rows only")
+        with self.turn() as (turn, state):
+            found = [
+                (row, giver)
+                for row, given in state.answers.items()
+                for giver, answer in given.items()
+                if name in (None, giver)
+                and (answer.code == SKIP or not skips)
+                and (begin is None or answer.at >= begin)
+                and (end is None or answer.at < end)
+                and row not in state.decided
+            ]
+            labels = [row for row, giver in found if state.answers[row][giver].code != SKIP]
+            _check_not_audited(state, labels)
+            if found and not look:
+                turn.open_again(found)
+                turn.append(who, happened.AnswersReopened(found, name, begin, end, skips or None))
+            return Reopened(turn.last, len(found), len(labels))
+
+    def restore(self, event: int, who: str = "owner") -> Restored:
+        """Give the answers back that event ``event`` took away, where nobody else has answered meanwhile."""
+        check_person(who)
+        with self.turn() as (turn, state):
+            taken = state.reopened.get(event)
+            if not taken:
+                known = [number for number, answers in state.reopened.items() if answers]
+                raise StudyError(f"event {event} reopened nothing that could be given back; known: {known}")
+            _check_not_audited(state, [row for (row, _), answer in taken.items() if answer.code != SKIP])
+            back = [(row, name) for (row, name), a in taken.items() if turn.put_back(row, name, a.code)]
+            if back:
+                turn.append(who, happened.AnswersRestored(event, back))
+            return Restored(len(back), len(taken) - len(back))
+
+    # -- flags ----------------------------------------------------------------------------------
+
+    def flag(self, row: int, text: str, who: str) -> Flag:
+        """Ask the owners about a row; while this person's flag of the row is open, add to its thread.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
+        ...     flag = study.flag(2, "Is 40 right?", "bob")
+        ...     flag = study.answer_flag(flag.id, "Yes, it is.", "ada", resolve=True)
+        ...     flag.open, [said.who for said in flag.comments]
+        (False, ['bob', 'ada'])
+        """
+        check_person(who)
+        row, text = self.config.check_row(row), check_comment(text)
+        with self.turn() as (turn, state):
+            before = [flag.id for flag in state.flags.of_row(row) if flag.who == who and flag.open]
+            more = happened.FlagAnswered(before[0], row, text) if before else happened.RowFlagged(row, text)
+            turn.append(who, more)
+            number = before[0] if before else turn.last or 0
+        with self.lock:
+            return self.state().flags.known[number]
+
+    def answer_flag(self, number: int, text: str, who: str, *, resolve: bool = False) -> Flag:
+        """Write into the thread of a flag and, with ``resolve``, close it; then the text may be empty."""
+        check_person(who)
+        text = check_comment(text, empty=resolve)
+        with self.turn() as (turn, state):
+            flag = state.flags.known.get(number)
+            if flag is None:
+                raise StudyError(f"no flag has the number {number}")
+            if resolve and not flag.open:
+                raise StudyError(f"flag {number} is resolved already")
+            resolved = happened.FlagResolved(number, flag.row, text or None)
+            turn.append(who, resolved if resolve else happened.FlagAnswered(number, flag.row, text))
+        with self.lock:
+            return self.state().flags.known[number]
+
+    # -- rows whose answer is known -------------------------------------------------------------
+
+    def mark_known(self, rows: Sequence[KnownRow], who: str = "owner") -> int:
+        """Mark rows with their answers; a row that is marked already is marked anew. All of them, or none.
+
+        Returns the number of known rows.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+        >>> with Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex") as study:
+        ...     study.mark_known([KnownRow(2, 1, "gold"), KnownRow(3, 0, "example", "Too old.")])
+        2
+        """
+        check_person(who)
+        seen: set[int] = set()
+        for known in rows:
+            check_known(self.config, known)
+            if known.row in seen:
+                raise StudyError(f"row {known.row} is marked more than once")
+            seen.add(known.row)
+        if not rows:
+            raise StudyError("no row to mark")
+        with self.turn() as (turn, state):
+            if len(seen | state.known.rows.keys()) > MOST_KNOWN:
+                raise StudyError(f"more than {MOST_KNOWN:,} rows with known answers")
+            columns = zip(*(astuple(known) for known in rows), strict=True)
+            turn.append(who, happened.KnownMarked(*(list(column) for column in columns)))
+        with self.lock:
+            return len(self.state().known.rows)
+
+    def unmark_known(self, rows: Sequence[int], who: str = "owner") -> int:
+        """Take marks away; answers to these rows stay in the log. Returns the number of known rows left."""
+        check_person(who)
+        with self.turn() as (turn, state):
+            for row in rows:
+                if row not in state.known.rows:
+                    raise StudyError(f"row {row} has no known answer")
+            if rows:
+                turn.append(who, happened.KnownRemoved(sorted(set(rows))))
+        with self.lock:
+            return len(self.state().known.rows)
+
+    def answer_known(self, row: int, code: int | None, who: str) -> KnownRow:
+        """Record a person's answer to a known row that is due or was answered before; None takes it back."""
+        check_person(who)
+        with self.turn() as (turn, state):
+            before = state.known.answers.get(who, {}).get(row)
+            due = None if before is not None else due_row(state, who, row)
+            if before is None and due is None:
+                raise NotYoursError(
+                    f"row {row} was not given to you, or is with somebody else; load the page again"
+                )
+            use = before.use if before is not None else due.use if due is not None else GOLD
+            known = state.known.rows.get(row) or KnownRow(row, SKIP, use)
+            place = gold_place(state, who) if before is None and use == GOLD else None
+            number = before.number if before is not None else place or 0
+            if before is None or before.code != code:
+                turn.append(who, happened.KnownAnswered(row, code, use, number))
+        return known
+
+    # -- limits on one person -------------------------------------------------------------------
+
+    def check_skips(self, who: str) -> None:
+        """Raise StudyError, and warn the owners, if this person may skip no more rows."""
+        with self.lock:
+            state = self.state()
+            most, skips = state.config.most_skips, state.skips[who]
+        if most and skips >= most:
+            self._warn("skips", who, skips)
+            raise StudyError(
+                f"you have skipped {skips} rows, which is the most in this study",
+                "Label this row, or ask an owner of the study",
+            )
+
+    def is_too_fast(self, who: str) -> bool:
+        """Whether this person gave as many answers in a minute as the study allows; warn the owners then."""
+        with self.lock:
+            state = self.state()
+            most, minute, count = state.config.most_per_minute, now(-60.0), 0
+            if most:
+                for row in reversed(state.recent.get(who, {})):
+                    if state.answers[row][who].at < minute or count == most:
+                        break
+                    count += 1
+        if not most or count < most:
+            return False
+        self._warn("pace", who, count)
+        return True
+
+    def check_gold(self, who: str) -> None:
+        """Warn the owners if this person answers too few gold rows rightly."""
+        with self.lock:
+            found = gold_figures(self.state(), who)
+        if found is not None and found["below"]:
+            self._warn("gold", who, found["asked"] - found["right"])
+
+    def _warn(self, what: str, who: str, count: int) -> None:
+        def known(state: State) -> bool:
+            last = now(-_SILENCE)
+            return any(at > last and (past.what, past.name) == (what, who) for at, past in state.warned)
+
+        with self.lock:
+            if known(self.state()):
+                return
+        with self.turn() as (turn, state):
+            if not known(state):
+                turn.append("fairask", happened.LimitReached(what, who, count))
 
     # -- changing, fitting, auditing ------------------------------------------------------------
 
@@ -336,8 +751,17 @@ class Study:
         """
         limits = happened.LimitsChanged(most_skips, most_per_minute, gold_every, gold_least)
         reasons = None if skip_reasons is None else list(skip_reasons)
-        words = happened.StudyReworded(question, columns, guidelines, reasons)
-        changes = checked_changes(self.config, limits, stop, words)  # raises before anything is written
+        reworded = happened.StudyReworded(question, columns, guidelines, reasons)
+        changes: list[happened.Happening] = []  # all are checked before one is written
+        if limits.to_data():
+            self.config.limited(limits)
+            changes.append(limits)
+        if stop is not None:
+            check_stop(stop)
+            changes.append(happened.StopRuleChanged(stop))
+        if reworded.to_data():
+            self.config.reworded(reworded)
+            changes.append(reworded)
         self.store.append(check_person(who), *changes)
         self.state()
 
@@ -357,22 +781,50 @@ class Study:
         dict or None
             The new entry of the history; None when no fit is due.
         """
-        return refit(self, force, asked_by)
-
-    @contextmanager
-    def turn(self) -> Iterator[tuple[Transaction, State]]:
-        """Take the turn to write; the state is that of all events, and nobody else can add one."""
-        with self.lock, self.store.write() as turn:
-            for event in turn.events(self._state.last):
-                self._state.apply(event)
-            yield turn, self._state
+        if asked_by is not None:
+            with self.turn() as (turn, state):
+                if state.kept is not None:
+                    turn.append(check_person(asked_by), happened.FitAsked())
+            force = True
+        with self.lock:
+            state = self.state()
+            if state.kept is not None or not (force or state.fit_is_due()):
+                return None
+            if state.audit is not None:
+                raise StudyError("an audit is under way and its labels must not train; end the audit first")
+            learner, now_read = self.learner(), self._state  # with what others have written meanwhile
+            seen = now_read.last
+            if now_read.audit is not None or now_read.kept is not None:
+                return None  # another process began to judge the model while the learner was made
+        if not len(learner.labelled_indices_):
+            return None
+        entry = fit_entry(learner, self.encoder.feature_names_out) | {"seen": seen}
+        with self.store.write() as turn:
+            if any(event.kind in _JUDGED for event in turn.events(seen)):
+                return None  # another process fitted first, or began to judge the last model
+            turn.append("fairask", happened.ModelFitted(entry))
+        return entry
 
     def start_audit(self, labels: int, who: str = "owner") -> None:
         """Begin to audit the last model with at most ``labels`` labels of rows that are not drawn yet.
 
         Until :meth:`end_audit` nothing is fitted. The labels do not count against the budget.
         """
-        start_audit(self, labels, check_person(who))
+        check_person(who)
+        while True:
+            with self.lock:
+                state = self.state()
+                if state.model is None:
+                    raise StudyError("there is no model to audit yet; label a batch first")
+                if state.audit is not None:
+                    raise StudyError("an audit is under way already")
+                last = state.last  # before the learner reads what others have written since
+                begun = _begin_audit(state, self.learner(at=state.trained_to), labels)
+            with self.store.write() as turn:
+                news = {event.kind for event in turn.events(last)}
+                if not news & {*_JUDGED, happened.RowsDrawn.kind}:
+                    turn.append(who, begun)
+                    return
 
     def end_audit(self, who: str = "owner") -> None:
         """End the audit; its labels may train from now on."""
@@ -387,4 +839,388 @@ class Study:
         The certificate names the model by round and digest. A certified model stays the study's model
         until an owner asks for another one: :meth:`refit`.
         """
-        return certify(self, check_person(who))
+        check_person(who)
+        with self.turn() as (turn, state):
+            under_way = state.audit
+            if under_way is None:
+                raise StudyError("no audit is under way; start one first")
+            if not under_way.done:
+                told = f"{under_way.audit.n_labels} of at most {under_way.size} are there"
+                raise StudyError(f"the audit waits for labels; {told}")
+            entry = next(entry for entry in state.history if entry["seen"] == under_way.seen)
+            document = {
+                **under_way.audit.certificate().to_dict(),
+                "model": {
+                    **{name: entry[name] for name in ("round", "labels", "digest", "seen")},
+                    "protected": state.config.protected,
+                    "pool_sha256": state.config.pool_sha256,
+                },
+            }
+            turn.append(who, happened.CertificateIssued(document), happened.AuditChanged(0))
+        return document
+
+    # -- reporting ------------------------------------------------------------------------------
+
+    def export(self, folder: str | Path, *, only: str | None = None) -> list[Path]:
+        """Write labels (CSV, Parquet, Label Studio's JSON), events, the report and, with labels, the model.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it is not there.
+        only : str, optional
+            One file's name, to write just that.
+
+        Returns
+        -------
+        list of Path
+            The files written. Same study, same files.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+        >>> folder = tempfile.mkdtemp()
+        >>> with Study.create(f"{folder}/loans", pool, protected="sex") as study:
+        ...     [path.name for path in study.export(f"{folder}/out", only="labels.csv")]
+        ['labels.csv']
+        """
+        from fairask_studio.exports import contents  # reports and models import much
+
+        out = Path(folder)
+        out.mkdir(parents=True, exist_ok=True)
+        written = []
+        for name, content in contents(self).items():
+            if only in (None, name):
+                (out / name).write_bytes(content())
+                written.append(out / name)
+        return written
+
+    def status(self) -> Document:
+        """Return where the study stands, in plain values."""
+        waiting = self.store.waiting()
+        with self.lock:
+            state = self.state()
+            config = state.config
+            labelled = [entry for entry in state.log.entries if entry.state == LABELLED]
+            got = Counter(int(self.codes[entry.index]) for entry in labelled)
+            split = Counter((int(self.codes[entry.index]), entry.component) for entry in labelled)
+            sizes = np.bincount(self.codes, minlength=len(self.groups)).tolist()
+            return {
+                "question": config.question,
+                "classes": list(config.classes),
+                "metric": config.learner.metric,
+                "tolerance": config.learner.tolerance,
+                "strategy": config.learner.strategy,
+                "budget": state.budget,
+                "stop_reason": state.stop_reason,
+                "stop_rule": config.learner.stopping,
+                "batch_size": config.learner.batch_size,
+                "overlap": config.overlap,
+                "rows": config.rows,
+                "sampled_from": config.sampled_from,
+                "labels": len(labelled),
+                "skipped": state.count("skipped"),
+                "open": state.count("asked"),
+                "free": waiting.free,
+                "held": waiting.held,
+                "people_now": waiting.people,
+                "batches": state.batches,
+                "complete": len(labelled) >= state.budget,
+                "positives": sum(entry.label == 1 for entry in labelled),
+                "groups": [
+                    {
+                        "group": str(name),
+                        "pool": sizes[code],
+                        "labels": got[code],
+                        "components": {c: n for (g, c), n in sorted(split.items()) if g == code},
+                    }
+                    for code, name in enumerate(self.groups)
+                ],
+                "people": _people(state),
+                "skip_reasons": _skip_reasons(state),
+                "known": {use: len(state.known.of_use(use)) for use in USES},
+                "agreement": _agreement(
+                    [a.code for a in row.values() if a.code != SKIP] for row in state.answers.values()
+                ),
+                "history": list(state.history),
+                "story": story_of(state),
+                "safety": _safety(state),
+                "model": model_name(state.model, certified=state.kept is not None),
+                "audit": None if state.audit is None else state.audit.to_dict(),
+                "certificate": state.certificates[-1] if state.certificates else None,
+                "warnings": [{"at": at, **limit.to_data()} for at, limit in state.warned],
+                "created": state.created,
+                "last_event": state.last,
+            }
+
+
+def _config(
+    table: pa.Table,
+    protected: Sequence[str],
+    hide: Sequence[str],
+    words: Mapping[str, Document],
+    text: TextColumns | None,
+    random_state: int,
+    settings: Document,
+) -> Config:
+    """Return the settings of a study of ``table``; raise StudyError or ValueError if they make no sense."""
+    chosen = {"budget": min(BUDGET, table.num_rows), **settings}
+    Config.make(protected="", rows=table.num_rows, **chosen)  # before the encoder, which takes long
+    grouped = protected_columns(protected, table.column_names)
+    for name in [*hide, *words]:
+        if name not in table.column_names:
+            raise StudyError(f"no column {name!r}; {suggest(name, table.column_names)}")
+    with_groups = bool(chosen.get("use_protected", False))
+    learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
+    group_names(table, protected)  # refuses what cannot be groups
+    encoder = fit_encoder(table, learned, text)
+    config = Config.make(
+        protected=protected[0] if len(protected) == 1 else tuple(protected),
+        columns=column_infos(
+            table.schema,
+            grouped,
+            hide=hide,
+            words=words,
+            idle=encoder.left_out,
+            displays=guess_displays(table),
+        ),
+        encoder=encoder.to_dict(),
+        rows=table.num_rows,
+        random_state=random_state,
+        **chosen,
+    )
+    # Only a learner with the rows knows whether they have groups that its strategy can work with.
+    bare = replace(config.learner, budget=None, stopping=None)
+    FairActiveLearner(encoder.transform(table), group_names(table, protected), bare)
+    return config
+
+
+def _propose(learner: FairActiveLearner, n: int) -> tuple[Query, happened.RowsDrawn]:
+    """Draw ``n`` rows by the learner's strategy."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FairaskWarning)
+        query = learner.ask(n)
+    drawn = query.indices.tolist()
+    return query, happened.RowsDrawn(
+        batch=query.batch_id,
+        rows=drawn,
+        propensities=[None if np.isnan(q) else float(q) for q in query.propensities],
+        components=list(query.components),
+        pool_sizes=[entry.pool_size for entry in learner.state.log.entries[-len(query) :]],
+        warnings=[str(warning.message) for warning in caught],
+    )
+
+
+def propose_uniform(state: State, n: int) -> tuple[Query, happened.RowsDrawn]:
+    """Draw ``n`` rows, each equally likely among those that are left: without a model, and in no time."""
+    seed = state.config.learner.random_state
+    rng = np.random.default_rng([seed if isinstance(seed, int) else 0, state.batches])
+    left = state.config.rows - len(state.log.entries)
+    chosen: dict[int, None] = {}
+    if 2 * left < state.config.rows:  # guesses would mostly be rows that are drawn
+        free = [row for row in range(state.config.rows) if row not in state.log.position]
+        chosen = dict.fromkeys(int(row) for row in rng.permutation(free)[:n])
+    while len(chosen) < n:
+        row = int(rng.integers(state.config.rows))
+        if row not in state.log.position:
+            chosen[row] = None
+    drawn, sizes = list(chosen), [left - i for i in range(n)]
+    q: list[float | None] = [1.0 / size for size in sizes]
+    components = ["uniform"] * n
+    query = Query(state.batches, np.array(drawn, np.int64), np.array(q, np.float64), components)
+    return query, happened.RowsDrawn(state.batches, drawn, q, components, sizes, [])
+
+
+def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happened.AuditChanged:
+    """Describe the beginning of an audit of the model ``trained``, or raise StudyError."""
+    left = state.config.rows - len(state.log.entries)
+    if not 1 <= labels <= left:
+        raise StudyError(f"labels={labels} must be from 1 to the {left} rows that are left in the pool")
+    config = state.config.learner
+    plan = AuditPlan(
+        metric=config.metric,
+        tolerance=config.tolerance,
+        budget=labels,
+        looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
+        # Another seed for each audit of a study: its last event. What a connector notes does not count, so
+        # that the same labels are audited with the same rows wherever people gave them.
+        random_state=(trained.random_state + state.last - state.outside.noted) % 2**32,
+    )
+    # Rows that trained the model count whole; those without a label, at their worst.
+    known = {entry.index: entry.label for entry in state.log.entries}
+    audit = Audit.of_pool(trained.pool, trained.current_model(), plan, known=known)
+    return happened.AuditChanged(labels, dict(audit.to_dict(whole=True)))
+
+
+def _propose_audit(state: State) -> tuple[Query, happened.RowsDrawn] | None:
+    """Draw the rows that the audit under way asks for now; None if it waits for labels or is over."""
+    if state.audit is None or not state.audit.audit.ready:
+        return None
+    asked = copy.deepcopy(state.audit.audit).ask()  # the state changes by events only
+    new = np.array([row not in state.log.position for row in asked.indices.tolist()], dtype=bool)
+    query = Query(state.batches, asked.indices[new], asked.propensities[new], [AUDIT] * int(new.sum()))
+    left, drawn = state.config.rows - len(state.log.entries), query.indices.tolist()
+    return query, happened.RowsDrawn(
+        batch=query.batch_id,
+        rows=drawn,
+        propensities=query.propensities.tolist(),
+        components=query.components,
+        pool_sizes=[left - i for i in range(len(drawn))],
+        warnings=[],
+        look=asked.look,
+    )
+
+
+def fit_entry(learner: FairActiveLearner, features: Sequence[str]) -> Document:
+    """Fit on all labels of ``learner`` and describe the model in plain values.
+
+    ``features`` are the names of the columns of its rows: those that give the label away are in the entry.
+    """
+    entry = learner.record_round()
+    rates = learner.current_model().rates_
+    return {name: _plain(value) for name, value in entry.items()} | {
+        "answered": sum(drawn.state != ASKED for drawn in learner.state.log.entries),
+        "digest": model_digest(learner),
+        "rates": [
+            {"condition": condition, "group": str(group), "rate": _plain(rate)}
+            for (condition, group), rate in rates.items()
+        ],
+        "estimate": estimate(learner),
+        "telling": _telling(learner, features),
+    }
+
+
+def _telling(learner: FairActiveLearner, features: Sequence[str]) -> dict[str, float]:
+    rows = learner.labelled()
+    if issparse(rows.X):
+        return {}
+    return columns_that_tell(np.asarray(rows.X, np.float64), rows.y.astype(np.int64), features)
+
+
+def _plain(value: object) -> object:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _check_not_audited(state: State, rows: list[int]) -> None:
+    """Raise if an audit under way counts on the labels of these rows."""
+    if state.audit is None:
+        return
+    entries = [state.log.entries[state.log.position[row]] for row in rows]
+    known = [e.index for e in entries if e.component != AUDIT or e.batch < state.audit.batch]
+    if known:
+        raise StudyError(
+            f"the audit under way counts on {len(known)} of these labels, row {known[0]} for example",
+            "End the audit first",
+        )
+
+
+def story_of(state: State) -> Document | None:
+    """Say which case the study is in, beside a plain model and a constant answer; None while unknown."""
+    if not state.history:
+        return None
+    fitted = state.history[-1]
+    guess = fitted["estimate"]
+    if guess is None:
+        return None
+    constant, config = guess["constant"], state.config
+    beside = Beside(
+        _outcome(guess),
+        _outcome(guess["plain"]),
+        constant["accuracy"],
+        config.classes[constant["answer"]],
+        config.learner.tolerance,
+        fitted["labels"],
+    )
+    telling = fitted.get("telling")
+    return {
+        "case": beside.case,
+        "sentence": beside.sentence(),
+        "answer": beside.answer,
+        "columns": columns_sentence(telling) if telling else None,
+    }
+
+
+def _safety(state: State) -> str | None:
+    """Say whether the labels suffice for the tolerance, and what safety costs; an audit knows better."""
+    if not state.history or state.history[-1] is state.kept:
+        return None
+    return safety_sentence(state.history[-1], state.config.learner.tolerance, state.config.rows)
+
+
+def _outcome(guess: Document) -> Outcome:
+    def limits(found: Document) -> Guess:
+        return Guess(found["value"], found["low"], found["high"])
+
+    return Outcome(
+        limits(guess["accuracy"]), None if guess["violation"] is None else limits(guess["violation"])
+    )
+
+
+def model_name(entry: Document | None, *, certified: bool) -> Document | None:
+    """Return what names a model: round, labels, digest, the event up to which it was trained.
+
+    Examples
+    --------
+    >>> model_name({"round": 2, "labels": 50, "digest": "ab", "seen": 9, "rates": []}, certified=True)
+    {'round': 2, 'labels': 50, 'digest': 'ab', 'seen': 9, 'certified': True}
+    """
+    if entry is None:
+        return None
+    return {**{name: entry[name] for name in ("round", "labels", "digest", "seen")}, "certified": certified}
+
+
+def _skip_reasons(state: State) -> list[Document]:
+    """Count skips by their reason, most frequent first; an empty one is none."""
+    counts = Counter(a.reason for given in state.answers.values() for a in given.values() if a.code == SKIP)
+    return [{"reason": reason, "skips": skips} for reason, skips in counts.most_common()]
+
+
+def _people(state: State) -> list[Document]:
+    """Count answers and skips, and the median seconds between answers of each person."""
+    times: dict[str, list[float]] = {}
+    counts: Counter[tuple[str, bool]] = Counter()
+    for row in state.answers.values():
+        for who, answer in row.items():
+            counts[who, answer.code == SKIP] += 1
+            times.setdefault(who, []).append(datetime.fromisoformat(answer.at).timestamp())
+    found = []
+    for who, moments in sorted(times.items()):
+        moments.sort()
+        # A pause of more than five minutes is a break, not a slow answer.
+        gaps = sorted(b - a for a, b in pairwise(moments) if b - a < 300)
+        pace = gaps[len(gaps) // 2] if gaps else None
+        found.append({"who": who, "labels": counts[who, False], "skips": counts[who, True], "seconds": pace})
+    return found
+
+
+def _agreement(answers: Iterable[Sequence[int]]) -> dict[str, float | int | None]:
+    """Return the share of pairs of answers that agree, and Krippendorff's alpha, which corrects for chance.
+
+    Parameters
+    ----------
+    answers : iterable of sequences
+        The labels each row was given, one sequence per row.
+
+    Examples
+    --------
+    >>> _agreement([[1, 1], [0, 0], [1, 0], [1]])
+    {'rows': 3, 'share': 0.6666666666666666, 'alpha': 0.4444444444444444}
+    """
+    rows = [list(row) for row in answers if len(row) > 1]
+    if not rows:
+        return {"rows": 0, "share": None, "alpha": None}
+    pairs = [(a, b) for row in rows for a, b in combinations(row, 2)]
+    values = [value for row in rows for value in row]
+    # Observed disagreement weighs each row by its pairs over (answers - 1); expected pairs all values.
+    observed = (
+        sum(sum(a != b for a, b in combinations(row, 2)) / (len(row) - 1) for row in rows) * 2 / len(values)
+    )
+    ones = sum(values)
+    expected = 2 * ones * (len(values) - ones) / (len(values) * (len(values) - 1))
+    return {
+        "rows": len(rows),
+        "share": sum(a == b for a, b in pairs) / len(pairs),
+        "alpha": 1 - observed / expected if expected else None,
+    }

@@ -19,7 +19,7 @@ from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask_studio import Study
 from fairask_studio.connect import Link, ensure_link
 from fairask_studio.connect.labelstudio import connect_project, open_client, register_webhook
-from fairask_studio.whole import verify
+from fairask_studio.integrity import verify
 from studio.tests.connect import labelstudio
 from studio.tests.connect.labelstudio import OWNER, Person, Server, token_of
 from studio.tests.connect.twin import same_draws

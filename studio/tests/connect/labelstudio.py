@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PYTHON = Path(os.environ.get("LABEL_STUDIO_ENV", ROOT / ".venv-labelstudio")).absolute() / "bin" / "python"
-PREPARED = PYTHON.parents[2] / "prepared"
+PREPARED = PYTHON.parents[1] / "prepared"
 PROGRAM = Path(__file__).with_name("labelstudio_server.py")
 OWNER, ANNOTATORS = "owner@example.org", [f"annotator{i:02d}@example.org" for i in range(20)]
 

@@ -17,8 +17,8 @@ from fairask.errors import UserError
 from fairask_studio import Study
 from fairask_studio.connect import Connector, Link, ToolUnreachable, ensure_link
 from fairask_studio.connect.labelstudio import LabelStudioTool, connect_project, open_client, register_webhook
+from fairask_studio.integrity import verify
 from fairask_studio.pages import create_app
-from fairask_studio.whole import verify
 from studio.tests.connect import labelstudio
 from studio.tests.connect.killing import label_under_kills
 from studio.tests.connect.labelstudio import OWNER, Person, Server, token_of

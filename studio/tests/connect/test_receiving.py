@@ -1,16 +1,15 @@
 """Answers of other tools: only what was asked for, nothing twice, contradictions refused with words."""
 
-import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from fairask_studio import State, Study
-from fairask_studio.outside import Outside
-from fairask_studio.receiving import OutsideAnswer, receive, row_codes
-from fairask_studio.whole import verify
+from fairask_studio import Study
+from fairask_studio.integrity import verify
+from fairask_studio.state import State
+from fairask_studio.tools import OutsideAnswer
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def study(make: Callable[..., Study]) -> Study:
 
 
 def answer(study: Study, row: int, label: str | None = "good", **given: object) -> OutsideAnswer:
-    base = OutsideAnswer("1", 1, row, "ada", label, row_codes(study, [row]).get(row))
+    base = OutsideAnswer("1", 1, row, "ada", label, study.row_codes([row]).get(row))
     return replace(base, **given)  # type: ignore[arg-type]
 
 
@@ -35,27 +34,24 @@ def sound(study: Study) -> None:
     replayed = State.replay(study.store.events())
     assert replayed.answers == study.state().answers
     assert replayed.outside == study.state().outside
-    with study.lock:
-        state = study.state()
-        assert Outside.from_data(json.loads(json.dumps(state.outside.to_data()))) == state.outside
 
 
 def test_an_answer_is_taken_once_corrected_and_withdrawn(study: Study) -> None:
     row = drawn(study)[0]
     first = answer(study, row)
-    assert receive(study, "tool", [first, first]).counts() == {
+    assert study.receive("tool", [first, first]).counts() == {
         "new": 1, "known": 1, "corrected": 0, "withdrawn": 0, "refused": 0,
     }  # fmt: skip
     assert study.state().answers[row]["ada"].link == "tool"
-    assert receive(study, "tool", [replace(first, version=3, label="bad")]).corrected == 1
-    assert receive(study, "tool", [replace(first, version=2)]).known == 1  # late: it was replaced since
+    assert study.receive("tool", [replace(first, version=3, label="bad")]).corrected == 1
+    assert study.receive("tool", [replace(first, version=2)]).known == 1  # late: it was replaced since
     assert study.config.class_name(study.state().answers[row]["ada"].code) == "bad"
-    assert receive(study, "tool", [replace(first, version=4, label=None)]).corrected == 1  # skipped after all
-    assert receive(study, "tool", [replace(first, gone=True)]).withdrawn == 1
+    assert study.receive("tool", [replace(first, version=4, label=None)]).corrected == 1  # skipped after all
+    assert study.receive("tool", [replace(first, gone=True)]).withdrawn == 1
     late = [first, replace(first, version=9), replace(first, gone=True)]
-    assert receive(study, "tool", late).known == 3
+    assert study.receive("tool", late).known == 3
     assert study.state().answers[row] == {}
-    assert receive(study, "tool", [answer(study, row, ref="2", who="bob")]).new == 1  # room for others
+    assert study.receive("tool", [answer(study, row, ref="2", who="bob")]).new == 1  # room for others
     sound(study)
 
 
@@ -63,14 +59,14 @@ def test_what_cannot_be_is_refused_with_words_and_listed_once(study: Study) -> N
     row, other, third = drawn(study)[:3]
     undrawn = next(i for i in range(200) if i not in drawn(study))
     wrong = [
-        answer(study, undrawn, check=row_codes(study, [row])[row]),
-        answer(study, row, ref="2", check=row_codes(study, [other])[other]),
+        answer(study, undrawn, check=study.row_codes([row])[row]),
+        answer(study, row, ref="2", check=study.row_codes([other])[other]),
         answer(study, row, ref="3", check=None),
         answer(study, row, ref="4", label="god"),
         answer(study, row, ref="5", who=" "),
         answer(study, 10**6, ref="6"),
     ]
-    done = receive(study, "tool", wrong)
+    done = study.receive("tool", wrong)
     for reason, word in zip(
         done.refused,
         ("never asked", "check code", "check code", "'god'", "person's name", "no row 1000000"),
@@ -78,21 +74,21 @@ def test_what_cannot_be_is_refused_with_words_and_listed_once(study: Study) -> N
     ):
         assert word in reason
     before = study.state().last
-    assert receive(study, "tool", wrong).counts()["known"] == len(wrong)
+    assert study.receive("tool", wrong).counts()["known"] == len(wrong)
     assert study.state().last == before  # refused once, not each time it is told
-    receive(study, "tool", [answer(study, other, ref="7")])
+    study.receive("tool", [answer(study, other, ref="7")])
     said_both = answer(study, other, "bad", ref="8")
-    assert "has said 'good'" in receive(study, "tool", [said_both]).refused[0]
-    assert receive(study, "tool", [answer(study, other, ref="9")]).known == 1  # the same again
-    assert "has said" in receive(study, "tool", [answer(study, other, "bad", ref="7")]).refused[0]
-    assert "was ada's" in receive(study, "tool", [answer(study, third, ref="7", version=2)]).refused[0]
-    receive(study, "tool", [answer(study, other, ref="10", who="bob")])
+    assert "has said 'good'" in study.receive("tool", [said_both]).refused[0]
+    assert study.receive("tool", [answer(study, other, ref="9")]).known == 1  # the same again
+    assert "has said" in study.receive("tool", [answer(study, other, "bad", ref="7")]).refused[0]
+    assert "was ada's" in study.receive("tool", [answer(study, third, ref="7", version=2)]).refused[0]
+    study.receive("tool", [answer(study, other, ref="10", who="bob")])
     full = answer(study, other, ref="11", who="eve")
-    assert "answered already" in receive(study, "tool", [full]).refused[0]
-    receive(study, "tool", [answer(study, other, ref="10", who="bob", gone=True)])
-    assert receive(study, "tool", [full]).new == 1  # there is room again
+    assert "answered already" in study.receive("tool", [full]).refused[0]
+    study.receive("tool", [answer(study, other, ref="10", who="bob", gone=True)])
+    assert study.receive("tool", [full]).new == 1  # there is room again
     # A refused answer that is put right is taken.
-    assert receive(study, "tool", [answer(study, row, ref="4", version=2)]).new == 1
+    assert study.receive("tool", [answer(study, row, ref="4", version=2)]).new == 1
     assert "4" not in {ref for _, ref in study.state().outside.refused}
     sound(study)
 
@@ -100,12 +96,12 @@ def test_what_cannot_be_is_refused_with_words_and_listed_once(study: Study) -> N
 def test_what_the_study_did_with_an_answer_stays_when_the_tool_tells_it_again(study: Study) -> None:
     row, other = drawn(study)[:2]
     told = [answer(study, row), answer(study, other, ref="2")]
-    receive(study, "tool", told)
+    study.receive("tool", told)
     study.withdraw(row, "ada")
     study.correct(other, "bad", "ada", decide=False)
-    assert receive(study, "tool", told).known == 2
+    assert study.receive("tool", told).known == 2
     assert "ada" not in study.state().answers[row]
-    assert receive(study, "tool", [replace(told[0], gone=True)]).known == 1
+    assert study.receive("tool", [replace(told[0], gone=True)]).known == 1
     assert study.config.class_name(study.state().answers[other]["ada"].code) == "bad"
     sound(study)
 
@@ -123,8 +119,8 @@ def test_any_order_and_any_repetition_ends_in_the_same_answers(make: Callable[..
     told = history * 3
     rng.shuffle(told)
     for start in range(0, len(told), 7):
-        receive(study, "tool", told[start : start + 7])
-    assert receive(study, "tool", history).known == len(history)
+        study.receive("tool", told[start : start + 7])
+    assert study.receive("tool", history).known == len(history)
     found = {
         (row, who): None if given.code < 0 else study.config.classes[given.code]
         for row, answers in study.state().answers.items()
@@ -137,8 +133,7 @@ def test_any_order_and_any_repetition_ends_in_the_same_answers(make: Callable[..
 def test_an_answer_changed_after_training_trains_again(make: Callable[..., Study]) -> None:
     study = make(budget=10)
     study.draw(10)
-    receive(
-        study,
+    study.receive(
         "tool",
         [answer(study, row, "good" if i % 2 else "bad", ref=str(i)) for i, row in enumerate(drawn(study))],
     )
@@ -146,7 +141,7 @@ def test_an_answer_changed_after_training_trains_again(make: Callable[..., Study
     assert first is not None
     assert study.refit() is None
     changed = answer(study, drawn(study)[0], "good", ref="0", version=2)
-    assert receive(study, "tool", [changed]).corrected == 1
+    assert study.receive("tool", [changed]).corrected == 1
     second = study.refit()
     assert second is not None
     assert second["seen"] > first["seen"]

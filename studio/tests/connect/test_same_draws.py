@@ -5,7 +5,7 @@ import pytest
 
 from fairask_studio import Study
 from fairask_studio.connect import Connector, Link, WebhookTool, ensure_link, finish
-from fairask_studio.receiving import OutsideAnswer, receive
+from fairask_studio.tools import OutsideAnswer
 from studio.tests.connect.conftest import SECRET, Receiver
 from studio.tests.connect.twin import same_draws
 from studio.tests.study.conftest import people_table, truth
@@ -30,7 +30,7 @@ def test_a_connector_changes_no_draw_of_training_or_audit(
             for row in open_rows
         ]
         wrong = [OutsideAnswer(f"w{row}", 1, row, "bob", "good", "k0") for row in open_rows[:1]]
-        receive(study, "webhook", wrong + answers)
+        study.receive("webhook", wrong + answers)
         study.refit()
         certificate = finish(study, 20, "owner")
     assert study.state().outside.noted > 5

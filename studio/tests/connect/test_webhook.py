@@ -10,7 +10,6 @@ from fairask.errors import UserError
 from fairask_studio import Study
 from fairask_studio.connect import Connector, Link, ToolUnreachable, WebhookTool, ensure_link, sign
 from fairask_studio.pages import create_app
-from fairask_studio.receiving import row_codes
 from studio.tests.connect.conftest import SECRET, Receiver
 from studio.tests.pages.conftest import signed
 
@@ -36,7 +35,7 @@ def test_only_drawn_rows_go_out_once_and_without_the_protected_column(
     assert set(receiver.rows) == {entry.index for entry in study.state().log.entries}
     for row in receiver.rows.values():
         assert set(row["fields"]) == {"income", "debt", "job"}
-        assert row["check"] == row_codes(study, [row["row"]])[row["row"]]
+        assert row["check"] == study.row_codes([row["row"]])[row["row"]]
     assert "sex" not in json.dumps(receiver.bodies)
     assert receiver.bodies[0]["data"]["classes"] == ["bad", "good"]
     assert work.send() == 0
@@ -94,7 +93,7 @@ def test_what_does_not_pass_ends_the_connector_and_loses_nothing(
 def test_answers_come_in_with_a_token_or_a_signature(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     token = ensure_link(study, Link("webhook", "webhook", "https://example.org"), "owner")
     rows = [entry.index for entry in study.state().log.entries]
-    codes = row_codes(study, rows)
+    codes = study.row_codes(rows)
 
     def body(number: int, label: str | None = "good", **more: object) -> bytes:
         row = rows[number]

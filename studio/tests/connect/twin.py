@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairask_studio import Study
-from fairask_studio._drawing import propose_uniform
+from fairask_studio.study import propose_uniform
 
 __all__ = ["same_draws"]
 

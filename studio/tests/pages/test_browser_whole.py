@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from fairask_studio import Study
+from fairask_studio.integrity import check_certificate
 from fairask_studio.pages.home import create_home
-from fairask_studio.verifying import check_certificate
 from studio.tests.pages.browsing import StandIn, browser, faultless, fits, look, new_page, shown_row
 from studio.tests.pages.serving import serving
 from studio.tests.pages.test_home import CSV

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from fairask.cli._app import app as commands
 from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.store._schema import people
+from fairask_studio.store.schema import people
 from studio.tests.pages.conftest import bearer
 
 Make = Callable[..., Study]

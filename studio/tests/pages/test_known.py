@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from fairask_studio import Study
 from fairask_studio.events import Document
-from fairask_studio.known import GOLD, PRACTICE, KnownRow, mark_known
+from fairask_studio.gold import GOLD, PRACTICE, KnownRow
 from fairask_studio.pages import create_app
 from studio.tests.pages.conftest import bearer
 from studio.tests.study.conftest import people_table, truth
@@ -50,7 +50,7 @@ def test_the_same_draws_and_models_with_and_without_known_rows(make: Make) -> No
     plain = make()
     checked = make(target=f"{plain.target}-gold", gold_every=4)
     known = [KnownRow(row, int(LABELS[row] == "good"), PRACTICE if row < 3 else GOLD) for row in range(40)]
-    mark_known(checked, known, "ada")
+    checked.mark_known(known, "ada")
     first, second = _label(plain, 40), _label(checked, 40)
     assert [row for row in second if row < 3][:3] == [0, 1, 2]  # practice comes first
     assert len(second) >= len(first) + 3 + 40 // 4
@@ -67,7 +67,7 @@ def test_a_gold_row_cannot_be_told_from_another(make: Make) -> None:
     study = make(gold_every=2, budget=60)
     study.draw(20)
     spare = [row for row in range(200) if row not in study.state().log.position]
-    mark_known(study, [KnownRow(row, 1, GOLD, "secret") for row in spare[1:]], "ada")
+    study.mark_known([KnownRow(row, 1, GOLD, "secret") for row in spare[1:]], "ada")
     owner = study.people.add("ada", "owner")
     app = create_app(study, local=False, train=False)
     bob = bearer(app, study.people.add("bob"))
@@ -116,7 +116,7 @@ def test_practice_comes_first_with_the_explanation_after_the_answer(make: Make) 
     study.draw(10)
     study.people.add("ada", "owner")
     app = create_app(study, local=False, train=False)
-    mark_known(study, [KnownRow(150, 1, PRACTICE, "Income."), KnownRow(151, 0, PRACTICE, "Debt.")], "ada")
+    study.mark_known([KnownRow(150, 1, PRACTICE, "Income."), KnownRow(151, 0, PRACTICE, "Debt.")], "ada")
     bob = bearer(app, study.people.add("bob"))
     for row, left, right, why in ((150, 2, True, "Income."), (151, 1, False, "Debt.")):
         (card,) = bob.post("/api/next", json={}).json()["cards"]
@@ -129,7 +129,7 @@ def test_practice_comes_first_with_the_explanation_after_the_answer(make: Make) 
     row = bob.post("/api/next", json={}).json()["cards"][0]["row"]
     assert row in study.state().log.position
     bob.post("/api/answers", json={"row": row, "label": "good"})
-    mark_known(study, [KnownRow(152, 1, PRACTICE)], "ada")  # bob is no longer new
+    study.mark_known([KnownRow(152, 1, PRACTICE)], "ada")  # bob is no longer new
     assert bob.post("/api/next", json={}).json()["cards"][0]["practice"] == 0
 
 

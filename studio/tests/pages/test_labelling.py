@@ -53,7 +53,7 @@ def test_the_protected_attribute_is_shown_where_the_study_says_so(
     assert {field["name"] for field in card["fields"]} == {"income", "debt", "job", "sex"}
     write_rows(tmp_path / "batch.csv", [(card["row"], study.row(card["row"]))], study.config)
     assert (tmp_path / "batch.csv").read_text().splitlines()[0] == "row,label,note,income,debt,job,sex,check"
-    assert study.rows.encoder.columns == ["income", "debt", "job"]
+    assert study.encoder.columns == ["income", "debt", "job"]
 
 
 def test_an_answer_is_recorded_with_its_note_corrected_and_taken_back(

@@ -10,7 +10,6 @@ from fastapi.testclient import TestClient
 
 from fairask_studio import Study
 from fairask_studio.connect.connector import Link, ensure_link
-from fairask_studio.receiving import row_codes
 from studio.tests.study.conftest import people_table, truth
 
 __all__ = ["LABELS", "Walk", "documented", "shape", "walk_home", "walk_study"]
@@ -186,7 +185,7 @@ def _connect(walk: Walk, study: Study) -> None:
         "id": "17",
         "version": 1,
         "row": row,
-        "check": row_codes(study, [row])[row],
+        "check": study.row_codes([row])[row],
         "who": "ada",
         "label": "good",
     }

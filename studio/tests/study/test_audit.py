@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fairask_studio import Study, StudyError
-from fairask_studio.events import AuditChanged
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -38,7 +37,7 @@ def test_an_audit_holds_the_model_still_and_draws_by_group_and_decision(make: Ma
     assert audit is not None
     assert audit.audit is not None
     cells = trained.pool.by_decision(trained.current_model(), audit.audit.plan.random_state)
-    stratum_of = dict(zip(*(array.tolist() for array in cells.unfold()), strict=True))
+    stratum_of = dict(zip(*(array.tolist() for array in (cells.rows, cells.cell)), strict=True))
     before = [entry.index for entry in study.state().log.entries[:20]]
     sizes = Counter(stratum for row, stratum in stratum_of.items() if row not in before)
     drawn = Counter(stratum_of[row] for row in rows)
@@ -97,19 +96,6 @@ def test_an_answer_taken_back_is_awaited_again(make: Make) -> None:
     assert not study.state().audit.done
     study.tell(rows[:1], [LABELS[rows[0]]])
     assert study.state().audit.done
-
-
-def test_an_audit_begun_by_0_1_0_opens_and_can_be_ended(make: Make) -> None:
-    study = make(budget=20)
-    label(study, 20)
-    study.refit()
-    study.store.append("owner", AuditChanged(5))
-    assert study.ask(5) == []
-    assert study.status()["audit"]["done"] is False
-    with pytest.raises(StudyError, match=r"begun by version 0\.1\.0"):
-        study.certify()
-    study.end_audit()
-    study.start_audit(5)
 
 
 def test_a_row_skipped_in_an_audit_is_replaced(make: Make) -> None:

@@ -190,7 +190,7 @@ def test_a_fit_that_fails_says_that_labels_are_saved(run: Run, monkeypatch: pyte
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("no convergence")
 
-    monkeypatch.setattr("fairask_studio._judging.fit_entry", fails)
+    monkeypatch.setattr("fairask_studio.study.fit_entry", fails)
     assert (
         "labels are saved, the fit failed: no convergence" in run("tell", "s", "batch.csv", fails=True).output
     )

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import select
 
 from fairask_studio import Study
-from fairask_studio.estimating import model_digest
-from fairask_studio.store._schema import tasks
+from fairask_studio.estimates import model_digest
+from fairask_studio.store.schema import tasks
 from studio.tests.forked import forked
 from studio.tests.study import killing
 from studio.tests.study.conftest import people_table

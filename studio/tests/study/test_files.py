@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairask.errors import UserError
-from fairask.tables import TableError
+from fairask.tables import TableError, read_table
 from fairask.tables.files import plain_cell, safe_cell
-from fairask_studio import Study, StudyError, export, load_model, read_pool
+from fairask_studio import Study, StudyError, load_model
 from fairask_studio.files import check_told, read_labels, write_rows
 from studio.tests.study.conftest import people_table, truth
 
@@ -130,12 +130,12 @@ def test_label_studio_tasks_go_out_and_annotations_come_back(make: Make, tmp_pat
     told = read_labels(path)
     assert (told.rows, told.labels) == ([rows[0]], ["good"])
     study.tell(told.rows, told.labels, "ada")
-    export(study, tmp_path / "out")
+    study.export(tmp_path / "out")
     back = json.loads((tmp_path / "out" / "labels-label-studio.json").read_text())
     assert back[0]["annotations"][0]["result"][0]["value"]["choices"] == ["good"]
     again = read_labels(tmp_path / "out" / "labels-label-studio.json")
     assert study.tell(again.rows, again.labels, "ada").known == 1
-    assert read_pool(path).num_rows == 3
+    assert read_table(path).num_rows == 3
 
 
 @pytest.mark.parametrize(
@@ -169,14 +169,14 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: s
 def test_pools_that_cannot_be_read_say_why(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(TableError, match=message):
-        read_pool(tmp_path / name)
+        read_table(tmp_path / name)
 
 
 def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Path) -> None:
     study = make()
     rows = study.ask(60)
     study.tell(rows, [LABELS[row] for row in rows])
-    files = {path.name for path in export(study, tmp_path / "out")}
+    files = {path.name for path in study.export(tmp_path / "out")}
     assert files == {
         "labels.csv", "labels.parquet", "labels-label-studio.json", "events.jsonl", "study.json",
         "report.html", "model.skops", "model-card.md",
@@ -205,7 +205,7 @@ def test_the_exported_model_takes_the_original_frame_in_any_order(
     study = make(**settings)
     rows = study.ask(60)
     study.tell(rows, [LABELS[row] for row in rows])
-    export(study, tmp_path / "out", only="model.skops")
+    study.export(tmp_path / "out", only="model.skops")
     model = load_model(tmp_path / "out" / "model.skops")
     learner, frame = study.learner(), study.table.to_pandas()
     groups = np.array(learner.groups_, dtype=object)[learner.pool.groups_of(np.arange(len(frame)))]
@@ -240,7 +240,7 @@ def test_a_hostile_pool_is_asked_and_exported_safely(make: Make, tmp_path: Path)
     filled(tmp_path / "batch.csv", {row: safe_cell("+yes") for row in rows})
     told = read_labels(tmp_path / "batch.csv")
     assert study.tell(told.rows, told.labels, notes=["=cmd|' /C calc'!A0"] * 10).new == 10
-    export(study, tmp_path / "out")
+    study.export(tmp_path / "out")
     for path in (tmp_path / "batch.csv", tmp_path / "out" / "labels.csv"):
         with path.open(newline="", encoding="utf-8-sig") as file:
             for cell in (cell for row in csv.reader(file) for cell in row):

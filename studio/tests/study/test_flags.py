@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from fairask_studio import Study, StudyError
-from fairask_studio.flags import answer_flag, flag_row
 from studio.tests.study.test_commands import Run, run
 
 __all__ = ["run"]
@@ -18,22 +17,22 @@ Make = Callable[..., Study]
 def test_a_thread_is_asked_answered_resolved_and_opened_again(make: Make, target: str) -> None:
     study = make(target, overlap=2)
     (row,) = study.ask(1, "bob")
-    flag = flag_row(study, row, " Is this a job? ", "bob")
+    flag = study.flag(row, " Is this a job? ", "bob")
     assert (flag.row, flag.who, flag.open, flag.waits) == (row, "bob", True, True)
-    assert flag_row(study, row, "Or a trade?", "bob").id == flag.id  # the same thread
-    other = flag_row(study, row, "Whose income?", "cyn")  # another person, another thread
+    assert study.flag(row, "Or a trade?", "bob").id == flag.id  # the same thread
+    other = study.flag(row, "Whose income?", "cyn")  # another person, another thread
     assert other.id != flag.id
     assert study.state().flags.news("bob") == 0
-    answered = answer_flag(study, flag.id, "A trade.", "ada")
+    answered = study.answer_flag(flag.id, "A trade.", "ada")
     assert (answered.open, answered.waits) == (True, False)
     assert study.state().flags.news("bob") == answered.comments[-1].event
     assert study.state().flags.news("cyn") == 0
-    resolved = answer_flag(study, flag.id, "", "rev", resolve=True)
+    resolved = study.answer_flag(flag.id, "", "rev", resolve=True)
     assert (resolved.open, resolved.resolved_by, len(resolved.comments)) == (False, "rev", 3)
     with pytest.raises(StudyError, match="resolved already"):
-        answer_flag(study, flag.id, "", "rev", resolve=True)
-    assert answer_flag(study, flag.id, "For the record.", "ada").open is False
-    assert answer_flag(study, flag.id, "I still do not see why.", "bob").open is True
+        study.answer_flag(flag.id, "", "rev", resolve=True)
+    assert study.answer_flag(flag.id, "For the record.", "ada").open is False
+    assert study.answer_flag(flag.id, "I still do not see why.", "bob").open is True
     assert [one.id for one in study.state().flags.of_row(row)] == [flag.id, other.id]
     assert study.state().answered == 0  # a flag is no answer
     with Study.open(target) as again:
@@ -49,9 +48,9 @@ def test_bad_flags_are_refused_and_nothing_is_written(make: Make, target: str) -
         (200, "x", "no row 200"),
     ):
         with pytest.raises(StudyError, match=words):
-            flag_row(study, row, text, "bob")
+            study.flag(row, text, "bob")
     with pytest.raises(StudyError, match="no flag has the number 7"):
-        answer_flag(study, 7, "x", "bob")
+        study.answer_flag(7, "x", "bob")
     assert study.state().last == last
 
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import select, text
 
 from fairask_studio import Study, StudyError
-from fairask_studio.store._schema import people, sessions
-from fairask_studio.times import now
+from fairask_studio.events import now
+from fairask_studio.store.schema import people, sessions
 
 Make = Callable[..., Study]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairask_studio import Study, StudyError, export
-from fairask_studio.reopening import AnswerFilter, give_back, reopen
+from fairask_studio import Study, StudyError
 from studio.tests.study.test_commands import Run, run
 
 __all__ = ["run"]
@@ -26,13 +25,13 @@ def test_reasons_are_kept_counted_and_exported(make: Make, target: str, tmp_path
     study.skip(rows[3:4], "bob")
     found = {"wrong language": 2, "upside down": 1, "": 1}
     assert {one["reason"]: one["skips"] for one in study.status()["skip_reasons"]} == found
-    taken = reopen(study, AnswerFilter(name="bob", skips=True))
+    taken = study.reopen("bob", skips=True)
     assert study.status()["skip_reasons"] == []
-    give_back(study, int(taken.event or 0))
+    study.restore(int(taken.event or 0))
     with Study.open(target) as again:  # by replay
         assert again.config.skip_reasons == ("wrong language", "torn page")
         assert {one["reason"]: one["skips"] for one in again.status()["skip_reasons"]} == found
-    (path,) = export(study, tmp_path / "out", only="labels.csv")
+    (path,) = study.export(tmp_path / "out", only="labels.csv")
     with path.open(newline="") as file:
         said = {int(line["row"]): line["reason"] for line in csv.DictReader(file)}
     assert [said[row] for row in rows] == ["wrong language", "wrong language", "upside down", "", ""]

@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from fairask_studio import Study, StudyError
-from fairask_studio.limits import check_skips, is_too_fast
-from fairask_studio.reopening import AnswerFilter, Restored, give_back, reopen
-from fairask_studio.store import _log
-from fairask_studio.whole import verify
+from fairask_studio.integrity import verify
+from fairask_studio.store import transaction
+from fairask_studio.study import Restored
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -22,7 +21,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1_800_000_000.0
-        monkeypatch.setattr(_log, "clock", lambda connection: self.now)
+        monkeypatch.setattr(transaction, "clock", lambda connection: self.now)
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def test_one_who_skips_everything_is_undone_by_the_owner(make: Make, target: str
     kept = label(study, "ada", 4)
     study.skip(study.lease("bob", 8), "bob")
     assert study.status()["skipped"] == 8
-    done = reopen(study, AnswerFilter(skips=True), "owner")
+    done = study.reopen(skips=True)
     assert (done.answers, done.labels) == (8, 0)
     status = study.status()
     assert (status["skipped"], status["open"], status["free"], status["labels"]) == (0, 8, 8, 4)
@@ -71,10 +70,10 @@ def test_everything_of_one_person_in_some_time_is_taken_away_and_given_back(
     study.refit()
     entry = study.state().history[-1]
     with pytest.raises(StudyError, match="before it begins"):
-        AnswerFilter("bob", since, "2027-01-15T08:00:50Z")
-    look = reopen(study, AnswerFilter("bob", since), look=True)
+        study.reopen("bob", since=since, until="2027-01-15T08:00:50Z")
+    look = study.reopen("bob", since=since, look=True)
     assert (look.event, look.answers) == (None, 5)
-    done = reopen(study, AnswerFilter("bob", since), "owner")
+    done = study.reopen("bob", since=since)
     assert done.labels == 5
     state = study.state()
     assert {row for row, given in state.answers.items() if "bob" in given} == set(before)
@@ -86,7 +85,7 @@ def test_everything_of_one_person_in_some_time_is_taken_away_and_given_back(
     taken = label(study, "ada", 2)  # two of the rows have another answer now
     assert set(taken) <= set(bad)
     assert done.event is not None
-    assert give_back(study, done.event, "owner") == Restored(3, 2)
+    assert study.restore(done.event, "owner") == Restored(3, 2)
     after = study.state().answers
     for row in bad:
         assert after[row].get("bob") == (None if row in taken else before_all[row]["bob"])
@@ -94,10 +93,10 @@ def test_everything_of_one_person_in_some_time_is_taken_away_and_given_back(
     with Study.open(target) as again:
         assert again.state().answers == study.state().answers
     # The two that others answered are still there to give back, should those be taken away as well.
-    reopen(study, AnswerFilter("ada"), "owner")
-    assert give_back(study, done.event) == Restored(2, 0)
+    study.reopen("ada")
+    assert study.restore(done.event) == Restored(2, 0)
     with pytest.raises(StudyError, match="reopened nothing"):
-        give_back(study, done.event)
+        study.restore(done.event)
     sound(study)
 
 
@@ -105,11 +104,11 @@ def test_an_answer_given_back_takes_the_place_of_one_who_only_holds_the_row(make
     study = make(overlap=2)
     study.draw(1)
     (row,) = label(study, "bob", 1)
-    done = reopen(study, AnswerFilter("bob"))
+    done = study.reopen("bob")
     assert study.lease("ada", 1) == [row]
     assert study.lease("cyn", 1) == [row]
     assert done.event is not None
-    assert give_back(study, done.event) == Restored(1, 0)
+    assert study.restore(done.event) == Restored(1, 0)
     assert study.state().answers[row]["bob"].code == 1
     sound(study)
 
@@ -119,18 +118,18 @@ def test_rows_that_an_owner_decided_stay(make: Make) -> None:
     study.draw(2)
     first, _ = label(study, "bob", 2)
     study.correct(first, "bad", "owner")
-    assert reopen(study, AnswerFilter("bob")).answers == 1
+    assert study.reopen("bob").answers == 1
     assert study.status()["labels"] == 1
 
 
 def test_whose_answers_must_be_said(make: Make) -> None:
-    with pytest.raises(StudyError, match="whose answers"):
-        AnswerFilter(since="2026-11-15")
-    with pytest.raises(StudyError, match="is not a time"):
-        AnswerFilter("bob", since="yesterday")
     study = make()
+    with pytest.raises(StudyError, match="whose answers"):
+        study.reopen(since="2026-11-15")
+    with pytest.raises(StudyError, match="is not a time"):
+        study.reopen("bob", since="yesterday")
     last = study.state().last
-    assert reopen(study, AnswerFilter("nobody")).event is None
+    assert study.reopen("nobody").event is None
     assert study.state().last == last
 
 
@@ -143,11 +142,11 @@ def test_labels_that_an_audit_counts_on_are_not_taken_away(make: Make) -> None:
     study.refit()
     study.start_audit(10)
     with pytest.raises(StudyError, match="counts on 40 of these labels"):
-        reopen(study, AnswerFilter("bob"))
+        study.reopen("bob")
     assert study.status()["labels"] == 40
     study.draw(10)
     label(study, "cyn", 3)
-    assert reopen(study, AnswerFilter("cyn")).labels == 3  # the audit's own rows are asked for again
+    assert study.reopen("cyn").labels == 3  # the audit's own rows are asked for again
     sound(study)
 
 
@@ -165,10 +164,10 @@ def test_a_certificate_says_how_many_of_its_labels_were_taken_away(make: Make) -
     while not study.state().audit.done:  # type: ignore[union-attr]
         answer("ada", 30)
     study.certify()
-    done = reopen(study, AnswerFilter("ada"))
+    done = study.reopen("ada")
     assert study.status()["certificate"]["reopened"] == done.labels > 0
     assert done.event is not None
-    give_back(study, done.event)
+    study.restore(done.event)
     assert study.status()["certificate"]["reopened"] == 0
 
 
@@ -177,25 +176,25 @@ def test_skips_and_pace_are_limited_and_the_owner_is_warned(make: Make) -> None:
     study.draw(10)
     study.skip(study.lease("bob", 2), "bob")
     with pytest.raises(StudyError, match="skipped 2 rows"):
-        check_skips(study, "bob")
+        study.check_skips("bob")
     with pytest.raises(StudyError, match="skipped 2 rows"):
-        check_skips(study, "bob")
-    check_skips(study, "ada")
-    assert not is_too_fast(study, "bob")
+        study.check_skips("bob")
+    study.check_skips("ada")
+    assert not study.is_too_fast("bob")
     label(study, "bob", 1)
-    assert is_too_fast(study, "bob")
+    assert study.is_too_fast("bob")
     assert [(w["what"], w["name"], w["count"]) for w in study.status()["warnings"]] == [
         ("skips", "bob", 2),
         ("pace", "bob", 3),
     ]
     study.change(most_skips=0, most_per_minute=0)
-    check_skips(study, "bob")
-    assert not is_too_fast(study, "bob")
+    study.check_skips("bob")
+    assert not study.is_too_fast("bob")
     with pytest.raises(StudyError, match="0 is no limit"):
         study.change(most_skips=-1)
-    reopen(study, AnswerFilter("bob", skips=True))
+    study.reopen("bob", skips=True)
     study.change(most_skips=2)
-    check_skips(study, "bob")  # reopened skips do not count
+    study.check_skips("bob")  # reopened skips do not count
 
 
 def test_a_page_that_is_left_open_does_not_hold_its_row_for_ever(

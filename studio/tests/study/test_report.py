@@ -11,9 +11,9 @@ import pytest
 
 from fairask.audit import certify
 from fairask.errors import EmptyCellWarning
-from fairask_studio import Study, export
-from fairask_studio._report import report_html
+from fairask_studio import Study
 from fairask_studio.events import CertificateIssued
+from fairask_studio.exports import report_html
 from studio.tests.study.conftest import people_table, truth
 from studio.tests.study.test_files import HOSTILE
 
@@ -55,7 +55,7 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     study = make(budget=60, question="Did they repay?")
     for _ in range(3):
         labelled(study, 20)
-    export(study, tmp_path / "out", only="report.html")
+    study.export(tmp_path / "out", only="report.html")
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     page = _Page(html)
     last = study.status()["history"][-1]
@@ -163,7 +163,7 @@ def test_a_column_that_gives_the_label_away_is_named(make: Make, tmp_path: Path)
     study.refit(force=True)
     told = study.status()["story"]["columns"]
     assert told.startswith("column 'debt' alone gives the label away")
-    export(study, tmp_path / "out", only="report.html")
+    study.export(tmp_path / "out", only="report.html")
     assert told in _Page((tmp_path / "out" / "report.html").read_text("utf-8")).text
 
 
@@ -174,7 +174,7 @@ def test_the_card_has_the_estimates_of_the_study_and_says_where_labels_do_not_su
     labelled(study, 40)
     last, said = study.status()["history"][-1], study.status()["safety"]
     assert said.startswith("Infeasible with these 40 labels")
-    export(study, tmp_path / "out", only="model-card.md")
+    study.export(tmp_path / "out", only="model-card.md")
     card = (tmp_path / "out" / "model-card.md").read_text("utf-8")
     assert said in card
     for guess in (last["estimate"]["accuracy"], last["estimate"]["violation"]):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from fairask_studio import Config, State, Study, StudyError
+from fairask_studio import Config, Study, StudyError
 from fairask_studio.events import Event, Happening, RowLabelled, RowsDrawn, RowSkipped, StudyCreated
+from fairask_studio.state import State
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]
@@ -69,8 +69,3 @@ def test_a_study_can_be_made_of_what_a_learner_can_be_made_of(make: Make) -> Non
     learner = study.learner()
     assert (learner.config.level, learner.config.fairness_weights) == (0.8, "lure")
     assert Config.from_dict(study.config.to_dict()) == study.config
-
-
-def test_a_study_has_few_methods() -> None:
-    public = [name for name, _ in inspect.getmembers(Study) if not name.startswith("_")]
-    assert len(public) <= 25, public

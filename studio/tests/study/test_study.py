@@ -11,9 +11,11 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from fairask import FairActiveLearner
-from fairask_studio import Config, NotYoursError, Receipt, Study, StudyError, read_pool
-from fairask_studio.estimating import model_digest
+from fairask.tables import read_table
+from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio.estimates import model_digest
 from fairask_studio.files import read_labels, write_rows
+from fairask_studio.study import Receipt
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -227,16 +229,9 @@ def test_a_rule_ends_a_study_before_its_budget_and_can_be_taken_back(make: Make,
     assert len(study.ask(10)) == 10
 
 
-def test_a_study_from_before_profiles_keeps_the_paper_s(make: Make, tmp_path: Path) -> None:
-    config = make(str(tmp_path / "s")).config.to_dict()
-    assert config["profile"] == "calibrated"
-    old = {k: v for k, v in config.items() if k not in ("profile", "stopping")}
-    assert Config.from_dict(old).learner.profile == "paper"
-
-
 def test_a_pool_with_columns_named_as_ours_keeps_labels_on_their_rows(make: Make, tmp_path: Path) -> None:
     n = 30
-    table = read_pool(
+    table = read_table(
         {"row": list(range(n - 1, -1, -1)), "note": ["seen"] * n, "age": [20.5 + i for i in range(n)],
          "sex": ["f", "m"] * (n // 2)}
     )  # fmt: skip

@@ -127,12 +127,12 @@ class Audit(AuditSequence):
         Examples
         --------
         >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairask.pools import MemoryPool
+        >>> from fairask.pools import Pool
         >>> rng = np.random.default_rng(0)
         >>> X, groups = rng.normal(size=(4000, 2)), rng.integers(0, 2, 4000)
         >>> y = (X[:, 0] + 0.3 * rng.normal(size=4000) > 0).astype(int)
         >>> model = LogisticRegression().fit(X[:100], y[:100])
-        >>> audit = Audit.of_pool(MemoryPool(X, groups, 2), model, budget=800, trained_on=np.arange(100))
+        >>> audit = Audit.of_pool(Pool(X, groups, 2), model, budget=800, trained_on=np.arange(100))
         >>> while not audit.done:
         ...     query = audit.ask()
         ...     audit.tell(query.indices, y[query.indices])
@@ -289,10 +289,10 @@ class Audit(AuditSequence):
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
+        >>> from fairask.pools import Pool
         >>> from fairask.rules import LinearRule
         >>> rows, model = np.arange(40.0)[:, None], LinearRule(np.array([1.0, -9.0]))
-        >>> pool = MemoryPool(rows, np.arange(40) % 2, 2)
+        >>> pool = Pool(rows, np.arange(40) % 2, 2)
         >>> audit = Audit.of_pool(pool, model, budget=20, looks=2)
         >>> audit.tell(audit.ask().indices, [1] * 10)
         >>> state = audit.to_dict()

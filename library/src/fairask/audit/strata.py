@@ -17,7 +17,7 @@ from fairask.audit.layout import Layout
 from fairask.checks import check_lengths
 from fairask.errors import UserError
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
-from fairask.pools import MemoryPool, Model, Pool, is_randomised
+from fairask.pools import Model, Pool, is_randomised
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -216,8 +216,8 @@ class Strata:
         Examples
         --------
         >>> from fairask.rules import LinearRule
-        >>> from fairask.pools import MemoryPool
-        >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+        >>> from fairask.pools import Pool
+        >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
         >>> Strata.of_pool(pool, LinearRule(np.array([1.0, 0.0])), np.array([0]), budget=2).sizes.tolist()
         [0, 1, 0, 1]
         """
@@ -241,9 +241,9 @@ class Strata:
             found.update(np.ascontiguousarray(part, dtype=np.int64).data)
         layout, seen = Layout.plain(pool.n_groups), np.zeros((3, len(sizes)), dtype=np.int64)
         if known:
-            mine = MemoryPool(pool.take(rows_known), pool.groups_of(rows_known), pool.n_groups)
+            mine = Pool(pool.take(rows_known), pool.groups_of(rows_known), pool.n_groups)
             by = mine.by_decision(model, seed)
-            where, part = by.unfold()
+            where, part = by.rows, by.cell
             at = np.zeros(len(rows_known), dtype=np.int64)
             at[where] = (2 * by.groups + by.patterns[0])[part]
             layout, sizes, seen = _with_known(layout, sizes, at, [known[int(row)] for row in rows_known])

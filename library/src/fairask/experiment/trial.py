@@ -350,7 +350,7 @@ def _snapshot(learner: FairActiveLearner, recorder: _Recorder) -> Snapshot | Non
     if recorder.last is None:
         return None  # the only batch was the uniform one
     before, pool, proposal = recorder.last
-    rows, code = proposal.cells.unfold()
+    rows, code = proposal.cells.rows, proposal.cells.cell
     numbers = pool.drawn[rows] if isinstance(pool, SubPool) else rows
     drawn: dict[str, list[int]] = {name: [] for name in proposal.components}
     for row, component in zip(learner.labelled_indices_[before:], learner.components_[before:], strict=True):

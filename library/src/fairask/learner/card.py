@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairask.cards import bar_chart, card, line_chart
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 
 if TYPE_CHECKING:
     from fairask.learner.learner import FairActiveLearner
@@ -30,7 +30,7 @@ def learner_card(learner: FairActiveLearner) -> str:
         chart = line_chart(
             history["labels"].tolist(), history["violation"].tolist(), learner.tolerance, "violation"
         )
-    elif isinstance(learner.pool, MemoryPool):  # counting a streamed pool would read it
+    elif isinstance(learner.pool, Pool):  # counting a streamed pool would read it
         rows = np.bincount(learner.pool.groups, minlength=len(learner.groups_))
         named = zip(learner.groups_, rows, strict=True)
         chart = bar_chart({str(group): int(count) for group, count in named}, "rows by group")

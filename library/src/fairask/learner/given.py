@@ -11,7 +11,7 @@ from fairask.errors import UserError
 from fairask.matrix import row_count
 from fairask.metrics import Matrix, encode_groups
 from fairask.oracle import FairOracle
-from fairask.pools import MemoryPool, Pool
+from fairask.pools import Pool
 from fairask.tables.columns import FrameColumns, column_names, refuse_nameless, refuse_texts, series_name
 
 
@@ -50,7 +50,7 @@ def as_pool(
     assert groups is not None
     values, codes = encode_groups(groups, "sensitive_features")
     check_lengths(X=row_count(rows), sensitive_features=len(codes))
-    return MemoryPool(rows, codes, len(values), group_values=values), columns
+    return Pool(rows, codes, len(values), group_values=values), columns
 
 
 def _named_columns(sensitive_features: object, names: list[str], n: int) -> list[str] | None:

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from fairask.audit import Audit
 from fairask.checks import check_count, check_lengths
-from fairask.errors import FairaskWarning, SubPoolWarning, UserError
+from fairask.errors import FairaskWarning, UserError
 from fairask.learner.card import learner_card
 from fairask.learner.config import Estimator, LearnerConfig, LearnerSettings
 from fairask.learner.given import as_pool
@@ -23,18 +23,15 @@ from fairask.learner.proving import LearnerProof
 from fairask.learner.state import DrawLog, HistoryRow, LearnerState, Query
 from fairask.metrics import Int, Matrix
 from fairask.oracle import FairFit, FairOracle, Labelled, PoolSample
-from fairask.pools import MemoryPool, Pool, SubPool, sub_pool_note, sub_pool_size
-from fairask.rules import is_cut
-from fairask.sampling import draw, from_sub_pool
+from fairask.pools import Pool
+from fairask.sampling import draw
 from fairask.stopping import AnyOf, Budget, StoppingRule
-from fairask.strategies import Strategy, uniform_proposal
+from fairask.strategies import uniform_proposal
 from fairask.tables.folding import check_group_count
 
 #: Streams of random numbers beside those of the batches, which are numbered from 0: the last two numbers
 #: that a seed sequence takes as one word, so that no batch reaches them.
 ORACLE_STREAM, SAMPLE_STREAM = 2**32 - 1, 2**32 - 2
-#: The sub-pool of a batch has a stream beside the batch's own.
-SUB_POOL_STREAM = 1
 
 
 class FairActiveLearner(LearnerProof):
@@ -109,7 +106,7 @@ class FairActiveLearner(LearnerProof):
         self.random_state = config.seed()
         self.pool, self.columns_ = as_pool(X, sensitive_features, self.template)
         self.pool_given = isinstance(X, Pool)
-        self.X = self.pool.X if isinstance(self.pool, MemoryPool) else self.pool
+        self.X = self.pool.X if isinstance(self.pool, Pool) else self.pool
         self.groups_ = self.pool.group_values
         check_group_count(self.groups_)
         self._background: PoolSample | None = None
@@ -156,33 +153,12 @@ class FairActiveLearner(LearnerProof):
         # One stream per batch: no generator state to keep, and any batch can be replayed.
         rng = np.random.default_rng([self.random_state, batch])
         if self.state.log.labelled():
-            seen = self._seen(pool, n)
-            proposal = self.strategy.propose(self.labelled(), seen, self.fair_fit(), rng)
-            draws = draw(proposal, n, rng)
-            draws = from_sub_pool(draws, seen) if isinstance(seen, SubPool) else draws
+            draws = draw(self.strategy.propose(self.labelled(), pool, self.fair_fit(), rng), n, rng)
         else:
             draws = draw(uniform_proposal(pool), n, rng)
         self.state.batches += 1
         self.state.log.add(draws, batch)
         return Query(batch, draws.indices, draws.propensities, draws.components)
-
-    def _seen(self, pool: Pool, n: int) -> Pool:
-        """What the strategy sees of the pool: all, or a uniform sub-pool where all would take too long."""
-        size = sub_pool_size(n)
-        reads = self.strategy.reads if isinstance(self.strategy, Strategy) else "predictions"
-        if reads == "features":
-            whole = isinstance(pool, MemoryPool)
-        elif reads == "groups" or len(pool) <= size:
-            whole = True
-        else:
-            whole = all(is_cut(rule) for rule in self.current_model().members_)
-        if whole:
-            return pool
-        rng = np.random.default_rng([self.random_state, self.state.batches, SUB_POOL_STREAM])
-        part = SubPool(pool, size, rng)
-        if len(part) < len(pool):
-            warnings.warn(sub_pool_note(pool.n_rows, n), SubPoolWarning, stacklevel=3)
-        return part
 
     # -- telling --------------------------------------------------------------------------------
 
@@ -259,7 +235,7 @@ class FairActiveLearner(LearnerProof):
             n = self.pool.n_rows
             rng = np.random.default_rng([self.random_state, SAMPLE_STREAM])
             rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-            self._background = PoolSample(*self.pool.sample(rows))
+            self._background = PoolSample(self.pool.take(rows), self.pool.groups_of(rows))
         return self._background
 
     def fit_on(self, rows: Labelled) -> FairOracle:

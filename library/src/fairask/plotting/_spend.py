@@ -11,7 +11,7 @@ import numpy as np
 
 from fairask.learner import FairActiveLearner
 from fairask.plotting._style import COMPONENT_COLORS, INK, panels, style
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 
 if TYPE_CHECKING:
     from fairask.plotting._style import Panels
@@ -73,7 +73,7 @@ class LabelSpendDisplay:
         {'fare': {'a': {'uniform': 0.5}, 'b': {'uniform': 0.5}}}
         """
         pool = learner.pool
-        if not isinstance(pool, MemoryPool):
+        if not isinstance(pool, Pool):
             raise TypeError("from_learner needs a pool in memory; give counts to from_counts")
         names = [str(group) for group in learner.groups_]
         rows = np.bincount(pool.groups, minlength=len(names)) / pool.n_rows

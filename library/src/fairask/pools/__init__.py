@@ -1,33 +1,33 @@
-"""Pools of unlabelled rows: in memory, on disk, on a cluster, or on a GPU."""
+"""Pools of unlabelled rows: in memory, or sampled once from files or from an engine."""
 
-from fairask.pools.base import Pool
-from fairask.pools.cells import Cells
-from fairask.pools.coders import Model, SoftModel, is_randomised
-from fairask.pools.memory import MemoryPool
-from fairask.pools.open import open_pool
-from fairask.pools.runners import PassProgress
-from fairask.pools.sources.device import check_device
-from fairask.pools.sources.engine import keyed
-from fairask.pools.streamed import StreamedPool
-from fairask.pools.sub_pool import SubPool, sub_pool_note, sub_pool_size
-from fairask.pools.tensor import TensorPool
-from fairask.tables import Encoder
+from fairask.pools.engine import Engine
+from fairask.pools.files import Files
+from fairask.pools.memory import Cells, Model, Pool, SoftModel, is_randomised
+from fairask.pools.sample import SAMPLE, RowSample
+from fairask.pools.source import open_pool, open_source
+
+# The rest goes when nothing uses it any more.
+from fairask.pools.runners import PassProgress  # isort: skip
+from fairask.pools.sources.device import check_device  # isort: skip
+from fairask.pools.streamed import StreamedPool  # isort: skip
+from fairask.pools.sub_pool import SubPool, sub_pool_note, sub_pool_size  # isort: skip
 
 __all__ = [
+    "SAMPLE",
     "Cells",
-    "Encoder",
-    "MemoryPool",
+    "Engine",
+    "Files",
     "Model",
     "PassProgress",
     "Pool",
+    "RowSample",
     "SoftModel",
     "StreamedPool",
     "SubPool",
-    "TensorPool",
     "check_device",
     "is_randomised",
-    "keyed",
     "open_pool",
+    "open_source",
     "sub_pool_note",
     "sub_pool_size",
 ]

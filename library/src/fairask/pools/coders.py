@@ -5,16 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
 
-from fairask.classifiers import Classifier
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int, Matrix
 from fairask.pools.cells import Codes
 from fairask.pools.codes import decisions, pattern_codes
+from fairask.pools.memory import Model, SoftModel
 from fairask.rules import Rule, RuleMixture, as_rule
 
 
@@ -49,23 +48,6 @@ class Chunk:
     def uniforms(self, seed: int) -> Float:
         """One random number in [0, 1) per row, by row number and seed."""
         return uniforms(np.arange(self.first, self.first + len(self)), seed)
-
-
-class SoftModel(ABC):
-    """A model that gives each row a probability of a positive decision, such as a column of scores."""
-
-    #: Whether several threads may use the model at once.
-    threads: bool = False
-    #: Whether some probability may lie strictly between 0 and 1.
-    randomised: bool = True
-
-    @abstractmethod
-    def chance(self, X: Matrix) -> Float:
-        """Probability of a positive decision per row; 0 and 1 are certain."""
-
-
-#: What can decide: a rule, a fair oracle (a mixture of rules), a soft model, or a classifier of 0 and 1.
-Model: TypeAlias = Rule | RuleMixture | SoftModel | Classifier
 
 
 class Coder(ABC):
@@ -154,17 +136,3 @@ def decision_coder(model: Model, seed: int) -> Coder:
         return SoftDecision(model, seed)
     rules, weights = model.used_members() if isinstance(model, RuleMixture) else ([as_rule(model)], [1.0])
     return Decision(rules, weights, seed)
-
-
-def is_randomised(model: Model) -> bool:
-    """Whether the model may decide a row either way.
-
-    Examples
-    --------
-    >>> from fairask.rules import ConstantRule
-    >>> is_randomised(ConstantRule(True))
-    False
-    """
-    if isinstance(model, SoftModel):
-        return model.randomised
-    return isinstance(model, RuleMixture) and len(model.used_members()[0]) > 1

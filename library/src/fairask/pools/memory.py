@@ -1,25 +1,119 @@
-"""Pools of arrays: in memory, or memory-mapped from a file."""
+"""The pool: rows in memory, some of which may still be asked for, and their cells of exchangeable rows."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from fairask.matrix import sparse_bytes, take_rows
-from fairask.metrics import Bool, Int, Matrix
-from fairask.pools.base import Pool
-from fairask.pools.runners import ProgressCallback, Threads
-from fairask.pools.sources.array import ArraySource
+from fairask.classifiers import Classifier
+from fairask.matrix import row_count, row_set, sparse_bytes, take_rows, tie_breakers, uniforms
+from fairask.metrics import Bool, Float, Int, Matrix
+from fairask.rules import GroupLinearRule, LinearRule, Rule, RuleMixture, as_rule
+from fairask.tables.columns import FrameColumns
 
-#: Rows hashed at a time.
-_HASHED = 1 << 18
+#: A code has one bit per rule but the first.
+MOST_RULES = 64
+#: Rows predicted at a time: their features and predictions fit in the cache.
+_SLICE = 1 << 14
 
 
-class MemoryPool(Pool):
-    """Features and group codes of all rows, and which of them may still be asked for.
+class SoftModel(ABC):
+    """A model that gives each row a probability of a positive decision, such as a column of scores."""
+
+    #: Whether some probability may lie strictly between 0 and 1.
+    randomised: bool = True
+
+    @abstractmethod
+    def chance(self, X: Matrix) -> Float:
+        """Probability of a positive decision per row; 0 and 1 are certain."""
+
+
+#: What can decide: a rule, a fair oracle (a mixture of rules), a soft model, or a classifier of 0 and 1.
+Model: TypeAlias = Rule | RuleMixture | SoftModel | Classifier
+
+
+def is_randomised(model: Model) -> bool:
+    """Whether the model may decide a row either way.
+
+    Examples
+    --------
+    >>> from fairask.rules import ConstantRule
+    >>> is_randomised(ConstantRule(True))
+    False
+    """
+    if isinstance(model, SoftModel):
+        return model.randomised
+    return isinstance(model, RuleMixture) and len(model.used_members()[0]) > 1
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Available rows sorted into cells of exchangeable rows, in the order of group, then pattern.
+
+    Attributes
+    ----------
+    counts, groups : ndarray of shape (cells,)
+        Rows in each cell, and the code of their group.
+    patterns : bool ndarray of shape (k, cells)
+        Predictions of the k classifiers in each cell, up to complement.
+    rows, cell : ndarray of shape (rows,)
+        Numbers of the available rows, ascending, and the cell of each.
+    """
+
+    counts: Int
+    groups: Int
+    patterns: Bool
+    rows: Int
+    cell: Int
+
+    @classmethod
+    def of(cls, rows: Int, groups: Int, codes: NDArray[np.unsignedinteger], k: int) -> Cells:
+        """Sort rows by group and code."""
+        values, dense = np.unique(codes, return_inverse=True)
+        keys, cell, counts = np.unique(
+            groups.astype(np.int64) * max(len(values), 1) + dense, return_inverse=True, return_counts=True
+        )
+        group, code = np.divmod(keys, max(len(values), 1))
+        bits = [(values[code] >> np.uint64(i)) & np.uint64(1) for i in range(k - 1)]
+        patterns = np.array([np.zeros(len(keys), dtype=np.uint64), *bits]).astype(bool)
+        return cls(counts, group, patterns, rows, cell)
+
+    @classmethod
+    def one_per_row(cls, rows: Int, groups: Int) -> Cells:
+        """One cell per row, for methods that score every row by itself."""
+        n = len(rows)
+        return cls(np.ones(n, dtype=np.int64), groups, np.zeros((0, n), dtype=bool), rows, np.arange(n))
+
+    def locate(self, cells: ArrayLike, ranks: ArrayLike) -> Int:
+        """Row numbers of the ``ranks``-th rows of ``cells``; ranks count in row order from 0.
+
+        Examples
+        --------
+        >>> cells = Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group()
+        >>> cells.locate(np.array([0, 1]), np.array([1, 0])).tolist()
+        [2, 1]
+        """
+        which, rank = np.asarray(cells, dtype=np.int64), np.asarray(ranks, dtype=np.int64)
+        if len(which) and ((rank < 0) | (rank >= self.counts[which])).any():
+            raise ValueError("ranks must be from 0 to the cell's count, less one")
+        order = np.argsort(self.cell, kind="stable")
+        starts = np.cumsum(self.counts) - self.counts
+        return np.asarray(self.rows[order[starts[which] + rank]])
+
+
+class Pool:
+    """Unlabelled rows in memory, some of which may still be asked for.
+
+    Rows are numbered 0 to ``n_rows - 1``. A pool never changes: :meth:`excluding` returns another pool over
+    the same rows. :func:`open_pool` makes one of a table that is too large to hold.
 
     Parameters
     ----------
@@ -32,10 +126,24 @@ class MemoryPool(Pool):
         False for rows already asked for, labelled or skipped.
     group_values : list, optional
         What each code stands for; the codes themselves by default.
-    workers : int, optional
-        Threads; one per core by default.
-    progress : callable, optional
-        Called with a :class:`PassProgress` after every block of a pass.
+    keys : int array of shape (rows,), optional
+        The number or key of each row in the table that the pool was sampled from.
+    of : int, optional
+        Rows of that table.
+    columns : FrameColumns, optional
+        How the table's columns became features and groups.
+
+    Attributes
+    ----------
+    n_rows, n_groups, of : int
+    excluded : ndarray
+        Rows that may not be asked for, sorted.
+
+    Examples
+    --------
+    >>> pool = Pool(np.zeros((4, 1)), np.array([0, 1, 0, 0]), 2, group_values=["f", "m"]).excluding([0])
+    >>> len(pool), pool.by_group().counts.tolist()
+    (3, [2, 1])
     """
 
     def __init__(
@@ -46,43 +154,193 @@ class MemoryPool(Pool):
         available: Bool | None = None,
         *,
         group_values: Sequence[object] | None = None,
-        workers: int | None = None,
-        progress: ProgressCallback | None = None,
+        keys: Int | None = None,
+        of: int | None = None,
+        columns: FrameColumns | None = None,
     ) -> None:
-        source = ArraySource(X, groups, Threads(workers))
-        super().__init__(
-            source, len(groups), range(n_groups) if group_values is None else group_values, progress
-        )
         self.X, self.groups = X, groups
+        self.n_rows, self.n_groups = len(groups), n_groups
+        self.group_values = list(range(n_groups) if group_values is None else group_values)
+        self.excluded: Int = np.zeros(0, dtype=np.int64)
         if available is not None:
             self.excluded = np.flatnonzero(~np.asarray(available))
+        self.keys, self.of, self.columns = keys, len(groups) if of is None else of, columns
+
+    def __len__(self) -> int:
+        """Rows that may still be asked for."""
+        return self.n_rows - len(self.excluded)
+
+    def __repr__(self) -> str:
+        sampled = f", a uniform sample of {self.of:,}" if self.of > self.n_rows else ""
+        return f"<Pool {self.n_rows:,} rows{sampled}, {self.X.shape[1]} features, {self.n_groups} groups>"
+
+    @property
+    def rows(self) -> Int:
+        """Numbers of the available rows."""
+        left = np.ones(self.n_rows, dtype=bool)
+        left[self.excluded] = False
+        return np.flatnonzero(left)
 
     def take(self, rows: Int) -> Matrix:
-        """See :class:`Pool`."""
+        """Features of these rows, in this order."""
         return take_rows(self.X, rows)
 
     def groups_of(self, rows: Int) -> Int:
-        """See :class:`Pool`."""
+        """Group codes of these rows."""
         return np.asarray(self.groups[rows], dtype=np.int64)
 
-    def fingerprint(self) -> str:
-        """Digest of shape and values.
+    def excluding(self, rows: ArrayLike) -> Self:
+        """The same pool without these rows (and without those it had excluded); nothing is copied.
 
         Examples
         --------
-        >>> same = [MemoryPool(np.ones((2, 1)), np.array([0, 1]), 2).fingerprint() for _ in range(2)]
-        >>> same[0] == same[1]
-        True
+        >>> Pool(np.zeros((4, 1)), np.zeros(4, int), 1).excluding([1, 2]).rows.tolist()
+        [0, 3]
         """
+        other = copy(self)
+        other.excluded = np.union1d(self.excluded, row_set(rows, self.n_rows))
+        return other
+
+    def fingerprint(self) -> str:
+        """A text that changes when the rows do: digest of shape and values."""
         if issparse(self.X):
-            content = sparse_bytes(self.X) + np.ascontiguousarray(self.groups).tobytes()
-            return hashlib.sha256(repr((self.X.shape, self.n_groups)).encode() + content).hexdigest()
-        array = np.asarray(self.X)
-        digest = hashlib.sha256(repr((array.shape, self.n_groups)).encode())
-        for start in range(0, self.n_rows, _HASHED):
-            part = array[start : start + _HASHED]
-            digest.update(
-                repr(part.tolist()).encode() if part.dtype == object else np.ascontiguousarray(part).data
-            )
-            digest.update(np.ascontiguousarray(self.groups[start : start + _HASHED]).data)
+            content = sparse_bytes(self.X)
+        else:
+            array = np.asarray(self.X)
+            # hashlib reads an array in place; objects have no bytes of their own.
+            plain = array.dtype != object
+            content = np.ascontiguousarray(array).data if plain else repr(array.tolist()).encode()
+        digest = hashlib.sha256(repr((self.X.shape, self.n_groups)).encode())
+        for part in (content, np.ascontiguousarray(self.groups, dtype=np.int64).data):
+            digest.update(part)
         return digest.hexdigest()
+
+    # -- cells ----------------------------------------------------------------------------------
+
+    def everything(self) -> Cells:
+        """All available rows as one cell."""
+        rows, zero = self.rows, np.zeros(1, dtype=np.int64)
+        return Cells(
+            np.array([len(rows)]), zero, np.zeros((0, 1), bool), rows, np.zeros(len(rows), dtype=np.int64)
+        )
+
+    def by_group(self) -> Cells:
+        """One cell per group."""
+        return self._cells(np.zeros(self.n_rows, dtype=np.uint64), 1)
+
+    def by_prediction(self, rules: Sequence[Rule]) -> Cells:
+        """One cell per group and pattern of the rules' predictions, up to complement.
+
+        Examples
+        --------
+        >>> from fairask.rules import LinearRule
+        >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+        >>> rules = [LinearRule(np.array([1.0, 0.0])), LinearRule(np.array([1.0, -1.0]))]
+        >>> cells = pool.by_prediction(rules)
+        >>> cells.counts.tolist(), cells.patterns.tolist()
+        ([1, 1, 1], [[False, False, False], [False, True, False]])
+        """
+        if not 2 <= len(rules) <= MOST_RULES:
+            raise ValueError(f"2 to {MOST_RULES} classifiers are compared, got {len(rules)}")
+        plain = [rule.for_blocks() for rule in rules]
+        codes = np.zeros(self.n_rows, dtype=np.uint64)
+        for at in self._slices():
+            decided = decisions(plain, take_rows(self.X, at), self.groups[at])
+            # Bit i - 1 says whether rule i differs from rule 0, so that complements share a code.
+            for i in range(1, len(plain)):
+                codes[at] |= (decided[i] ^ decided[0]).astype(np.uint64) << np.uint64(i - 1)
+        return self._cells(codes, len(rules))
+
+    def by_decision(self, model: Model, seed: int = 0) -> Cells:
+        """One cell per group and decision of one model: what an audit draws from.
+
+        Parameters
+        ----------
+        model : Rule, fair oracle, SoftModel or classifier of 0 and 1
+            Its decision must depend on the features (and the group) of the row alone.
+        seed : int
+            The decisions of a randomised model are drawn once, by this seed and the row's number.
+
+        Examples
+        --------
+        >>> from fairask.rules import LinearRule
+        >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+        >>> cells = pool.by_decision(LinearRule(np.array([1.0, 0.0])))
+        >>> cells.groups.tolist(), cells.patterns.tolist(), cells.counts.tolist()
+        ([0, 0, 1], [[False, True, True]], [1, 1, 1])
+        """
+        chance = np.zeros(self.n_rows)
+        if not isinstance(model, SoftModel):
+            mixed = isinstance(model, RuleMixture)
+            members, weights = model.used_members() if mixed else ([as_rule(model)], [1.0])
+            plain = [rule.for_blocks() for rule in members]
+        for at in self._slices():
+            part = take_rows(self.X, at)
+            if isinstance(model, SoftModel):
+                chance[at] = model.chance(part)
+                continue
+            decided = decisions(plain, part, self.groups[at])
+            for weight, one in zip(weights, decided, strict=True):
+                chance[at] += weight * one
+            chance[at][decided.all(axis=0)] = 1.0  # the weights may add up to a little less
+        drawn = uniforms(np.arange(self.n_rows), seed) < chance
+        cells = self._cells(drawn.astype(np.uint64), 2)
+        return Cells(cells.counts, cells.groups, cells.patterns[1:], cells.rows, cells.cell)
+
+    def lowest(self, score: Callable[[Matrix, Int], Float], n: int, seed: int) -> Int:
+        """The n available rows with the lowest ``score(X, groups)``, lowest first.
+
+        Ties are broken by row number and seed.
+
+        Examples
+        --------
+        >>> pool = Pool(np.array([[3.0], [1.0], [2.0]]), np.zeros(3, int), 1)
+        >>> pool.lowest(lambda X, groups: X[:, 0], 2, seed=0).tolist()
+        [1, 2]
+        """
+        if not 1 <= n <= len(self):
+            raise ValueError(f"n={n} rows were asked for, but the pool has {len(self)} left")
+        value = np.concatenate([score(take_rows(self.X, at), self.groups[at]) for at in self._slices()])
+        rows = self.rows
+        return np.asarray(rows[np.lexsort((tie_breakers(rows, seed), value[rows]))[:n]])
+
+    def _slices(self) -> list[slice]:
+        return [slice(start, min(start + _SLICE, self.n_rows)) for start in range(0, self.n_rows, _SLICE)]
+
+    def _cells(self, codes: NDArray[np.uint64], k: int) -> Cells:
+        if not self.n_rows:
+            raise ValueError("the pool has no rows")
+        rows = self.rows
+        return Cells.of(rows, self.groups[rows], codes[rows], k)
+
+
+def by_row(X: Matrix) -> Matrix:
+    """Return the features with the values of a row next to each other.
+
+    Many classifiers round differently where features are stored one by one, as columns of a table are.
+    """
+    return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
+
+
+def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
+    """Whether each rule predicts 1 on each row, (rules, rows); linear rules share one product.
+
+    Examples
+    --------
+    >>> from fairask.rules import ConstantRule
+    >>> decisions([LinearRule(np.array([1.0, -0.5])), ConstantRule(True)], np.array([[0.0], [1.0]]))
+    array([[False,  True], [ True,  True]])
+    """
+    linear = LinearRule if groups is None else LinearRule | GroupLinearRule
+    found = np.empty((len(rules), row_count(X)), dtype=bool)
+    alike = [i for i, rule in enumerate(rules) if isinstance(X, np.ndarray) and isinstance(rule, linear)]
+    if alike:
+        beta = np.array([rules[i].beta for i in alike])  # type: ignore[attr-defined]
+        # In double precision, whatever the features are in: a sign near 0 does not depend on the rounding.
+        scores = beta[:, :-1] @ X.T.astype(np.float64, copy=False) + beta[:, -1:]
+        cuts = [r.cuts[groups] if isinstance(r := rules[i], GroupLinearRule) else 0.0 for i in alike]
+        for i, score, cut in zip(alike, scores, cuts, strict=True):
+            found[i] = score > cut
+    for i in set(range(len(rules))) - set(alike):
+        found[i] = rules[i].decide(by_row(X), groups)
+    return found

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from fairask.checks import check_choice, check_count
 from fairask.errors import suggest
 from fairask.pools.base import Pool
-from fairask.pools.memory import MemoryPool
+from fairask.pools.memory import Pool as MemoryPool
 from fairask.pools.runners import ProgressCallback, Runner, Threads, collect
 from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.dask import DaskFrame, OnDask, is_dask_frame

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.metrics import Int
 from fairask.pools import base
 from fairask.pools.base import Pool
-from fairask.pools.memory import MemoryPool
+from fairask.pools.memory import Pool as MemoryPool
 from fairask.pools.runners import ProgressCallback, Runner, collect
 from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.encoded import EncodedTable

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairask.matrix import nth_left
 from fairask.pools.base import Pool
-from fairask.pools.memory import MemoryPool
+from fairask.pools.memory import Pool as MemoryPool
 
 #: Rows of a sub-pool.
 SUB_POOL = 1 << 16

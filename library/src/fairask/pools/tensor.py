@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.errors import UserError
 from fairask.metrics import Int, encode_groups
 from fairask.pools.base import Pool
-from fairask.pools.memory import MemoryPool
+from fairask.pools.memory import Pool as MemoryPool
 from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.tensor import MOST_GROUPS, TensorSource
 from fairask.tables.extras import optional

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fairask.oracle import FairFit, Labelled
-from fairask.pools import MemoryPool, Pool
+from fairask.pools import Pool
 from fairask.sampling import UNIFORM, Proposal
 
 #: See :attr:`Strategy.reads`.
@@ -20,7 +20,7 @@ def uniform_proposal(pool: Pool) -> Proposal:
 
     Examples
     --------
-    >>> uniform_proposal(MemoryPool(np.zeros((4, 1)), np.zeros(4, int), 1)).components
+    >>> uniform_proposal(Pool(np.zeros((4, 1)), np.zeros(4, int), 1)).components
     {'uniform': array([0.25])}
     """
     return Proposal(pool.everything(), {UNIFORM: np.array([1.0 / len(pool)])}, {UNIFORM: 1.0})
@@ -69,9 +69,9 @@ class InMemoryStrategy(Strategy):
             return uniform_proposal(rows)
         return self.choose(labelled, rows, fit, rng)
 
-    def checked(self, pool: Pool) -> MemoryPool:
+    def checked(self, pool: Pool) -> Pool:
         """Return ``pool`` if it is in memory, or raise."""
-        if not isinstance(pool, MemoryPool):
+        if not isinstance(pool, Pool):
             raise TypeError(
                 f"strategy {self.name!r} needs all rows in memory, and this pool is streamed: choose "
                 "another strategy, or use pool.in_memory() if the rows fit (fairask new --copy)"
@@ -79,7 +79,5 @@ class InMemoryStrategy(Strategy):
         return pool
 
     @abstractmethod
-    def choose(
-        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
-    ) -> Proposal:
+    def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :meth:`Strategy.propose`."""

@@ -15,7 +15,7 @@ from scipy.special import expit, xlogy
 
 from fairask.metrics import METRICS, Float, Int, Matrix, Metric, check_metric
 from fairask.oracle.logistic import INTERCEPT_RIDGE, solve_logistic, with_intercept
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 
 #: Refits are held in blocks of about this many candidates times labelled rows.
 _BLOCK = 1 << 22
@@ -149,7 +149,7 @@ def fit_plain(X: Float, y: Float, weight: Float | None = None) -> PlainModel:
     return PlainModel(X1, y, weight, fit.beta[0], penalty)
 
 
-def scores(pool: MemoryPool, beta: Float) -> Float:
+def scores(pool: Pool, beta: Float) -> Float:
     """Linear scores of the pool's available rows, without copying their features."""
     return np.asarray(np.asarray(pool.X @ beta[:-1], dtype=np.float64)[pool.rows] + beta[-1])
 

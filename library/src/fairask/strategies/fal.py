@@ -11,7 +11,7 @@ from scipy.special import expit
 from fairask.checks import check_choice, check_count, check_number
 from fairask.metrics import Float, Metric, check_metric
 from fairask.oracle import FairFit, Labelled
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import Disparity, PlainModel, entropy, fit_plain, numeric, scaled, scores
@@ -85,9 +85,7 @@ class Fal(InMemoryStrategy):
         elif self.budget is None:
             raise ValueError("alpha='adaptive' needs budget, the number of labels in all")
 
-    def choose(
-        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
-    ) -> Proposal:
+    def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`InMemoryStrategy`."""
         labelled = replace(labelled, X=numeric(labelled.X, self.name))
         known = slice(0, self.pretrain)
@@ -107,7 +105,7 @@ class Fal(InMemoryStrategy):
         return Proposal(pool.everything(), ranking=pool.rows[np.concatenate([first, rest])])
 
     def _expected(
-        self, model: PlainModel, unfairness: Disparity, pool: MemoryPool, at: np.ndarray, p: Float
+        self, model: PlainModel, unfairness: Disparity, pool: Pool, at: np.ndarray, p: Float
     ) -> Float:
         betas = model.refit(numeric(pool.take(pool.rows[at]), self.name), self.refit_steps)
         after = unfairness(betas)
@@ -119,7 +117,7 @@ class Fal(InMemoryStrategy):
         labelled: Labelled,
         model: PlainModel,
         unfairness: Disparity,
-        pool: MemoryPool,
+        pool: Pool,
         p: Float,
         order: np.ndarray,
         rng: np.random.Generator,
@@ -181,7 +179,7 @@ def _by_size(values: Float, exact: int, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([first, rest])
 
 
-def _covariance_gain(labelled: Labelled, model: PlainModel, pool: MemoryPool, X: Float, p: Float) -> Float:
+def _covariance_gain(labelled: Labelled, model: PlainModel, pool: Pool, X: Float, p: Float) -> Float:
     """Expected decrease of ``sum_i |theta_i s_i| |cov(X_i, Y)|`` if the row is labelled, per row."""
     member = pool.groups[:, None] == np.arange(pool.n_groups)
     # Two groups have the same |cov|. With more groups, the largest one is used.

@@ -12,7 +12,7 @@ from scipy.special import expit
 from fairask.checks import check_count, check_number
 from fairask.metrics import Float
 from fairask.oracle import FairFit, Labelled
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import Disparity, fit_plain, numeric, scores
@@ -72,9 +72,7 @@ class Falcon(InMemoryStrategy):
         check_count(self.pretrain, "pretrain")
         check_number(self.gamma, "gamma", 0, 1)
 
-    def choose(
-        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
-    ) -> Proposal:
+    def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`InMemoryStrategy`."""
         labelled = replace(labelled, X=numeric(labelled.X, self.name))
         bandit = self._bandit(labelled, pool.n_groups)

@@ -11,7 +11,7 @@ from scipy.special import expit
 from fairask.checks import check_choice, check_count, check_number
 from fairask.metrics import Float, Int
 from fairask.oracle import FairFit, Labelled
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._clusters import capacity_clusters, fair_kmeans
@@ -64,9 +64,7 @@ class FalCur(InMemoryStrategy):
         if self.fairness_weight is not None and not self.fairness_weight >= 0:
             raise ValueError(f"fairness_weight={self.fairness_weight!r} must be None or a number, 0 or more")
 
-    def choose(
-        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
-    ) -> Proposal:
+    def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`InMemoryStrategy`."""
         model = fit_plain(numeric(labelled.X, self.name), labelled.y)
         uncertain = entropy(expit(scores(pool, model.beta)))

@@ -12,7 +12,7 @@ from fairask.checks import check_choice, check_count
 from fairask.design import disagreement_design, group_design
 from fairask.errors import NoDisagreementWarning
 from fairask.oracle import FairFit, Labelled, PerturbedModel
-from fairask.pools import MemoryPool, Pool
+from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import Strategy
 from fairask.strategies._filling import fill
@@ -94,7 +94,7 @@ class Fare(Strategy):
             return Proposal(cells, {"fair": fair}, {"fair": 1.0})
         share, diff = self._share(solutions, fit), design.per_row
         if self.water_filling and share > 0:
-            spent = MemoryPool(labelled.X, labelled.groups, pool.n_groups).by_prediction(rules)
+            spent = Pool(labelled.X, labelled.groups, pool.n_groups).by_prediction(rules)
             diff = fill(cells, spent, diff, fair, share, self.horizon)
         return Proposal(
             cells,

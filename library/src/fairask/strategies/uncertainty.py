@@ -36,6 +36,4 @@ class Uncertainty(Strategy):
         # Ties are broken at random, not by position in the table.
         rules = [rule.for_blocks() for rule in solution.members_]
         score, seed = DistanceToHalf(rules, solution.weights_), int(rng.integers(2**63))
-        return Proposal(
-            pool.everything(), ranking=lambda n: pool.lowest(score, n, seed, threads=score.threads)
-        )
+        return Proposal(pool.everything(), ranking=lambda n: pool.lowest(score, n, seed))

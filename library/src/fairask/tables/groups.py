@@ -77,12 +77,18 @@ class GroupColumns:
         return cls.of(specs, cls.counted(table.combine_chunks(), specs))
 
     @staticmethod
-    def counted(batch: Arrow, columns: Sequence[str]) -> Counter[Hashable]:
-        """Count the rows of each group of a record batch; None stands for a missing value."""
+    def counted(
+        batch: Arrow, columns: Sequence[str], rows: npt.NDArray[np.integer] | None = None
+    ) -> Counter[Hashable]:
+        """Count the rows of each group of a record batch; None stands for a missing value.
+
+        A line of a table of counts stands for as many ``rows``.
+        """
         values, codes = _joint(batch, columns)
-        found, rows = np.unique(codes, return_counts=True)
+        found, line = np.unique(codes, return_inverse=True)
+        total = np.bincount(line, rows)
         out: Counter[Hashable] = Counter()
-        for code, n in zip(found, rows, strict=True):
+        for code, n in zip(found, total, strict=True):
             out[values[code]] += int(n)
         return out
 

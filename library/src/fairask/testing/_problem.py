@@ -8,7 +8,7 @@ import numpy as np
 
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies import Labelled, Strategy
 
@@ -19,7 +19,7 @@ class StrategyProblem:
 
     learner: FairActiveLearner
     labelled: Labelled
-    pool: MemoryPool
+    pool: Pool
     truth: Int
 
     def propose(self, strategy: Strategy, seed: int = 0) -> Proposal:
@@ -78,7 +78,7 @@ def make_problem(
     learner.tell(query.indices, truth[query.indices])
     left = np.ones(n, dtype=bool)
     left[query.indices] = False
-    pool = MemoryPool(learner.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
+    pool = Pool(learner.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
     return StrategyProblem(learner, learner.labelled(), pool, truth)
 
 
@@ -92,4 +92,4 @@ def row_probabilities(proposal: Proposal) -> Float:
     [0.25, 0.25, 0.25, 0.25]
     """
     per_cell = sum(proposal.shares[name] * density for name, density in proposal.components.items())
-    return np.asarray(np.asarray(per_cell, dtype=np.float64)[proposal.cells.unfold()[1]])
+    return np.asarray(np.asarray(per_cell, dtype=np.float64)[proposal.cells.cell])

@@ -41,7 +41,7 @@ def _same(a: Proposal, b: Proposal, tolerance: float = 0.0) -> bool:
 
 def _valid(proposal: Proposal, rows: Int) -> None:
     _require(
-        np.array_equal(proposal.cells.unfold()[0], rows), "the cells must hold the pool's available rows"
+        np.array_equal(proposal.cells.rows, rows), "the cells must hold the pool's available rows"
     )
     if proposal.ranking is not None:
         _require(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import typer
 
     from fairask.audit.check import CertificateCheck
-    from fairask_studio.whole import StudyCheck
+    from fairask_studio.integrity import StudyCheck
 
 #: The sections of ``fairask --help``: names of commands and what they do.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
@@ -45,8 +45,11 @@ def register(app: typer.Typer) -> None:
 
 def verify(place: str, model: str | None, pool: str | None) -> StudyCheck | CertificateCheck:
     """Check a study, or a certificate against the exported model that it is about."""
-    from fairask_studio.verifying import check_certificate
-    from fairask_studio.whole import verify as check_study
+    from fairask_studio.cli.options import without_password
+    from fairask_studio.integrity import check_certificate
+    from fairask_studio.integrity import verify as check_study
+
+    without_password(place)
 
     if model is not None and pool is not None:
         return check_certificate(Path(place), Path(model), Path(pool))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairask.cli._options import Json, say
-from fairask_studio.cli.options import StudyPlace, Who, me
+from fairask_studio.cli.options import StudyPlace, Who, me, open_study
 
 if TYPE_CHECKING:
     from fairask_studio import Study
@@ -25,30 +25,15 @@ def ask(
     pending: Annotated[
         bool, typer.Option("--pending", help="Write again the rows you hold; draw no new ones.")
     ] = False,
-    pool: Annotated[
-        str | None, typer.Option(help="Where the pool is now, if it was not copied and has moved.")
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="Draw on this device of PyTorch (cuda), or none; default as in new.")
-    ] = None,
     who: Who = None,
     as_json: Json = False,
 ) -> None:
     """Choose the rows to label next and write them to a file with an empty label column."""
-    from fairask.cli._passes import passes
-    from fairask.pools import check_device
-    from fairask_studio import Study
-    from fairask_studio.config import NO_DEVICE
     from fairask_studio.events import RowsDrawn
     from fairask_studio.files import check_sheet_place, write_rows
 
     name = me(who)
-    if device not in (None, NO_DEVICE):
-        check_device(device)
-    with (
-        passes(quiet=as_json) as progress,
-        Study.open(study, pool=pool, moved_by=name, progress=progress, device=device) as opened,
-    ):
+    with open_study(study) as opened:
         # Whatever could keep the rows from being written is found before any is drawn.
         check_sheet_place(out or Path("batch-.csv"), opened.state().was_told)
         held = opened.store.pending(name)

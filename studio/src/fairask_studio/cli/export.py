@@ -19,8 +19,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write labels with propensities, the event log, the settings, the report and the model (skops)."""
-    from fairask_studio import export as write
 
     with open_study(study) as opened:
-        files = [str(path) for path in write(opened, out)]
+        files = [str(path) for path in opened.export(out)]
     say(as_json, {"files": files}, "\n".join(files))

@@ -58,14 +58,9 @@ class NewOptions:
     ] = False
     use_protected: opt.UseProtected = opt.USE_PROTECTED
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same first rows.")] = None
-    stream: Annotated[
-        bool | None,
-        typer.Option(
-            "--stream/--copy",
-            help="Leave the pool where it is, or copy it; default copy, but a URL or a large one stays.",
-        ),
+    sample: Annotated[
+        int | None, typer.Option(help="Rows of the pool at most: a larger table is sampled once.")
     ] = None
-    device: opt.Device = None
     to: Annotated[
         str | None,
         typer.Option(help="Folder or postgresql:// URL; default the pool's name.", callback=without_password),
@@ -75,7 +70,7 @@ class NewOptions:
     def settings(self) -> dict[str, Any]:
         """Return what :meth:`fairask_studio.Study.create` takes besides the pool's columns."""
         from fairask.tables import TextColumns
-        from fairask_studio import read_words
+        from fairask_studio.pool import read_words
 
         return {
             "protected": self.protected,
@@ -94,7 +89,6 @@ class NewOptions:
             "words": None if self.words is None else read_words(self.words),
             "text": TextColumns(self.text or (), self.text_model),
             "random_state": self.seed,
-            "device": self.device,
             **({} if self.budget is None else {"budget": self.budget}),
         }
 
@@ -102,29 +96,27 @@ class NewOptions:
 @takes_options
 def new(options: NewOptions) -> None:
     """Make a study of a table of unlabelled rows."""
-    from fairask.cli._passes import passes
-    from fairask.pools import check_device
+    from fairask.pools import SAMPLE
     from fairask.pools.places import name_of
-    from fairask_studio import PoolReference, Study, choose_pool
-    from fairask_studio.introducing import introduce
+    from fairask_studio import Study
+    from fairask_studio.pool import read_pool
+    from fairask_studio.words import introduce
 
-    if options.device is not None:
-        check_device(options.device)
-    form, settings = options.reading.format(), options.settings()
-    notes: list[str] = []
-    target = options.to or name_of(options.pool)
-    with passes(quiet=options.as_json) as progress:
-        table = choose_pool(options.pool, options.stream, form=form, notes=notes, progress=progress)
-        hide = [
-            name
-            for words in options.drop or []
-            for name in ([words] if words in table.column_names else words.split(","))
-        ]
-        study = Study.create(target, table, who=me(None), hide=hide, **settings)
-    with study:
+    settings, target = options.settings(), options.to or name_of(options.pool)
+    pool = read_pool(
+        options.pool,
+        form=options.reading.format(),
+        sample=options.sample or SAMPLE,
+        random_state=options.seed or 0,
+    )
+    hide = [
+        name
+        for words in options.drop or []
+        for name in ([words] if words in pool.table.column_names else words.split(","))
+    ]
+    with Study.create(target, pool, who=me(None), hide=hide, **settings) as study:
         # The encoder may hold a whole vocabulary.
         shown = {name: value for name, value in study.config.to_dict().items() if name != "encoder"}
-        reference = table if isinstance(table, PoolReference) else None
-        data = {"study": target, "streamed": reference is not None, "config": shown}
-        lines = [*(f"note: {note}" for note in notes), *introduce(study, target, reference)]
+        data: dict[str, object] = {"study": target, "config": shown}
+        lines = [*(f"note: {note}" for note in pool.notes), *introduce(study, target)]
         say(options.as_json, data, "\n".join(lines))

@@ -174,17 +174,15 @@ def flags(
     as_json: Json = False,
 ) -> None:
     """List what people ask about rows, ask, answer or resolve."""
-    from fairask_studio.flags import answer_flag, flag_row
-
     if row is not None and answer is not None:
         raise UserError("--row asks and --answer answers", "Leave out one of them")
     if row is None and answer is None and (text or resolve):
         raise UserError("which flag?", "Name it: --answer NUMBER; fairask study flags STUDY lists them")
     with open_study(study) as opened:
         if row is not None:
-            found = [flag_row(opened, row, text, me(who))]
+            found = [opened.flag(row, text, me(who))]
         elif answer is not None:
-            found = [answer_flag(opened, answer, text, me(who), resolve=resolve)]
+            found = [opened.answer_flag(answer, text, me(who), resolve=resolve)]
         else:
             found = [flag for flag in opened.state().flags.known.values() if flag.open or every]
     lines = []
@@ -214,8 +212,8 @@ def gold(
     as_json: Json = False,
 ) -> None:
     """Mark rows whose answer is known, list them, and say how often each person is right on gold rows."""
-    from fairask_studio.known import KnownRow, gold_figures, mark_known, unmark_known
-    from fairask_studio.known_files import read_known
+    from fairask_studio.files import read_known
+    from fairask_studio.gold import KnownRow, gold_figures
 
     if sum(given is not None for given in (file, mark, remove)) > 1:
         raise UserError("a file, --mark and --remove exclude each other", "Do one after the other")
@@ -223,11 +221,11 @@ def gold(
         raise UserError("which row?", "Name it: --mark ROW")
     with open_study(study) as opened:
         if file is not None:
-            mark_known(opened, read_known(opened, file, unchecked=unchecked), me(who))
+            opened.mark_known(read_known(opened, file, unchecked=unchecked), me(who))
         elif mark is not None:
-            mark_known(opened, [KnownRow(mark, opened.config.class_code(label, mark), use, why)], me(who))
+            opened.mark_known([KnownRow(mark, opened.config.class_code(label, mark), use, why)], me(who))
         elif remove is not None:
-            unmark_known(opened, remove, me(who))
+            opened.unmark_known(remove, me(who))
         state, classes = opened.state(), opened.config.classes
         rows = [{**vars(known), "label": classes[known.label]} for known in state.known.rows.values()]
         people = {name: gold_figures(state, name) for name in sorted(state.known.answers)}
@@ -254,19 +252,15 @@ def reopen(
     as_json: Json = False,
 ) -> None:
     """Take answers away and ask for their rows again; rows that an owner decided stay as they are."""
-    from fairask_studio.reopening import AnswerFilter, give_back
-    from fairask_studio.reopening import reopen as take_away
-
     if undo is not None and (skipped or by or since or until or look):
         raise UserError("--undo gives back a whole event", "Leave out the other options")
-    wanted = None if undo is not None else AnswerFilter(by, since, until, skipped)
     with open_study(study) as opened:
-        if wanted is None:
-            back = give_back(opened, undo or 0, me(who))
+        if undo is not None:
+            back = opened.restore(undo, me(who))
             words = f"{back.answers} answers given back; {back.taken} not, since others have answered"
             say(as_json, asdict(back), words)
             return
-        found = take_away(opened, wanted, me(who), look=look)
+        found = opened.reopen(by, since=since, until=until, skips=skipped, who=me(who), look=look)
     words = f"{found.answers} answers, {found.labels} of them labels"
     words = f"{words}, would be reopened" if look else f"{words}, reopened"
     if found.event is not None:
@@ -302,9 +296,8 @@ def people(
 
     For a folder of studies, or postgresql://HOST: the people of the home page, who own all of its studies.
     """
-    from fairask_studio.events import AccessNoted
+    from fairask_studio.events import AccessNoted, end_of_day, now
     from fairask_studio.store.people import TOKEN_SECONDS
-    from fairask_studio.times import end_of_day, now
 
     makes = add is not None or invite is not None or program is not None
     with _opened_people(study, role, make=makes) as (opened, role):
@@ -412,7 +405,7 @@ def limits(
 
 def backup(study: StudyPlace, to: NewPlace, as_json: Json = False) -> None:
     """Copy a study while people work on it; a backup is a study, and restoring is the same command."""
-    from fairask_studio.whole import backup as write
+    from fairask_studio.integrity import backup as write
 
     events = write(study, to)
     say(as_json, {"events": events, "to": to}, f"{events:,} events copied to {to}, and verified")

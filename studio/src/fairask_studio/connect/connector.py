@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fairask.learner.state import ASKED
-from fairask_studio import ColumnInfo, Config, Study, StudyError
+from fairask_studio import Config, Study, StudyError
+from fairask_studio.columns import ColumnInfo
 from fairask_studio.events import Cell, Document, RowsSent, ToolLinked
-from fairask_studio.files import shown_columns
-from fairask_studio.outside import Refused
-from fairask_studio.receiving import Intake, OutsideAnswer, receive, row_codes
+from fairask_studio.tools import Intake, OutsideAnswer, Refused
 
 
 class ToolUnreachable(Exception):
@@ -153,7 +152,7 @@ class OutgoingRow:
 
 def columns_for(config: Config, protected: bool) -> list[ColumnInfo]:
     """Return the columns that a tool gets: those that annotators see, and protected ones only if asked."""
-    shown = set(shown_columns(config))
+    shown = set(config.shown)
     return [
         column
         for column in config.columns
@@ -174,9 +173,8 @@ def outgoing_rows(study: Study, rows: Sequence[int], protected: bool) -> list[Ou
     ['age']
     """
     names = [column.name for column in columns_for(study.config, protected)]
-    codes = row_codes(study, rows)
-    with study.lock:
-        found = study.rows.rows(rows, study.state())
+    codes = study.row_codes(rows)
+    found = study.rows(rows)
     return [
         OutgoingRow(row, codes[row], {name: cells[name] for name in names})
         for row, cells in zip(rows, found, strict=True)
@@ -256,7 +254,7 @@ class Connector:
 
     def collect(self) -> Intake:
         """Take the answers that are there."""
-        done = receive(self.study, self.tool.link.name, self.tool.answers())
+        done = self.study.receive(self.tool.link.name, self.tool.answers())
         for reason in done.refused:
             self.say(f"refused: {reason}")
         return done

@@ -23,7 +23,8 @@ import numpy as np
 from fairask.errors import UserError
 from fairask.learner import FairActiveLearner
 from fairask.oracle import decision_probability
-from fairask_studio import ColumnInfo, Config, Study
+from fairask_studio import Config, Study
+from fairask_studio.columns import ColumnInfo
 from fairask_studio.connect.connector import (
     Link,
     OutgoingRow,
@@ -35,8 +36,7 @@ from fairask_studio.connect.connector import (
 )
 from fairask_studio.events import Cell, Document
 from fairask_studio.files import chosen
-from fairask_studio.outside import TakenAnswer
-from fairask_studio.receiving import OutsideAnswer
+from fairask_studio.tools import OutsideAnswer, TakenAnswer
 
 #: Keys of a task that are the study's own.
 ROW, CHECK = "fairask_row", "fairask_check"

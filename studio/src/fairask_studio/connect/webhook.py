@@ -31,9 +31,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from fairask.errors import UserError
 from fairask_studio import Study, StudyError
 from fairask_studio.connect.connector import Link, OutgoingRow, ToolUnreachable, columns_for
-from fairask_studio.events import Document, Event
-from fairask_studio.receiving import OutsideAnswer
-from fairask_studio.times import now
+from fairask_studio.events import Document, Event, now
+from fairask_studio.tools import OutsideAnswer
 
 #: Seconds by which the time of a message may differ from ours.
 _LATEST = 300

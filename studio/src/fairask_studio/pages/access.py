@@ -14,10 +14,9 @@ from fastapi import Depends, HTTPException, Request, Response, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from fairask_studio.events import AccessNoted
+from fairask_studio.events import AccessNoted, now
 from fairask_studio.store import Person, Session, Store
 from fairask_studio.store.people import ROLES, TOKEN_SECONDS
-from fairask_studio.times import now
 
 #: In place of a role: no sign-in is needed; or the token of a linked tool.
 ANYBODY, TOOL = "anybody", "tool"

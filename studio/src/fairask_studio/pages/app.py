@@ -22,20 +22,20 @@ from starlette.routing import BaseRoute
 from fairask_studio import NotYoursError, Study, StudyError
 from fairask_studio.connect.labelstudio import Predictor
 from fairask_studio.connect.webhook import Webhooks
-from fairask_studio.known import EXAMPLE
+from fairask_studio.gold import EXAMPLE
 from fairask_studio.pages import (
     certificate,
     demo,
     frame,
     images,
     label,
+    links,
     model,
     overview,
     people,
     rows,
     settings,
     signin,
-    links,
 )
 from fairask_studio.pages.access import PAGES, Access, access_of, may
 from fairask_studio.pages.api import REFUSALS, study_of

@@ -11,7 +11,7 @@ from pydantic import Field
 from fairask.audit import AuditPlan, plan_audit
 from fairask.audit.questions import QUESTIONS
 from fairask.oracle import decision_probability
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask_studio import Study
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
@@ -167,7 +167,7 @@ def _planned(study: Study, left: int) -> list[Document]:
         model = study.state().model
     learner = study.learner(at=None if model is None else model["seen"])
     config = study.config.learner
-    if not isinstance(learner.pool, MemoryPool) or not QUESTIONS[config.metric].labels:
+    if not isinstance(learner.pool, Pool) or not QUESTIONS[config.metric].labels:
         return []
     codes = learner.pool.groups
     groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]

@@ -16,7 +16,6 @@ import httpx
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from fairask_studio import Study, StudyError
-from fairask_studio.files import shown_columns
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import RowNumber, study_of
 from fairask_studio.pages.label import was_given
@@ -136,7 +135,7 @@ def cell(request: Request, row: RowNumber, column: str, me: Me) -> Response:
         raise HTTPException(404, f"no row {row}")
     if not _may_see(study, me, row):
         raise HTTPException(403, f"row {row} was not given to you")
-    known = {c.name: c for c in study.config.columns if c.name in shown_columns(study.config)}
+    known = {c.name: c for c in study.config.columns if c.name in study.config.shown}
     if column not in known:
         raise HTTPException(404, f"no column {column!r} is shown")
     value = study.row(row)[column]

@@ -8,20 +8,18 @@ from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from fairask_studio import NotYoursError, Study, StudyError
-from fairask_studio.config import LONGEST_REASON, ColumnInfo
+from fairask_studio.columns import ColumnInfo
+from fairask_studio.config import LONGEST_REASON
 from fairask_studio.events import SKIP
-from fairask_studio.files import shown_columns
-from fairask_studio.flags import Flag, answer_flag, flag_row
-from fairask_studio.known import (
+from fairask_studio.flags import Flag
+from fairask_studio.gold import (
     EXAMPLE,
     GOLD,
     PRACTICE,
     KnownRow,
-    answer_known,
     due_row,
     gold_due,
 )
-from fairask_studio.limits import check_gold, check_skips, is_too_fast
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import Row, RowNumber, Strict, Text, study_of
 from fairask_studio.pages.worker import Stopgap
@@ -158,7 +156,7 @@ def _shown(column: ColumnInfo, value: object) -> CardField:
 def card(study: Study, row: int) -> Card:
     """Return a row as annotators see it: no scores; the protected attribute only if the study shows it."""
     cells = study.row(row)
-    visible = set(shown_columns(study.config))
+    visible = set(study.config.shown)
     fields = [_shown(column, cells[column.name]) for column in study.config.columns if column.name in visible]
     return Card(row=row, fields=fields)
 
@@ -197,7 +195,7 @@ def was_given(study: Study, row: int, who: str) -> bool:
 def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     """Hold the next rows for me, and renew those I hold; the same rows come back until answered."""
     study = study_of(request)
-    if is_too_fast(study, me.name):
+    if study.is_too_fast(me.name):
         return Next(cards=[], progress=_progress(study, me.name), training=False, notice=_FAST)
     practice = _practice(study, me)
     if practice:
@@ -281,7 +279,7 @@ def answer(request: Request, given: NewAnswer, me: Me) -> Saved:
     if not regular or (practice and practice[0].row == given.row):
         return _answer_known(study, given, me)
     if given.label is None:
-        check_skips(study, me.name)
+        study.check_skips(me.name)
         study.skip([given.row], me.name, notes=[given.note], reason=given.reason.strip())
     else:
         study.tell([given.row], [given.label], me.name, notes=[given.note])
@@ -295,9 +293,9 @@ def _saved(study: Study, who: str, verdict: KnownVerdict | None = None) -> Saved
 def _answer_known(study: Study, given: NewAnswer, me: Person) -> Saved:
     """Take an answer to a known row; of a practice row the right answer is told."""
     code = SKIP if given.label is None else study.config.class_code(given.label, given.row)
-    known = answer_known(study, given.row, code, me.name)
+    known = study.answer_known(given.row, code, me.name)
     if known.use != PRACTICE:
-        check_gold(study, me.name)
+        study.check_gold(me.name)
         return _saved(study, me.name)
     verdict = KnownVerdict(right=code == known.label, label=study.config.classes[known.label], why=known.why)
     return _saved(study, me.name, verdict)
@@ -350,8 +348,8 @@ def correct(request: Request, row: RowNumber, correction: NewLabel, me: Me) -> G
     study = study_of(request)
     _given(study, row, me.name)
     if _is_check(study, row, me.name):
-        answer_known(study, row, study.config.class_code(correction.label, row), me.name)
-        check_gold(study, me.name)
+        study.answer_known(row, study.config.class_code(correction.label, row), me.name)
+        study.check_gold(me.name)
     else:
         study.tell([row], [correction.label], me.name, correct=True)
     return _given(study, row, me.name)
@@ -363,7 +361,7 @@ def take_back(request: Request, row: RowNumber, me: Me) -> Card:
     study = study_of(request)
     _given(study, row, me.name)
     if _is_check(study, row, me.name):
-        answer_known(study, row, None, me.name)
+        study.answer_known(row, None, me.name)
     else:
         study.withdraw(row, me.name)
     return card(study, row)
@@ -444,7 +442,7 @@ def flag(request: Request, new: NewFlag, me: Me) -> FlagThread:
     study.config.check_row(new.row)
     if not _reviews(me) and not was_given(study, new.row, me.name):
         raise NotYoursError(f"row {new.row} was not given to you")
-    return _thread(flag_row(study, new.row, new.text, me.name))
+    return _thread(study.flag(new.row, new.text, me.name))
 
 
 @router.post("/flags/{flag}", status_code=201)
@@ -455,7 +453,7 @@ def reply(request: Request, flag: FlagNumber, said: FlagReply, me: Me) -> FlagTh
         known = study.state().flags.known.get(flag)
     if known is None or (known.who != me.name and not _reviews(me)):
         raise HTTPException(404, f"no flag of yours has the number {flag}")
-    return _thread(answer_flag(study, flag, said.text, me.name, resolve=said.resolve))
+    return _thread(study.answer_flag(flag, said.text, me.name, resolve=said.resolve))
 
 
 class WorkedExample(BaseModel):

@@ -23,7 +23,7 @@ from fairask_studio.connect.labelstudio import CHECK, ROW, Predictor, webhook_an
 from fairask_studio.events import Document, ToolLinked
 from fairask_studio.pages.access import Me, access_of, refuse_token
 from fairask_studio.pages.api import Row, Strict, Text, study_of
-from fairask_studio.receiving import OutsideAnswer, receive, row_codes
+from fairask_studio.tools import OutsideAnswer
 
 
 class ToolAnswer(Strict):
@@ -139,7 +139,7 @@ def take_answers(request: Request, linked: Linked, body: Body) -> Document:
         OutsideAnswer(a.id, a.version, a.row, a.who, a.label, a.check, a.note, a.deleted)
         for a in given.answers
     ]
-    done = receive(study_of(request), linked.link, answers)
+    done = study_of(request).receive(linked.link, answers)
     return {**done.counts(), "reasons": done.refused}
 
 
@@ -150,7 +150,7 @@ def webhook(request: Request, linked: Linked, body: Body) -> Document:
         answers = webhook_answers(body, linked.project, linked.people or {}, time.time())
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise HTTPException(422, f"this is no message of Label Studio: {error!r}") from error
-    return receive(study_of(request), linked.link, answers).counts()
+    return study_of(request).receive(linked.link, answers).counts()
 
 
 @router.get("/connect/{name}/health")
@@ -175,7 +175,7 @@ def predict(request: Request, linked: Linked, body: Body) -> Document:
     except (KeyError, TypeError, AttributeError) as error:
         raise HTTPException(422, "a task is not one of this study") from error
     rows = [row for row, _ in given]
-    codes = row_codes(study_of(request), rows) if all(isinstance(row, int) for row in rows) else {}
+    codes = study_of(request).row_codes(rows) if all(isinstance(row, int) for row in rows) else {}
     if [codes.get(row) for row in rows] != [code for _, code in given]:
         raise HTTPException(422, "a task is not one of this study: its check code is wrong")
     return {"results": _predictor(request).predictions(rows)}

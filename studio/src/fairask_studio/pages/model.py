@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix
 from fairask.oracle import LinearForestClassifier
-from fairask.pools import MemoryPool
+from fairask.pools import Pool
 from fairask.rules import ConstantRule, FittedProbability, LinearProbability, LinearRule, PlugInRule, Rule
 from fairask_studio import Study
-from fairask_studio.estimating import errors_by_group
+from fairask_studio.estimates import errors_by_group
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.desk import desk_of
@@ -63,7 +63,7 @@ def _feature_names(study: Study) -> list[str]:
     """Return names of the encoder's features, in the words of the study."""
     columns = {column.name: column for column in study.config.columns}
     pretty = []
-    encoder = study.rows.encoder
+    encoder = study.encoder
     for name in encoder.feature_names_out:
         # The longest column that the feature begins with: names may hold "=" themselves.
         column = columns[max((c for c in encoder.columns if name.startswith(c)), key=len)]
@@ -112,7 +112,7 @@ def _details(study: Study, learner: FairActiveLearner) -> Document:
     fitted = learner.current_model()
     rules, weights = fitted.used_members()
     groups = [str(name) for name in learner.groups_]
-    in_memory = isinstance(learner.pool, MemoryPool)
+    in_memory = isinstance(learner.pool, Pool)
     confidence = _confidence(learner, rules, weights) if in_memory else None
     return {
         "members": [
@@ -185,7 +185,7 @@ def importance(
 
 def _features(study: Study) -> dict[str, list[int]]:
     """Return the positions of each column's features, by the column's title."""
-    encoder = study.rows.encoder
+    encoder = study.encoder
     titles = {column.name: column.title or column.name for column in study.config.columns}
     found: dict[str, list[int]] = {}
     for i, name in enumerate(encoder.feature_names_out):

@@ -27,7 +27,7 @@ from fairask.tables import read_noted
 from fairask.tables.kinds import kind_of
 from fairask.tables.limits import MOST_GROUPS
 from fairask_studio import Study, StudyError
-from fairask_studio.display import DISPLAYS, guess_displays
+from fairask_studio.columns import DISPLAYS, guess_displays
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import Strict

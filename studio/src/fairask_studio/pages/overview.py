@@ -15,13 +15,12 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fairask.audit.certificate import labels_needed
 from fairask.learner.state import LABELLED
 from fairask_studio import Study
-from fairask_studio.events import SKIP, Document
-from fairask_studio.known import gold_figures
+from fairask_studio.events import SKIP, Document, now
+from fairask_studio.gold import gold_figures
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import study_of
 from fairask_studio.pages.desk import desk_of
 from fairask_studio.proxies import proxy_columns
-from fairask_studio.times import now
 
 router = APIRouter(tags=["owning"])
 
@@ -235,7 +234,7 @@ def _counted(study: Study) -> Document:
         positives: Counter[int] = Counter()
         for entry in state.log.entries:
             if entry.state == LABELLED:
-                code = int(study.rows.codes[entry.index])
+                code = int(study.codes[entry.index])
                 labels[code] += 1
                 positives[code] += entry.label == 1
         moments = [

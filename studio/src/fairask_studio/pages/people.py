@@ -13,15 +13,13 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
 from fairask_studio import Study
-from fairask_studio.events import SKIP, Document
-from fairask_studio.known import gold_figures
+from fairask_studio.events import SKIP, Document, end_of_day, now
+from fairask_studio.gold import gold_figures
 from fairask_studio.pages.access import Me, access_of
 from fairask_studio.pages.api import Strict, Text, study_of
 from fairask_studio.pages.desk import desk_of
-from fairask_studio.reopening import AnswerFilter, give_back, reopen
 from fairask_studio.store import Person
 from fairask_studio.store.people import ROLES
-from fairask_studio.times import end_of_day, now
 
 router = APIRouter(tags=["owning"])
 
@@ -137,7 +135,7 @@ def people_figures(study: Study) -> list[Document]:
     with study.lock:
         state = study.state()
         answers = {row: dict(given) for row, given in state.answers.items()}
-        groups = {row: str(study.groups[int(study.rows.codes[row])]) for row in answers}
+        groups = {row: str(study.groups[int(study.codes[row])]) for row in answers}
         roles = {person.name: person for person in study.people.all()}
         gold = {name: gold_figures(state, name) for name in {*roles, *state.known.answers}}
     times: dict[str, list[float]] = defaultdict(list)
@@ -264,11 +262,10 @@ def reopened(request: Request, me: Me) -> list[Document]:
 @router.post("/reopened", status_code=201)
 def take_away(request: Request, wanted: Reopening, me: Me) -> Document:
     """Take answers away and ask for their rows again, or only count them."""
-    chosen = AnswerFilter(wanted.name, wanted.since, wanted.until, wanted.skips)
-    return asdict(reopen(study_of(request), chosen, me.name, look=wanted.look))
+    return asdict(study_of(request).reopen(**wanted.model_dump(), who=me.name))
 
 
 @router.delete("/reopened/{event}")
 def undo(request: Request, event: Annotated[int, Path(ge=1, le=2**31 - 1)], me: Me) -> Document:
     """Give the answers back that an event took away."""
-    return asdict(give_back(study_of(request), event, me.name))
+    return asdict(study_of(request).restore(event, me.name))

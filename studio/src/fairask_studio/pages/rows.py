@@ -145,7 +145,7 @@ def grid_page(study: Study, wanted: RowQuery) -> Document:
             entries = _sorted(study, state, entries, wanted)
         found = entries[wanted.offset : wanted.offset + wanted.limit]
         page = [_row(study, state, entry) for entry in found]  # only that page is described
-        cells = study.rows.rows([entry.index for entry in found], state) if found and wanted.columns else []
+        cells = study.rows([entry.index for entry in found]) if found and wanted.columns else []
     for row, values in zip(page, cells, strict=False):
         row["cells"] = {name: _cut(values[name]) for name in wanted.columns}
     return {"total": len(entries), "rows": page}
@@ -156,7 +156,7 @@ class _Words:
 
     def __init__(self, study: Study, state: State) -> None:
         self.groups = [str(group) for group in study.groups]
-        self.codes = study.rows.codes
+        self.codes = study.codes
         self.classes = (*study.config.classes, None)
         self.class_name = study.config.class_name
         self.decided_by = state.decided_by
@@ -224,7 +224,7 @@ def _cut(value: object) -> str:
 def _searched(study: Study, state: State, text: str, entries: list[DrawnRow]) -> list[DrawnRow]:
     """Return those of the rows in which a cell, a note, a name or the number holds the text, in any case."""
     wanted, none = text.casefold(), _Given()
-    hits = _in_cells(study, state, wanted, [entry.index for entry in entries])
+    hits = _in_cells(study, wanted, [entry.index for entry in entries])
 
     def mentioned(entry: DrawnRow) -> bool:
         given = state.answers.get(entry.index, none)
@@ -238,11 +238,8 @@ def _searched(study: Study, state: State, text: str, entries: list[DrawnRow]) ->
     return [entry for entry, hit in zip(entries, hits, strict=True) if hit or mentioned(entry)]
 
 
-def _in_cells(study: Study, state: State, wanted: str, rows: list[int]) -> list[bool]:
+def _in_cells(study: Study, wanted: str, rows: list[int]) -> list[bool]:
     """Say for each row whether a cell holds the text, whatever its case."""
-    if not isinstance(study.table, pa.Table):
-        cells = (state.cells.get(row, {}).values() for row in rows)
-        return [any(wanted in str(value).casefold() for value in values) for values in cells]
     few = 2 * len(rows) < study.table.num_rows  # else the whole pool is searched, and nothing is copied
     table = study.table.take(pa.array(rows, pa.int64())) if few else study.table
     hit = np.zeros(table.num_rows, dtype=bool)
@@ -262,10 +259,8 @@ def _sorted(study: Study, state: State, entries: list[DrawnRow], wanted: RowQuer
         keys = [value(words, entry, state.answers.get(entry.index, none)) for entry in entries]
     elif name not in {column.name for column in study.config.columns}:
         raise StudyError(f"cannot sort by {name!r}")
-    elif isinstance(study.table, pa.Table):
-        keys = study.table.column(name).take(pa.array(rows, pa.int64())).to_pylist()
     else:
-        keys = [state.cells[row][name] for row in rows]
+        keys = study.table.column(name).take(pa.array(rows, pa.int64())).to_pylist()
     known = [i for i, key in enumerate(keys) if key is not None and key != ""]
     if len({type(keys[i]) for i in known} - {int, float}) > 1:
         keys = [str(key) for key in keys]

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
-from fairask_studio import Study, StudyError, export
+from fairask_studio import Study, StudyError
+from fairask_studio.columns import DISPLAYS
 from fairask_studio.config import LONGEST_REASON
-from fairask_studio.display import DISPLAYS
 from fairask_studio.events import Document
-from fairask_studio.exporting import model_bytes
-from fairask_studio.known import USES, KnownRow, mark_known, unmark_known
-from fairask_studio.known_files import read_known
+from fairask_studio.exports import contents
+from fairask_studio.files import read_known
+from fairask_studio.gold import USES, KnownRow
 from fairask_studio.pages.access import Me, access_of
 from fairask_studio.pages.api import Row, RowNumber, Strict, Text, study_of
 from fairask_studio.pages.desk import desk_of
@@ -82,14 +82,14 @@ def mark(request: Request, row: RowNumber, new: NewKnown, me: Me) -> Known:
     study = study_of(request)
     study.config.check_row(row)
     known = KnownRow(row, study.config.class_code(new.label, row), new.use, new.why.strip())
-    mark_known(study, [known], me.name)
+    study.mark_known([known], me.name)
     return Known.model_validate(known_dict(study, known))
 
 
 @router.delete("/known/{row}")
 def unmark(request: Request, row: RowNumber, me: Me) -> Document:
     """Take the mark of a row away; answers to it stay in the log."""
-    unmark_known(study_of(request), [row], me.name)
+    study_of(request).unmark_known([row], me.name)
     return {"row": row}
 
 
@@ -113,7 +113,7 @@ def _import(study: Study, name: str, data: bytes, who: str, unchecked: bool) -> 
         path = Path(folder) / Path(name).name
         path.write_bytes(data)
         rows = read_known(study, path, unchecked=unchecked)
-    return {"marked": len(rows), "known": mark_known(study, rows, who)}
+    return {"marked": len(rows), "known": study.mark_known(rows, who)}
 
 
 def known_dict(study: Study, known: KnownRow) -> Document:
@@ -176,9 +176,7 @@ def download(request: Request, name: str, me: Me) -> Response:
 
 def file_bytes(study: Study, name: str) -> bytes:
     """Return a file of the study."""
-    if name == "model.skops":
-        return model_bytes(study)
-    with tempfile.TemporaryDirectory() as folder:
-        if not export(study, folder, only=name):
-            raise StudyError(f"there is no {name} yet")
-        return (Path(folder) / name).read_bytes()
+    found = contents(study)
+    if name not in found:
+        raise StudyError(f"there is no {name} yet")
+    return found[name]()

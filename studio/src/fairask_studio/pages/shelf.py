@@ -122,9 +122,8 @@ class Shelf(ABC):
             with Study.open(source) as study:
                 state = study.state()
                 config = {**state.config.to_dict(), "random_state": new_seed()}
-                pool = None if state.pool is not None else study.store.read_pool()
-                reference = state.pool
-            Store.create(target, pool, StudyCreated(config, reference), who)
+                pool = study.store.read_pool()
+            Store.create(target, pool, StudyCreated(config), who)
 
     def delete(self, name: str, typed: str) -> None:
         """Delete a study and its labels, if its name was typed."""

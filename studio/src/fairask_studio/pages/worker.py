@@ -37,8 +37,8 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from fairask.errors import UserError
 from fairask_studio import Study, StudyError
+from fairask_studio.events import now
 from fairask_studio.store import Store, Training
-from fairask_studio.times import now
 
 _LOG = logging.getLogger("fairask_studio.pages")
 

@@ -12,20 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, insert, select
 
 from fairask.errors import FairaskWarning, UserError
-from fairask_studio._errors import SENSELESS, StudyError, senseless
+from fairask_studio.errors import SENSELESS, StudyError, senseless
 from fairask_studio.events import Event, Happening, StudyCreated
-from fairask_studio.store._chain import START, first_break
-from fairask_studio.store._count import COUNT, read_count, write_count
-from fairask_studio.store._database import Database, is_url
-from fairask_studio.store._log import Tables
-from fairask_studio.store._repair import Repair, repair
-from fairask_studio.store._schema import snapshots, training
-from fairask_studio.store.attempts import Attempts
-from fairask_studio.store.people import People
-from fairask_studio.store.transaction import Transaction, Waiting
+from fairask_studio.store.database import COUNT, Database, read_count, write_count
+from fairask_studio.store.people import Attempts, People
+from fairask_studio.store.postgres import is_url
+from fairask_studio.store.schema import training
+from fairask_studio.store.transaction import START, Tables, Transaction, Waiting, first_break
 
 _NO_STUDY = "this database holds no study; make one with: fairask new POOL --to URL"
 _TRAINER = "trainer"
@@ -75,8 +71,8 @@ class Store:
         self._short = False  # whether the last lease found too few rows
 
     @classmethod
-    def create(cls, target: str, pool: bytes | None, created: StudyCreated, who: str) -> None:
-        """Write the pool, if it is copied, and the first event. A study appears whole or not at all."""
+    def create(cls, target: str, pool: bytes, created: StudyCreated, who: str) -> None:
+        """Write the pool and the first event. A study appears whole or not at all."""
         cls._create(target, pool, lambda turn: turn.append(who, created))
 
     @classmethod
@@ -89,12 +85,12 @@ class Store:
         return store
 
     @classmethod
-    def create_copy(cls, target: str, pool: bytes | None, tables: Tables) -> None:
+    def create_copy(cls, target: str, pool: bytes, tables: Tables) -> None:
         """Make a study of the tables of another one."""
         cls._create(target, pool, lambda turn: turn.load(tables))
 
     @classmethod
-    def _create(cls, target: str, pool: bytes | None, fill: Callable[[Transaction], None]) -> None:
+    def _create(cls, target: str, pool: bytes, fill: Callable[[Transaction], None]) -> None:
         if is_url(target):
             store = cls(target)
             try:
@@ -110,8 +106,7 @@ class Store:
         # Built beside its place and moved there: a kill in between leaves no partial study.
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
-            if pool is not None:
-                (scratch / "pool.parquet").write_bytes(pool)
+            (scratch / "pool.parquet").write_bytes(pool)
             store = cls(str(scratch))
             store._begin(fill, None)
             store.close()
@@ -143,11 +138,11 @@ class Store:
         try:
             with store.database.read() as connection:
                 before = store.database.revision(connection)
-            if is_url(target) and before is None:
+            if before is None:
                 raise StudyError(_NO_STUDY)
             store.database.migrate()
             if not is_url(target):
-                store._check_count(counted=before is not None and before >= "0004")
+                store._check_count()
         except BaseException as error:
             store.close()
             if isinstance(error, SENSELESS) and not isinstance(error, UserError):
@@ -155,7 +150,7 @@ class Store:
             raise
         return store
 
-    def _check_count(self, counted: bool) -> None:
+    def _check_count(self) -> None:
         """Raise if the database lacks events that the file beside it counts; warn if that file is gone."""
         folder, known = Path(self.target), read_count(Path(self.target))
         with self.read() as turn:
@@ -164,10 +159,9 @@ class Store:
             raise StudyError(
                 f"study.db lacks {known - last} of {known} events: it was copied without study.db-wal, or "
                 "an older copy was put in its place",
-                "Copy it again with fairask study backup; or make a study of what is there with "
-                "fairask study salvage",
+                "Copy it again with fairask study backup",
             )
-        if known is None and counted:
+        if known is None:
             warnings.warn(
                 f"{COUNT} is missing beside study.db: if study.db was copied without study.db-wal, its "
                 "newest labels are missing. Copy studies with fairask study backup",
@@ -217,13 +211,8 @@ class Store:
         with self.write() as turn:
             turn.append(who, *happened)
 
-    def snapshot_at(self) -> int:
-        """Return the number of the event that the stored snapshot stands on, 0 if there is none."""
-        with self.database.read() as connection:
-            return int(connection.scalar(select(func.max(snapshots.c.event))) or 0)
-
     def read_pool(self) -> bytes:
-        """Return the file of the pool that was copied into the study."""
+        """Return the file of the pool."""
         if is_url(self.target):
             with self.read() as turn:
                 return turn.get_pool()
@@ -267,13 +256,6 @@ class Store:
                 waiting = turn.waiting()
             self._waiting = (time.monotonic(), waiting)
         return waiting
-
-    def repair(self, *, change: bool = True) -> Repair:
-        """Rebuild the queue from the events, and return what was wrong with it.
-
-        Leases that are still possible are kept. With ``change=False`` nothing is written.
-        """
-        return repair(self.database, change=change)
 
     # -- the trainer ----------------------------------------------------------------------------
 

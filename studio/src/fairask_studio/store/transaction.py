@@ -1,39 +1,82 @@
-"""The queue of drawn rows, in one transaction with the log.
+"""One transaction of a study's database: the log of events, and the queue of drawn rows beside it.
 
-A row handed out is already drawn, with its propensity in the log. Leases change who answers, never what was
-drawn, so no lease, expiry or crash can change a weight.
+The events form a chain: each hash is of the event and of the hash before it. Whoever changes, removes or
+adds an event in the middle must compute all later hashes anew, so one hash written down elsewhere proves
+everything before it.
+
+The queue says who answers which row. A row handed out is already drawn, with its propensity in the log.
+Leases change who answers, never what was drawn, so no lease, expiry or crash can change a weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BindParameter,
+    Connection,
     Float,
     Integer,
     String,
     and_,
     bindparam,
+    delete,
     exists,
     func,
     insert,
+    inspect,
     or_,
     select,
+    text,
     update,
 )
 from sqlalchemy.sql.elements import ColumnElement
 
-from fairask_studio._errors import NotYoursError
-from fairask_studio.events import RowsDrawn
-from fairask_studio.store._log import LogTransaction
-from fairask_studio.store._schema import tasks
+from fairask_studio.errors import NotYoursError
+from fairask_studio.events import AnswersReopened, AnswersRestored, Event, Happening, RowsDrawn, at_second
+from fairask_studio.store.database import clock
+from fairask_studio.store.schema import events, people, pool, tasks
 
+#: What stands before the first event.
+START = "0" * 64
+#: Number, time, person, kind, data as text and hash of an event.
+StoredEvent = tuple[int, str, str, str, str, str]
+#: Rows of tables, by the tables' names.
+Tables = dict[str, list[dict[str, object]]]
+#: Bytes per stored part of a pool file.
+_PART = 1 << 24
+#: Kinds of events that are about many rows.
+_OF_MANY = (AnswersReopened.kind, AnswersRestored.kind)
+#: Events per query.
+_PAGE = 5000
+_AFTER = (
+    select(events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data, events.c.hash)
+    .where(events.c.id > bindparam("after", type_=Integer))
+    .order_by(events.c.id)
+    .limit(_PAGE)
+)
+_NEWEST = select(events.c.id, events.c.at, events.c.hash).order_by(events.c.id.desc()).limit(1)
 #: A lease is renewed until so many times its length after it began: a forgotten page holds no row for ever.
 RENEWALS = 6
 _TAKEN = "row {} has been given to somebody else: the time to answer it ran out"
+
+
+class Slot(NamedTuple):
+    """One place of the queue: a row for one person."""
+
+    row: int
+    slot: int
+    position: int
+    batch: int
+    who: str | None = None
+    until: float | None = None
+    answer: int | None = None
+    since: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,12 +150,137 @@ _BOOK = (
 )
 
 
-class Transaction(LogTransaction):
+def link(before: str, number: int, at: str, who: str, kind: str, data: str) -> str:
+    """Return the hash of an event, given the hash of the one before it.
+
+    Examples
+    --------
+    >>> link(START, 1, "now", "ada", "created", "{}")[:12]
+    '430934bedadb'
+    """
+    text = json.dumps([before, number, at, who, kind, data], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def first_break(events: Iterable[StoredEvent]) -> str | None:
+    """Describe the first event that is missing or was changed; None if there is none.
+
+    Examples
+    --------
+    >>> first_break([(2, "now", "ada", "created", "{}", "")])
+    'event 1 is missing'
+    """
+    before, expected = START, 1
+    for number, at, who, kind, data, known in events:
+        if number != expected:
+            return f"event {expected} is missing"
+        before, expected = link(before, number, at, who, kind, data), expected + 1
+        if known != before:
+            return f"event {number} ({kind} by {who}) is not what was written, or one before it is not"
+    return None
+
+
+class Transaction:
     """The log and the queue inside one transaction of :class:`Store`; valid until that ends.
 
     Times are seconds since 1970 by the database's clock. Answers are codes: -1 for a skip, else the position
     of the class.
     """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.last: int | None = None  #: number of the last event that this transaction added
+
+    @cached_property
+    def now(self) -> float:
+        """The database's time when it was first asked for."""
+        return clock(self.connection)
+
+    def append(self, who: str, *happened: Happening) -> None:
+        """Add events of ``who``, in order; writers take turns, so the next number is known."""
+        if not happened:
+            return
+        newest = self.connection.execute(_NEWEST).first()
+        number, before = (0, START) if newest is None else (newest.id, newest.hash)
+        # The times of the log do not go back when the clock does.
+        at, rows = max(at_second(self.now), "" if newest is None else newest.at), []
+        for what in happened:
+            number += 1
+            fields = what.to_data()
+            data = json.dumps(fields, allow_nan=False, ensure_ascii=False)
+            before = link(before, number, at, who, what.kind, data)
+            row = {"id": number, "at": at, "who": who, "kind": what.kind, "data": data, "hash": before}
+            rows.append({**row, "about": what.about(fields)})
+        self.connection.execute(insert(events), rows)
+        self.last = number
+
+    def events(self, after: int = 0, to: int | None = None) -> list[Event]:
+        """Return the events after number ``after``, up to number ``to``, in order."""
+        return list(self.each_event(after, to))
+
+    def each_event(self, after: int = 0, to: int | None = None) -> Iterator[Event]:
+        """Yield the events after number ``after``, in order; not all of them are held at once."""
+        for number, at, who, kind, data, _ in self.each_stored_event(after):
+            if to is not None and number > to:
+                return
+            yield Event(number, at, who, kind, json.loads(data))
+
+    def events_of(self, row: int, batch: int | None) -> list[Event]:
+        """Return what happened to a row, in order: its drawing in ``batch``, answers, answers taken away."""
+        query = select(events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data).where(
+            or_(
+                and_(events.c.about == row, events.c.kind != RowsDrawn.kind),
+                and_(events.c.about == batch, events.c.kind == RowsDrawn.kind),
+                and_(events.c.about.is_(None), events.c.kind.in_(_OF_MANY)),
+            )
+        )
+        found = self.connection.execute(query.order_by(events.c.id))
+        every = [Event(number, at, who, kind, json.loads(data)) for number, at, who, kind, data in found]
+        return [
+            event
+            for event in every
+            if event.kind not in _OF_MANY or row in (answer[0] for answer in event.data["answers"])
+        ]
+
+    def each_stored_event(self, after: int = 0) -> Iterator[StoredEvent]:
+        """Yield events as they are stored, with their hashes, page by page."""
+        while True:
+            page = self.connection.execute(_AFTER, {"after": after}).all()
+            for row in page:
+                yield tuple(row)
+            if len(page) < _PAGE:
+                return
+            after = page[-1].id
+
+    def last_number(self) -> int:
+        """Return the number of the last event, 0 if there is none."""
+        return int(self.connection.scalar(select(func.max(events.c.id))) or 0)
+
+    def dump(self) -> Tables:
+        """Return all rows of the tables that a copy needs: events, queue, people."""
+        return {
+            table.name: [dict(row) for row in self.connection.execute(select(table)).mappings()]
+            for table in (events, tasks, people)
+        }
+
+    def load(self, tables: Tables) -> None:
+        """Write the rows of :meth:`dump` into an empty study."""
+        for table in (events, tasks, people):
+            rows = tables.get(table.name, [])
+            for start in range(0, len(rows), 1000):
+                self.connection.execute(insert(table), rows[start : start + 1000])
+        self.last = self.last_number()
+
+    def put_pool(self, data: bytes) -> None:
+        """Store the file of the pool."""
+        parts = [data[i : i + _PART] for i in range(0, len(data), _PART)]
+        self.connection.execute(insert(pool), [{"part": i, "bytes": part} for i, part in enumerate(parts)])
+
+    def get_pool(self) -> bytes:
+        """Return the stored file of the pool."""
+        return b"".join(self.connection.execute(select(pool.c.bytes).order_by(pool.c.part)).scalars())
+
+    # -- the queue ------------------------------------------------------------------------------
 
     def book_batch(self, drawn: RowsDrawn, start: int, overlap: int) -> bool:
         """Write a batch to the log and queue its rows, each for ``overlap`` people.
@@ -260,3 +428,34 @@ class Transaction(LogTransaction):
                 )
                 return True
         return False
+
+    def slots(self) -> Iterator[Slot]:
+        """Yield the whole queue; nothing if its table is gone."""
+        if inspect(self.connection).has_table(tasks.name):
+            for row in self.connection.execute(select(*(tasks.c[name] for name in Slot._fields))):
+                yield Slot(*row)
+
+    def rebuild_queue(self, right: Sequence[Slot]) -> None:
+        """Put another queue in the place of the one that is there; leases that are still possible are kept.
+
+        Somebody may be labelling a file with rows that are leased.
+        """
+        if not inspect(self.connection).has_table(tasks.name):
+            tasks.create(self.connection)
+        elif self.connection.dialect.name != "sqlite":
+            self.connection.execute(text("LOCK TABLE tasks"))  # leases take turns of their own
+        rows: dict[int, list[Slot]] = {}
+        for slot in right:
+            rows.setdefault(slot.row, []).append(slot)
+        for lease in self.slots():
+            if lease.answer is not None or lease.who is None or (lease.until or 0) <= self.now:
+                continue
+            slots = rows.get(lease.row, [])
+            free = [i for i, slot in enumerate(slots) if slot.who is None]
+            if free and lease.who not in {slot.who for slot in slots}:
+                held = slots[free[0]]._replace(who=lease.who, until=lease.until, since=lease.since)
+                slots[free[0]] = held
+        self.connection.execute(delete(tasks))
+        if rows:
+            everything = [slot._asdict() for slots in rows.values() for slot in slots]
+            self.connection.execute(insert(tasks), everything)

@@ -14,7 +14,7 @@ from fairask.checks import check_choice, check_count, check_number
 from fairask.errors import NotConvergedWarning
 from fairask.metrics import Float, Metric, check_metric
 from fairask.oracle import FairFit, Labelled
-from fairask.pools import Cells, MemoryPool
+from fairask.pools import Cells, Pool
 from fairask.sampling import Proposal
 from fairask.strategies._base import InMemoryStrategy
 from fairask.strategies._plain import numeric
@@ -107,9 +107,7 @@ class Panda(InMemoryStrategy):
         if self.width % self.heads:
             raise ValueError(f"width={self.width} must be a multiple of heads={self.heads}")
 
-    def choose(
-        self, labelled: Labelled, pool: MemoryPool, fit: FairFit, rng: np.random.Generator
-    ) -> Proposal:
+    def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`.
 
         Raises

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from fairask_studio.store._schema import metadata
+from fairask_studio.store.schema import metadata
 
 if hasattr(context, "config"):  # else this file is merely imported
     context.configure(

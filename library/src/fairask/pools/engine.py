@@ -1,0 +1,145 @@
+"""A table in an engine: DuckDB, PostgreSQL, Spark, BigQuery, Snowflake, Trino or any other that Ibis knows.
+
+The engine counts and draws; only the rows of the sample come here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairask.errors import UserError, suggest
+from fairask.pools.sample import RowSample
+from fairask.tables.extras import optional
+from fairask.tables.groups import GroupColumns
+from fairask.tables.protected import protected_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The column that holds the key inside queries, and the column of counts.
+KEY, ROWS = "fairask_key", "fairask_rows"
+#: A prime below 2^31: products of two remainders fit the 64-bit numbers that every engine has.
+_PRIME = 2**31 - 1
+#: Rows that are asked of the engine per row of the sample: a few more, to have enough.
+_MORE = 1.1
+
+
+class Engine:
+    """A table of Ibis; made by :func:`fairask.pools.open_source`.
+
+    Parameters
+    ----------
+    table : ibis Table
+    key : str, optional
+        A column of whole numbers, different in every row. By default the ``rowid`` of a table of DuckDB or
+        SQLite; tables of other engines need one.
+
+    Examples
+    --------
+    >>> import ibis, pyarrow as pa
+    >>> database = ibis.duckdb.connect()
+    >>> people = database.create_table("people", pa.table({"age": [20, 30, 40], "sex": ["f", "m", "f"]}))
+    >>> engine = Engine(people)
+    >>> engine.n_rows, engine.counts(["sex"]).sort_by("sex").to_pydict()
+    (3, {'sex': ['f', 'm'], 'fairask_rows': [2, 1]})
+    >>> engine.take([2, 0], ["age"]).to_pydict()
+    {'age': [40, 20]}
+    """
+
+    def __init__(self, table: Any, key: str | None = None) -> None:
+        if key is not None and key not in table.columns:
+            raise UserError(f"no column {key!r} to be the key", suggest(key, table.columns))
+        self.table, self.key = table, key
+        try:
+            number = table.rowid() if key is None else table[key]
+            if not number.type().is_integer():
+                raise UserError(f"the key {key!r} does not hold whole numbers", "Name a column that does")
+            self._keyed = table.mutate(**{KEY: number.cast("int64")})
+            self._keyed.head(0).to_pyarrow()  # only DuckDB and SQLite have a rowid
+        except UserError:
+            raise
+        except Exception as error:
+            # Each engine has errors of its own.
+            if key is not None:
+                raise
+            raise UserError(
+                "the rows of this table have no numbers of their own",
+                "Name a column of whole numbers that tells rows apart: Engine(table, key='id')",
+            ) from error
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self.table.schema().to_pyarrow()
+
+    @cached_property
+    def n_rows(self) -> int:
+        """All rows."""
+        return int(self.table.count().to_pyarrow().as_py())
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the columns' names and types, the number of rows, and the least and largest key."""
+        key = self._keyed[KEY]
+        found = self._keyed.aggregate(n=self._keyed.count(), low=key.min(), high=key.max()).to_pyarrow()
+        return hashlib.sha256(repr((str(self.schema), found.to_pylist())).encode()).hexdigest()
+
+    def counts(self, columns: Sequence[str]) -> pa.Table:
+        """Rows of each combination of values of these columns, in the column ``fairask_rows``."""
+        return self.table.group_by(list(columns)).aggregate(**{ROWS: self.table.count()}).to_pyarrow()
+
+    def sample(
+        self, n: int, seed: int = 0, columns: Sequence[str] | None = None, protected: Sequence[str] = ()
+    ) -> RowSample:
+        """Draw ``n`` rows uniformly by one query, and count the groups of all rows by another.
+
+        The order of the rows is a polynomial of the key modulo a prime, with random coefficients: any four
+        rows are drawn independently, every engine has the same order, and none has to sort.
+        """
+        counts: Counter[Hashable] = Counter()
+        if protected:
+            told = self.counts(protected_columns(protected, self.schema.names))
+            counts = GroupColumns.counted(told.combine_chunks(), protected, told.column(ROWS).to_numpy())
+            total = int(sum(counts.values()))
+        else:
+            total = self.n_rows
+        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        rows, key = self._keyed, self._keyed[KEY]
+        if total > n:
+            a, b, c, d = (int(x) for x in np.random.default_rng(seed).integers(1, _PRIME, 4))
+            x = ((key % _PRIME) + _PRIME) % _PRIME  # engines differ in the sign of a remainder
+            place = (((a * x + b) % _PRIME * x + c) % _PRIME * x + d) % _PRIME
+            # Twelve standard deviations of the number of rows below a limit.
+            wanted = _MORE * n + 12 * n**0.5
+            rows = rows.mutate(fairask_place=place)
+            rows = rows.filter(rows.fairask_place < int(_PRIME * min(1.0, wanted / total)))
+            found = rows.select(KEY, "fairask_place", *names).to_pyarrow()
+            order = np.lexsort((found.column(KEY).to_numpy(), found.column("fairask_place").to_numpy()))
+            found = found.take(order[:n])
+        else:
+            found = rows.select(KEY, *names).to_pyarrow()
+        found = found.sort_by(KEY)
+        keys = found.column(KEY).to_numpy().astype(np.int64)
+        if (keys[1:] == keys[:-1]).any():
+            raise UserError("the key is not different in every row", "Name a column that tells rows apart")
+        return RowSample(found.select(names).combine_chunks(), keys, total, counts)
+
+    def take(self, keys: ArrayLike, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows with these keys, in this order."""
+        pc = optional("pyarrow.compute", "parquet")
+        names = list(self.schema.names if columns is None else dict.fromkeys(columns))
+        wanted = np.asarray(keys, dtype=np.int64)
+        found = self._keyed.filter(self._keyed[KEY].isin(np.unique(wanted).tolist()))
+        told = found.select(KEY, *names).to_pyarrow()
+        where = pc.index_in(wanted, value_set=told.column(KEY).combine_chunks())
+        if where.null_count:
+            missing = wanted[where.is_null().to_numpy(zero_copy_only=False)][0]
+            raise ValueError(f"no row has the key {missing}")
+        return told.take(where).select(names)

@@ -1,0 +1,39 @@
+"""A uniform sample of a table: what is left of it when it has been read once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fairask.metrics import Int
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Rows of a sample, where nothing else is said.
+SAMPLE = 1 << 16
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """Rows drawn uniformly from a table, without replacement.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        Their cells, in the order of the keys.
+    keys : ndarray
+        Each row's number (files) or key (engine) in the table, ascending.
+    of : int
+        Rows of the table.
+    counts : Counter
+        Rows of each group in the whole table, where protected columns were named; as
+        :meth:`fairask.tables.GroupColumns.counted` counts them.
+    """
+
+    table: pa.Table
+    keys: Int
+    of: int
+    counts: Counter[Hashable] = field(default_factory=Counter)

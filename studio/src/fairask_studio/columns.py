@@ -1,0 +1,131 @@
+"""The columns of a pool: what each is for, and how it is shown on a card.
+
+A column is shown as a number, a date, a short or a long text, a link, an image, or Markdown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from fairask.tables.kinds import kind_of
+from fairask.tables.text import WORDS_OF_TEXT, count_words
+from fairask_studio.events import Document
+
+#: How a column can be shown; "none" hides it from annotators, and a model still learns from it.
+DISPLAYS = ("number", "date", "text", "long", "link", "image", "markdown", "none")
+#: Rows that are looked at, and texts of more characters that are long whatever their words.
+_ROWS, _LONG = 500, 200
+_ADDRESS = re.compile(r"https?://\S+")
+_IMAGE = re.compile(r"[^\s?#<>\"]+\.(png|jpe?g|gif|webp)(\?\S*)?", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
+_MARKS = re.compile(r"^(#{1,6} |[-*] |\d+\. |> |```)|\*\*\S[^*]*\*\*|\]\(https?://", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ColumnInfo:
+    """A column of the pool and how it is shown: plain name, unit, words for its codes, kind of display."""
+
+    name: str
+    kind: str  #: "number" or "text"
+    role: str = "feature"  #: "feature" trains the model; "shown", "hidden" and "protected" do not
+    title: str = ""
+    unit: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+    display: str = ""  #: one of ``DISPLAYS``; empty: a number or a text, by its kind
+
+    def code_of(self, value: object) -> str:
+        """Return a cell as text: a key of ``values`` where its code has words.
+
+        Examples
+        --------
+        >>> [ColumnInfo("age", "number").code_of(value) for value in (30.0, 2.5, None)]
+        ['30', '2.5', '']
+        """
+        if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        return "" if value is None else str(value)
+
+
+def column_infos(
+    schema: pa.Schema,
+    protected: Sequence[str],
+    *,
+    hide: Iterable[str],
+    words: Mapping[str, Document],
+    idle: Collection[str] = (),
+    displays: Mapping[str, str] | None = None,
+) -> tuple[ColumnInfo, ...]:
+    """Decide what each column is for; the columns named in ``words`` come first, in its order.
+
+    ``idle`` columns cannot train a model, and are only shown. ``displays`` says how columns are shown where
+    ``words`` does not.
+
+    Examples
+    --------
+    >>> schema = pa.schema([("age", pa.int8()), ("sex", pa.string())])
+    >>> infos = column_infos(schema, ["sex"], hide=[], words={})
+    >>> [(info.name, info.kind, info.role) for info in infos]
+    [('age', 'number', 'feature'), ('sex', 'text', 'protected')]
+    """
+    hidden = set(hide)
+    infos = []
+    for name in [*words, *(n for n in schema.names if n not in words)]:
+        kind = "number" if kind_of(schema.field(name).type) == "number" else "text"
+        unseen = name in hidden or kind_of(schema.field(name).type) == "vector"
+        role = "protected" if name in protected else "hidden" if unseen else "feature"
+        role = "shown" if role == "feature" and name in idle else role
+        display = (displays or {}).get(name, "")
+        # A number without meaning as a number is an identifier: no separators, no unit.
+        display = "text" if display == "number" and role == "shown" else display
+        infos.append(ColumnInfo(name, kind, role, **{"display": display, **words.get(name, {})}))
+    return tuple(infos)
+
+
+def guess_display(values: Sequence[str]) -> str:
+    """Guess how a column of texts is shown.
+
+    Examples
+    --------
+    >>> guess_display(["a.png", "photos/b.JPG"]), guess_display(["https://example.org/1"])
+    ('image', 'link')
+    >>> guess_display(["2024-02-01"]), guess_display(["red", "blue"]), guess_display([])
+    ('date', 'text', 'text')
+    >>> guess_display(["I waited for an hour and nobody came. " * 5, "Good."])
+    'long'
+    >>> guess_display(["# Complaint\\n\\nThe **second** letter this week said the same."])
+    'markdown'
+    """
+    if not values:
+        return "text"
+    for kind, pattern in (("image", _IMAGE), ("link", _ADDRESS), ("date", _DATE)):
+        if all(pattern.fullmatch(value) for value in values):
+            return kind
+    if count_words(values) <= WORDS_OF_TEXT and np.mean([len(value) for value in values]) <= _LONG:
+        return "long" if max(map(len, values)) > _LONG else "text"
+    return "markdown" if np.mean([bool(_MARKS.search(value)) for value in values]) > 0.5 else "long"
+
+
+def guess_displays(table: pa.Table) -> dict[str, str]:
+    """Guess how each column is shown, from its type and some of its rows.
+
+    Examples
+    --------
+    >>> guess_displays(pa.table({"age": [30], "text": ["Nobody answered the phone the whole day."]}))
+    {'age': 'number', 'text': 'long'}
+    """
+    step = max(table.num_rows // _ROWS, 1)
+    some = table.take(pa.array(range(0, table.num_rows, step), pa.int64()))
+    return {name: _of_column(some.column(name)) for name in some.column_names}
+
+
+def _of_column(column: pa.ChunkedArray) -> str:
+    kind = kind_of(column.type)
+    if kind in ("number", "date"):
+        return kind
+    values = [str(value) for value in column.to_pylist() if value is not None] if kind == "category" else []
+    return guess_display([value for value in values if value.strip()])

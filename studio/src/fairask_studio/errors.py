@@ -1,0 +1,44 @@
+"""What can go wrong with a study."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from fairask.errors import UserError
+
+#: What reading damaged data raises.
+SENSELESS = (
+    ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, AssertionError, EOFError,
+    ArithmeticError, MemoryError, pa.ArrowException,
+)  # fmt: skip
+_NOTHING_CHANGED = "Nothing was changed; see --help for what is accepted"
+
+
+class StudyError(UserError):
+    """The study cannot be made, opened or changed as asked.
+
+    Examples
+    --------
+    >>> error = StudyError("no column 'gender'; did you mean 'genre'?")
+    >>> error.what, error.remedy
+    ("no column 'gender'", "did you mean 'genre'?")
+    """
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        said, _, rest = what.partition("; ")
+        super().__init__(said, remedy or rest or _NOTHING_CHANGED)
+
+    def __str__(self) -> str:
+        return self.what if self.remedy == _NOTHING_CHANGED else super().__str__()
+
+
+class NotYoursError(StudyError):
+    """This person may not answer the row: never handed out, lease ended, or answered in full."""
+
+
+def senseless(error: BaseException) -> StudyError:
+    """Return what to say of data that makes no sense."""
+    return StudyError(
+        f"the study is damaged: {type(error).__name__}: {str(error)[:200]}",
+        "Look with fairask verify, or restore a backup",
+    )

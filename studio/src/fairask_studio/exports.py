@@ -1,0 +1,412 @@
+"""What a study gives to others: labels, log, model and model card, and the report."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import io
+import json
+import platform
+import shlex
+from collections.abc import Callable
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlalchemy import make_url
+
+from fairask.audit import Certificate
+from fairask.audit.signature import seal
+from fairask.experiment.safety import safety_sentence
+from fairask.learner.state import LABELLED
+from fairask.oracle import CalibratedFairOracle
+from fairask.plotting import METRIC_NAMES
+from fairask.tables.checking import check_code
+from fairask.tables.files import csv_text
+from fairask.tables.protected import as_specs
+from fairask_studio.config import Config
+from fairask_studio.errors import StudyError
+from fairask_studio.events import Document
+from fairask_studio.model import TableModel, model_bytes
+from fairask_studio.store import is_url
+from fairask_studio.study import Study, fit_entry
+
+if TYPE_CHECKING:
+    from fairask.plotting import DrawnRowsDisplay
+
+_COLUMNS = (
+    "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
+    "risk_weight", "fairness_weight", "by", "at", "note", "reason", "answers",
+)  # fmt: skip
+
+
+def contents(study: Study) -> dict[str, Callable[[], bytes]]:
+    """Return the names of a study's files, and what makes the content of each."""
+    rows = label_table(study)
+    flat = [{**row, "answers": json.dumps(row["answers"], ensure_ascii=False)} for row in rows]
+    files: dict[str, Callable[[], bytes]] = {
+        "labels.csv": lambda: csv_text(*_with_data(study, flat)).encode(),
+        "labels.parquet": lambda: _labels_parquet(*_with_data(study, flat)),
+        "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
+        "events.jsonl": lambda: "".join(
+            json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.store.events()
+        ).encode(),
+        "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
+        "report.html": lambda: report_html(study).encode(),
+    }
+    if study.state().certificates:
+        files["certificate.json"] = lambda: _json(seal(study.state().certificates[-1]))
+    if any(row["state"] == "labelled" for row in rows):
+        files["model-card.md"] = lambda: model_card(study, table_model(study)).encode()
+        files["model.skops"] = lambda: model_bytes(table_model(study))
+    return files
+
+
+# -- labels --------------------------------------------------------------------------------------
+
+
+def label_table(study: Study) -> list[Document]:
+    """Return every drawn row in draw order: label, component, propensity, weights, who answered and when."""
+    learner = study.learner()
+    weights = dict(
+        zip(
+            learner.labelled_indices_.tolist(),
+            zip(learner.risk_weights_.tolist(), learner.fairness_weights_.tolist(), strict=True),
+            strict=True,
+        )
+    )
+    with study.lock:
+        state = study.state()
+        answers = {row: dict(given) for row, given in state.answers.items()}
+        decided_by = dict(state.decided_by)
+    table = []
+    for entry in learner.state.log.entries:
+        given = answers.get(entry.index, {})
+        who = decided_by.get(entry.index)
+        risk, fairness = weights.get(entry.index, (None, None))
+        values = (
+            entry.index,
+            str(study.groups[study.codes[entry.index]]),
+            None if entry.label is None else study.config.classes[entry.label],
+            entry.state,
+            entry.batch,
+            entry.component,
+            None if np.isnan(entry.propensity) else entry.propensity,
+            entry.pool_size,
+            risk,
+            fairness,
+            ", ".join([*given, *([f"{who} (decided)"] if who else [])]),
+            max((answer.at for answer in given.values()), default=None),
+            "; ".join(answer.note for answer in given.values() if answer.note),
+            "; ".join(answer.reason for answer in given.values() if answer.reason),
+            {name: study.config.class_name(answer.code) for name, answer in given.items()},
+        )
+        table.append(dict(zip(_COLUMNS, values, strict=True)))
+    return table
+
+
+def _json(data: object) -> bytes:
+    return json.dumps(data, ensure_ascii=False, indent=1).encode()
+
+
+def _with_data(study: Study, rows: list[Document]) -> tuple[list[str], list[list[object]]]:
+    """Return names and rows of the file of labels: what is known of each row, then the pool's own columns.
+
+    A column of the pool with the name of one of the file's own columns is renamed, as in sheets to fill in.
+    """
+    data = [column.name for column in study.config.columns]
+    names = [*_COLUMNS, *(f"{name} (pool)" if name in _COLUMNS else name for name in data)]
+    cells = study.rows([int(row["row"]) for row in rows]) if rows else []
+    table = zip(rows, cells, strict=True)
+    return names, [
+        [*(row[name] for name in _COLUMNS), *(found[name] for name in data)] for row, found in table
+    ]
+
+
+def _labels_parquet(names: list[str], rows: list[list[object]]) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)}), buffer)
+    return buffer.getvalue()
+
+
+def _label_studio(study: Study, rows: list[Document]) -> list[Document]:
+    def annotation(who: str, label: str) -> Document:
+        choice = {
+            "from_name": "label",
+            "to_name": "row",
+            "type": "choices",
+            "value": {"choices": [] if label == "skipped" else [label]},
+        }
+        return {"completed_by": who, "was_cancelled": label == "skipped", "result": [choice]}
+
+    drawn = [int(row["row"]) for row in rows]
+    cells = dict(zip(drawn, study.rows(drawn), strict=True))
+    return [
+        {
+            "data": {
+                **cells[row["row"]],
+                "fairask_row": row["row"],
+                "fairask_check": check_code(row["row"], cells[row["row"]]),
+            },
+            "meta": {name: row[name] for name in ("batch", "component", "propensity")},
+            "annotations": [annotation(who, label) for who, label in row["answers"].items()],
+        }
+        for row in rows
+    ]
+
+
+# -- the model and its card ----------------------------------------------------------------------
+
+
+def table_model(study: Study) -> TableModel:
+    """The study's model with its encoder.
+
+    It is the certified model while that is kept, else the one fitted last; its ``fairask_`` says which.
+    """
+    learner = study.learner(at=study.state().trained_to)
+    if not len(learner.labelled_indices_):
+        raise StudyError("no labels yet, so there is no model to export")
+    model = learner.current_model().bare()
+    # skops writes JSON keys.
+    named = {f"{condition}, {group}": rate for (condition, group), rate in model.rates_.items()}
+    model.__dict__["rates_"] = named
+    whole = TableModel([("encode", study.encoder), ("model", model)])
+    whole.columns_, whole.fairask_ = list(study.encoder.columns), study.status()["model"]
+    whole.protected_ = study.group_columns.to_dict()
+    return whole
+
+
+_OUT_OF_FOLD = (
+    "From training labels, each predicted by a model fitted without it, with 95 % intervals. They are no "
+    "certificate."
+)
+_NOT_CERTIFIED = "None: this model has not been audited, or its audit did not certify it."
+
+
+def model_card(study: Study, model: TableModel) -> str:
+    """Return the model card of a study's model as Markdown.
+
+    It says what the model decides, from which columns, what must be alike between which groups, what was
+    estimated and what was certified. What only its owner knows is marked for the owner to fill in.
+
+    Parameters
+    ----------
+    study : Study
+    model : TableModel
+        The exported model.
+    """
+    config, oracle = study.config, model.oracle
+    negative, positive = config.classes
+    goal, what = config.learner, METRIC_NAMES[config.learner.metric]
+    certified = bool((model.fairask_ or {}).get("certified"))
+    learner = study.learner(at=study.state().trained_to)
+    # Labels that were told and not fitted yet have no entry in the log.
+    fitted = study.state().model or fit_entry(learner, study.encoder.feature_names_out)
+    card = _skops_card()(model, model_diagram=False, template=None)
+    card.add(
+        **{
+            "Model description": (
+                f"Decides between {negative!r} and {positive!r}. Fitted by fairask on "
+                f"{len(learner.labelled_indices_):,} labels of a pool of {config.rows:,} rows, chosen by "
+                f"{learner.strategy.name}."
+            ),
+            "Model description/Intended use": "To be filled in by the owner: who decides what with it.",
+            "Model description/Input": (
+                f"A data frame with the columns {_listed(model.columns_)}, in any order; others are ignored. "
+                + (
+                    "Decisions read the protected columns."
+                    if oracle.needs_groups
+                    else "Decisions do not read the protected columns."
+                )
+            ),
+            "Fairness": (
+                f"The {what} is to be at most {goal.tolerance:g} between the groups "
+                f"{_listed([str(g) for g in oracle.groups_])} of {config.protected!r}."
+                + ("" if certified else _safety_words(fitted, goal.tolerance, config.rows))
+            ),
+            "Fairness/Certificate": _certificate_words(study) if certified else _NOT_CERTIFIED,
+            "How to use": (
+                '```python\nfrom fairask_studio import load_model\nmodel = load_model("model.skops")\n'
+                "model.predict(frame)\n```"
+            ),
+            "Limitations": "To be filled in by the owner. Estimates from training labels are no certificate.",
+        }
+    )
+    _add_estimates(card, fitted["estimate"], what, goal.tolerance)
+    return str(card.render())
+
+
+def _certificate_words(study: Study) -> str:
+    certificate = Certificate.from_dict(study.state().certificates[-1])
+    rests = "\n".join(f"- {text}" for text in certificate.assumptions)
+    return f"{certificate.headline()}\n\nIt rests on:\n\n{rests}"
+
+
+def _safety_words(fitted: Document, tolerance: float, rows: int) -> str:
+    said = safety_sentence(fitted, tolerance, rows)
+    return "" if said is None else f"\n\n{said}"
+
+
+def _add_estimates(card: Any, guess: Document | None, what: str, tolerance: float) -> None:
+    """Add the study's estimates: what the oracle expects of its own model would flatter it."""
+    if guess is None:
+        card.add(Estimates="None: there are too few labels.")
+        return
+    gap = guess["violation"]
+    found = {
+        "accuracy": _interval(guess["accuracy"]),
+        what: "unknown: a group has too few labels" if gap is None else _interval(gap),
+        "tolerance": f"{tolerance:g}",
+    }
+    card.add_metrics(section="Estimates", description=_OUT_OF_FOLD, **found)
+    rates = {f"{rate['condition']}, {rate['group']}": [_interval(rate)] for rate in guess["rates"]}
+    card.add_table(**{"Estimates/Share decided positive": rates})
+
+
+def _interval(guess: Document) -> str:
+    if guess["value"] is None:
+        return "unknown"
+    return f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _skops_card() -> Any:
+    try:
+        return importlib.import_module("skops.card").Card
+    except ImportError as error:  # pragma: no cover - depends on the installation
+        raise StudyError("model cards are written through skops: pip install 'fairask-studio'") from error
+
+
+# -- the report ----------------------------------------------------------------------------------
+
+#: Rows of the pool in the figure.
+_MOST_POINTS = 2500
+_NAMES = {"pool_sha256": "sha256 of the pool", "random_state": "seed", "rows": "rows of the pool"}
+#: Settings that ``fairask new`` has an option for, with its name.
+_OPTIONS = {
+    "question": "question", "metric": "metric", "tolerance": "tolerance", "budget": "budget",
+    "batch_size": "batch", "strategy": "strategy", "profile": "profile", "stopping": "stop",
+    "overlap": "overlap", "lease_seconds": "lease", "random_state": "seed",
+}  # fmt: skip
+
+
+def report_html(study: Study) -> str:
+    """Return the report on a study as one HTML page."""
+    try:
+        from fairask.report import StudyReport, render_study
+    except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
+        raise StudyError(f"the report needs {error.name}; pip install 'fairask-studio'") from error
+
+    status = study.status()
+    return render_study(
+        StudyReport(
+            title=_title(study.target),
+            question=study.config.question,
+            protected=_word(study.config, study.config.grouped_by),
+            status=status,
+            moments=_moments(study),
+            drawn=_drawn(study),
+            settings=_settings(study.config, status),
+            commands=_commands(study, status),
+        )
+    )
+
+
+def _title(target: str) -> str:
+    if is_url(target):  # not the whole URL: it may hold a password
+        return make_url(target).database or "study"
+    return Path(target).resolve().name
+
+
+def _word(config: Config, name: str) -> str:
+    return next((c.title for c in config.columns if c.name == name and c.title), name)
+
+
+def _moments(study: Study) -> list[float]:
+    """Return when each labelled row had its first answer."""
+    with study.lock:
+        state = study.state()
+        rows = [entry.index for entry in state.log.entries if entry.state == LABELLED]
+        given = [min(a.at for a in state.answers[row].values()) for row in rows if state.answers.get(row)]
+    return [datetime.fromisoformat(at).timestamp() for at in given]
+
+
+def _drawn(study: Study) -> DrawnRowsDisplay | None:
+    from fairask.plotting import DrawnRowsDisplay
+
+    learner = study.learner()
+    by: dict[str, list[int]] = {}
+    for entry in learner.state.log.entries:
+        by.setdefault(entry.component, []).append(entry.index)
+    if not by:
+        return None
+    take = learner.pool.take
+    rows = learner.pool.n_rows
+    some = np.unique(np.linspace(0, rows - 1, min(_MOST_POINTS, rows)).astype(np.int64))
+    return DrawnRowsDisplay.from_rows(take(some), {name: take(np.sort(found)) for name, found in by.items()})
+
+
+def _settings(config: Config, status: Document) -> dict[str, str]:
+    told = {k: v for k, v in config.to_dict().items() if k != "columns"}
+    told["classes"] = f"{config.classes[0]}, {config.classes[1]} (the last is the positive one)"
+    # What was not given is what the profile chose.
+    chosen = config.learner.parts()
+    told |= {"margin": chosen.margin, "risk_weights": chosen.risk_weights}
+    if isinstance(chosen.oracle, CalibratedFairOracle):
+        told["level"] = chosen.oracle.level
+    learned = sum(column.role == "feature" for column in config.columns)
+    out = {_NAMES.get(k, k.replace("_", " ")): _plain(v) for k, v in told.items()}
+    out["columns"] = f"{len(config.columns):,}, of which {learned:,} are learned from"
+    if (model := status["model"]) is not None:
+        kind = "certified, kept" if model["certified"] else "the last one fitted"
+        out["model"] = f"round {model['round']}, on {model['labels']} labels ({kind})"
+        out["digest of the model"] = model["digest"]
+    out["events"] = f"{status['last_event']:,}, the first on {status['created']}"
+    packages = ("fairask", "numpy", "scipy", "scikit-learn")
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
+    return out | {"versions": ", ".join(versions)}
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{k} = {v}" for k, v in value.items()) or "default"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _commands(study: Study, status: Document) -> list[tuple[str, str]]:
+    config = study.config
+    mine, defaults = config.to_dict(), Config.make(protected=config.protected).to_dict()
+    named = [word for spec in as_specs(config.protected) for word in ("--protected", spec)]
+    words = ["fairask", "new", "POOL", *named, "--classes", ",".join(config.classes)]
+    for name, option in _OPTIONS.items():
+        value = mine[name]
+        if value != defaults[name] or name == "random_state":
+            words += [f"--{option}", f"{value:g}" if isinstance(value, float) else str(value)]
+    for column in config.columns:
+        words += ["--drop", column.name] if column.role == "hidden" else []
+    words += ["--show-protected"] * config.show_protected + ["--use-protected"] * config.use_protected
+    where = "URL" if is_url(study.target) else shlex.quote(_title(study.target))
+    commands = [
+        ("A study with these settings:", shlex.join(words)),
+        ("This report, the labels with their propensities and the log of events:", f"fairask export {where}"),
+    ]
+    if (last := status["model"]) is not None:
+        place = "URL" if is_url(study.target) else repr(_title(study.target))
+        commands.append(
+            (
+                "Labels came from people, so the model is replayed from the log, not made again; "
+                "its predictions have the digest above:",
+                "from fairask_studio import Study\n"
+                f"model = Study.open({place}).learner(at={last['seen']}).current_model()",
+            )
+        )
+    return commands

@@ -1,0 +1,149 @@
+"""The pool of a study: read from where it is, sampled if it is large, and copied as Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fairask.pools import SAMPLE, open_source
+from fairask.pools.files import local_path
+from fairask.tables import TableFormat, read_noted, read_table
+from fairask.tables.read import PARQUET_SUFFIXES
+from fairask.tables.stores import is_dataset_folder
+from fairask_studio.errors import StudyError
+from fairask_studio.events import Cell
+
+#: Column of a sampled pool with each row's number, or key, in the table it was sampled from.
+KEY = "row in the table"
+
+
+@dataclass(frozen=True)
+class ReadPool:
+    """The rows of a pool in memory."""
+
+    table: pa.Table
+    notes: tuple[str, ...] = ()  #: what was recognised in a file that its owner should know
+    sampled_from: int | None = None  #: rows of the table that this is a sample of; None if it is whole
+    key: str | None = None  #: the column that says where a sampled row is in that table
+
+
+#: What a pool can be given as: a path or URL, a table, columns, or rows that were read.
+PoolSource: TypeAlias = str | Path | pa.Table | Mapping[str, Sequence[object]] | ReadPool
+
+
+def read_pool(
+    source: PoolSource,
+    *,
+    form: TableFormat | None = None,
+    sample: int = SAMPLE,
+    random_state: int = 0,
+) -> ReadPool:
+    """Read the rows of a pool; a table with more rows than ``sample`` is sampled once, uniformly.
+
+    Parameters
+    ----------
+    source : path, URL, pyarrow.Table or mapping of columns
+        CSV, TSV, Parquet or Label Studio's JSON; a folder of Parquet files; a URL of Parquet; the address
+        of a table in a database.
+    form : TableFormat, optional
+        How a file is written; what is not said is recognised.
+    sample : int
+        Most rows of the pool.
+    random_state : int
+        Seed of the sample.
+
+    Examples
+    --------
+    >>> read_pool({"age": [20, 30, 40], "sex": ["f", "m", "f"]}).table.num_rows
+    3
+    """
+    if isinstance(source, ReadPool):
+        return source
+    notes: list[str] = []
+    if isinstance(source, str | Path) and _is_placed(source, form):
+        place: str | Path | pa.Table = source
+    elif isinstance(source, str | Path):
+        place, notes = read_noted(Path(source), form)
+    else:
+        place = read_table(source)
+    return _sampled(place, tuple(notes), sample, random_state)
+
+
+def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
+    """Whether a table is read where it is: Parquet, a folder of it, a URL or a database."""
+    local = local_path(source)
+    if local is None:
+        return True
+    if (form is not None and form.vectors is not None) or is_dataset_folder(local):
+        return False
+    return local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
+
+
+def _sampled(place: str | Path | pa.Table, notes: tuple[str, ...], sample: int, seed: int) -> ReadPool:
+    try:
+        drawn = open_source(place).sample(sample, seed)
+    except FileNotFoundError as error:
+        raise StudyError(str(error), "Give a file or folder that is there") from error
+    table = read_table(drawn.table)
+    if len(drawn.keys) == drawn.of:
+        return ReadPool(table, notes)
+    key = _free_name(table.column_names)
+    return ReadPool(table.append_column(key, pa.array(drawn.keys)), notes, drawn.of, key)
+
+
+def _free_name(names: Sequence[str]) -> str:
+    key = KEY
+    while key in names:
+        key += " "
+    return key
+
+
+def read_words(file: Path) -> dict[str, dict[str, object]]:
+    """Read the dictionary of columns: titles, units and values, as JSON."""
+    try:
+        words: dict[str, dict[str, object]] = json.loads(file.read_text("utf-8"))
+    except ValueError as error:
+        raise StudyError(f"{file.name} is not JSON ({error}); see docs/study.md") from error
+    return words
+
+
+def to_parquet(table: pa.Table) -> tuple[bytes, str]:
+    """Return the table as a Parquet file, and its sha256."""
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    data = buffer.getvalue()
+    return data, hashlib.sha256(data).hexdigest()
+
+
+def from_parquet(data: bytes, sha256: str) -> pa.Table:
+    """Read a stored pool back; refuse one that is not what the study was made with."""
+    found = hashlib.sha256(data).hexdigest()
+    if found != sha256:
+        raise StudyError(
+            f"the pool was changed after the study was made (sha256 {found[:12]}, recorded {sha256[:12]}); "
+            "restore pool.parquet from a copy"
+        )
+    # Not from a Python file: a thread of pyarrow would close it, and abort if the interpreter ends just then.
+    return pq.read_table(pa.BufferReader(data)).combine_chunks()
+
+
+def rows_values(table: pa.Table) -> list[dict[str, Cell]]:
+    """Return the cells of each row, by column; what is not a number or None is text.
+
+    Examples
+    --------
+    >>> rows_values(pa.table({"age": [30, 40], "sex": ["f", "m"]}))[1]
+    {'age': 40, 'sex': 'm'}
+    """
+    return [
+        {k: v if v is None or type(v) in (int, float, str) else str(v) for k, v in values.items()}
+        for values in table.to_pylist()
+    ]
