@@ -16,6 +16,7 @@ from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
+
 LABELS = truth(people_table())
 
 
