@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner, simulate
 from fairask.audit import AuditPlan
-from fairask.audit.simulate import Truth, play, run_audits
+from fairask.audit.simulation import Truth, play, run_audits
 from fairask.audit.strata import Strata
 from fairask.metrics import violation
 from benchmarks.populations import Population, ten, twelve

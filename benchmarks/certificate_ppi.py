@@ -21,8 +21,8 @@ from ppi_py import ppi_mean_pointestimate
 from benchmarks.certificate_runs import Rows
 from benchmarks.certificate_scores import BUDGETS, POOLS, audited_pool
 from fairask.audit import AuditPlan
-from fairask.audit.binning import bins_for
-from fairask.audit.layout import Counts
+from fairask.audit.strata import bins_for
+from fairask.audit.strata import Counts
 from fairask.audit.strata import Strata
 from fairask.metrics import violation
 

@@ -23,9 +23,9 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.certificate_runs import Rows
 from fairask.audit import AuditPlan, simulate_audit
-from fairask.audit.layout import Counts, Layout
-from fairask.audit.schedule import Schedule, allocate
-from fairask.audit.simulate import Truth, play
+from fairask.audit.strata import Counts, Layout
+from fairask.audit.plan import Schedule, allocate
+from fairask.audit.simulation import Truth, play
 from fairask.audit.strata import Strata
 from fairask.datasets import load
 from fairask.metrics import violation

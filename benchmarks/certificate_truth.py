@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 
 from benchmarks.certificate_hostile import Hostile
-from fairask.audit.layout import Counts, Layout
+from fairask.audit.strata import Counts, Layout
 from fairask.audit.plan import AuditPlan
-from fairask.audit.simulate import Truth
+from fairask.audit.simulation import Truth
 
 
 def violation_of(size: np.ndarray, ones: np.ndarray, layout: Layout, metric: str, model: int = 0) -> float:

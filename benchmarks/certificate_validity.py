@@ -17,12 +17,13 @@ from benchmarks.certificate_scenarios import (
     sample_of,
     sampled_pools,
 )
-from fairask.audit import METHODS, AuditPlan
+from fairask.audit import AuditPlan
+from fairask.audit.bounds.methods import METHODS
 from fairask.audit.bounds.betting import _pool_wealth, _uniform_wealth
-from fairask.audit.bounds.clopper_pearson import clopper_pearson_upper
+from fairask.audit.bounds.proportions import clopper_pearson_upper
 from fairask.audit.bounds.exact import exact_p_value
-from fairask.audit.bounds.newcombe import newcombe_upper
-from fairask.audit.simulate import run_audits
+from fairask.audit.bounds.proportions import newcombe_upper
+from fairask.audit.simulation import run_audits
 
 ALPHA, DELTA = 0.1, 0.05
 

@@ -23,11 +23,12 @@ from benchmarks.certificate_scenarios import (
     sampled_pools,
 )
 from benchmarks.certificate_validity import ALPHA, DELTA, audits_only, largest, machine, pairs, validity
-from fairask.audit import METHODS, Audit, AuditPlan, certify, simulate_audit
-from fairask.audit.bounds.clopper_pearson import clopper_pearson_upper
+from fairask.audit import Audit, AuditPlan, certify, simulate_audit
+from fairask.audit.bounds.methods import METHODS
+from fairask.audit.bounds.proportions import clopper_pearson_upper
 from fairask.audit.bounds.exact import exact_upper
-from fairask.audit.bounds.newcombe import newcombe_upper
-from fairask.audit.simulate import CERTIFIED, REFUTED, run_audits
+from fairask.audit.bounds.proportions import newcombe_upper
+from fairask.audit.simulation import CERTIFIED, REFUTED, run_audits
 from fairask.metrics import violation
 
 

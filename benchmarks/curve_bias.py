@@ -24,7 +24,7 @@ from scipy.special import logit
 
 from fairask.tables import prepare
 from fairask.oracle import CalibratedFairOracle
-from fairask.oracle.curves import SCORE_LIMIT, CalibrationCurves, fit_curves
+from fairask.oracle.promise import SCORE_LIMIT, CalibrationCurves, fit_curves
 from library.tests.tables.comments import comments
 
 RATES = (0.4, 0.5, 0.6, 0.7, 0.8)

@@ -37,8 +37,8 @@ from paper.trials import seed_of, split, trial_data
 
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design, group_design
-from fairask.experiment import Task, Trial
-from fairask.pools import Cells
+from fairask.experiment import Task, run_trial
+from fairask.pools.cells import Cells
 from fairask.sampling import Proposal
 from fairask.strategies import Fare
 
@@ -114,7 +114,7 @@ def on_table(table, way, trial):
     problem = setup.problem(table)
     parts = split(problem, trial_data(problem, trial), setup.test_share, trial)
     task = Task(problem.metric, setup.tolerance, problem.budget, problem.batch, seed=seed_of(table, trial))
-    found = Trial(method, parts, task, trial).run()
+    found = run_trial(method, parts, task, trial)
     ends = f"{found.accuracy[-1]:.5f}", f"{found.violation[-1]:.5f}", int(found.feasible[-1])
     return [table, way, trial, *ends]
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from fairask import FairActiveLearner, simulate
 from fairask.experiment.loop import evaluate
-from fairask.plotting import mean_and_error
+from fairask.report.figures import mean_and_error
 from benchmarks.populations import ten, twelve
 
 FILE = Path(__file__).resolve().parent.parent / "results" / "scale" / "large_pool.csv"

@@ -73,7 +73,7 @@ SHARES = {"half of the labels": 0.5, "three quarters of the labels": 0.75}
 
 def fit_free(X, y, weight=None):
     """As ``fit_plain``, but with the ridge that only keeps separable samples finite."""
-    from fairask.strategies._plain import PlainModel
+    from fairask.strategies.baseline import PlainModel
 
     X1 = with_intercept(X)
     weight = np.ones(len(y)) if weight is None else weight
@@ -100,7 +100,7 @@ def final_model(learner, options):
 def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[str, tuple[float, float]]:
     """One trial of a choice of rows: accuracy and violation by variant."""
     # Imported here: a worker must change its own modules, not a pickled copy of this process's.
-    from fairask.strategies import _plain, fal, falcur
+    from fairask.strategies import baseline, fal, falcur
 
     warnings.simplefilter("ignore", FairaskWarning)
     problem, method = SETUP.problem(name), get_method(f"{which}-25")
@@ -110,8 +110,8 @@ def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[st
         strategy_params=method.strategy_params | options.get("params", {}),
         pretrain=1.0 if options.get("uniform") else method.pretrain,
     )
-    fal.fit_plain = falcur.fit_plain = fit_free if options.get("free") else _plain.fit_plain
-    fal.Disparity = _plain.Disparity
+    fal.fit_plain = falcur.fit_plain = fit_free if options.get("free") else baseline.fit_plain
+    fal.Disparity = baseline.Disparity
     found: dict[str, tuple[float, float]] = {}
 
     def measure(learner, test):
@@ -144,7 +144,7 @@ def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[st
             apart_, kept = np.split(order, [len(order) // 5])
             codes = np.unique(data.groups, return_inverse=True)[1]
             X, y, groups = data.X[apart_], data.y[apart_].astype(float), codes[apart_]
-            fal.Disparity = lambda _X, _y, _groups, n, metric: _plain.Disparity(X, y, groups, n, metric)
+            fal.Disparity = lambda _X, _y, _groups, n, metric: baseline.Disparity(X, y, groups, n, metric)
             data = replace(data, X=data.X[kept], y=data.y[kept], groups=data.groups[kept])
         return data
 

@@ -29,7 +29,7 @@ from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate
 from fairask.datasets import load
 from fairask.errors import FairaskWarning
 from fairask.strategies import PandaNotConverged
-from fairask.strategies._plain import Disparity, fit_plain
+from fairask.strategies.baseline import Disparity, fit_plain
 
 BUDGET = {"drug": 250, "german": 125, "compas": 250, "crime": 550, "bank": 1000, "adult": 700}
 BATCH = {"drug": 25, "german": 25, "compas": 25, "crime": 50, "bank": 100, "adult": 100}

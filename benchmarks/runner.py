@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from joblib import Parallel, delayed
 
-from fairask.experiment import run
+from fairask.experiment.runner import run
 
 from paper import Job, plan
 

@@ -51,7 +51,8 @@ from benchmarks.scale_parts import (
     write_parquet,
 )
 from fairask.design import disagreement_design
-from fairask.pools import Pool, SubPool, keyed, open_pool, sub_pool_size
+from fairask.pools import Pool, SubPool, open_pool, sub_pool_size
+from fairask.pools.sources.engine import keyed
 
 PARTS = ["memory", "sub_pool", "torch", "parquet", "polars", "duckdb", "skactiveml", "dask"]
 

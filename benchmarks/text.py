@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask import FairActiveLearner
 from fairask.tables import prepare
-from fairask.experiment import METHODS, MemoryTable, Task, Trial
+from fairask.experiment import METHODS, LabelledTable, Task, run_trial
 from fairask.metrics import violation
 from fairask.oracle import CalibratedFairOracle, decision_probability
 from library.tests.tables.comments import comments
@@ -56,7 +56,7 @@ def main() -> None:
         tables = {}
         for name, (left_out, _) in FEATURES.items():
             found = prepare(table.drop(left_out), label="toxic", protected="group", use_protected=False)
-            tables[name] = MemoryTable(found.X, found.y, found.groups, stratify=True)
+            tables[name] = LabelledTable(found.X, found.y, found.groups, stratify=True)
         with given.out.open("a", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             if not done:
@@ -74,7 +74,7 @@ def main() -> None:
     show(list(csv.DictReader(given.out.open())))
 
 
-def play(memory: MemoryTable, method: str, trial: int, labels: int, *, blind: bool) -> tuple[float, ...]:
+def play(memory: LabelledTable, method: str, trial: int, labels: int, *, blind: bool) -> tuple[float, ...]:
     """Accuracy and violation on the test rows of one run, whether it said feasible, and its interval."""
     task = Task(tolerance=TOLERANCE, budget=labels, batch=100, baseline_budget=labels, blind=blind)
     split = memory.split(task.seed, trial)
@@ -89,9 +89,9 @@ def play(memory: MemoryTable, method: str, trial: int, labels: int, *, blind: bo
             p = decision_probability(model, test, tested)
             return float(np.where(y == 1, p, 1.0 - p).mean()), violation(y, p, tested, metric="tprp")
 
-        run = Trial(METHODS[method], split, task, trial).run(measure=measure)
+        run = run_trial(METHODS[method], split, task, trial, measure=measure)
         return float(run.accuracy[-1]), float(run.violation[-1]), *said
-    X, _ = split.pool()
+    X = split.table.X[split.pool]
     rows = np.random.default_rng(trial).choice(len(X), labels, replace=False)
     decided = LogisticRegression(max_iter=2000).fit(X[rows], split.labels_of(rows)).predict(test)
     nothing = (1.0, float("nan"), float("nan"))

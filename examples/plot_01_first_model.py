@@ -13,7 +13,7 @@ import numpy as np
 
 from fairask import FairActiveLearner, evaluate
 from fairask.datasets import load
-from fairask.plotting import LearningCurveDisplay
+from fairask.report import LearningCurveDisplay
 
 data = load("german")
 rows = np.random.default_rng(0).permutation(len(data.y))

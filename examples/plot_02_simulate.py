@@ -12,7 +12,7 @@ import numpy as np
 
 from fairask import FairActiveLearner, simulate
 from fairask.datasets import load
-from fairask.plotting import LearningCurveDisplay
+from fairask.report import LearningCurveDisplay
 
 data = load("adult")
 

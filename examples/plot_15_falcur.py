@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fairask import FairActiveLearner
-from fairask.plotting import group_color
+from fairask.report import group_color
 
 rng = np.random.default_rng(0)
 groups = np.where(rng.random(1200) < 0.15, "minority", "majority")

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairask import FairActiveLearner, group_rates
 from fairask.datasets import load
-from fairask.plotting import group_color
+from fairask.report import group_color
 
 data = load("adult", standardize=False)
 age = data.X[:, data.feature_names.index("age")]

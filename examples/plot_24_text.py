@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fairask import FairActiveLearner, group_rates
-from fairask.plotting import group_color
+from fairask.report import group_color
 from fairask.tables import fit_encoder
 
 rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fairask import FairActiveLearner, simulate
-from fairask.plotting import LearningCurveDisplay
+from fairask.report import LearningCurveDisplay
 
 rng = np.random.default_rng(0)
 n = 2500

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from fairask import FairActiveLearner, group_rates
 from fairask.datasets import load
 from fairask.oracle import FairOracle, Labelled, PerturbedModel
-from fairask.plotting import group_color
+from fairask.report import group_color
 from fairask.rules import GroupLinearRule
 
 

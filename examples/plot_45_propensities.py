@@ -14,7 +14,7 @@ import numpy as np
 
 from fairask import FairActiveLearner
 from fairask.datasets import load
-from fairask.plotting import LabelSpendDisplay
+from fairask.report import LabelSpendDisplay
 
 data = load("german")
 learner = FairActiveLearner(data.X, data.groups, batch_size=25, random_state=0)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairask.experiment import missing, run
+from fairask.experiment.runner import missing, run
 from paper.docs import write_page
 from paper.figures import draw_all
 from paper.floor import write_floors
@@ -41,7 +41,7 @@ def _run(a: argparse.Namespace) -> str:
             print(f"\r{done} of {todo} trials: {job}", end="\033[K", file=sys.stderr, flush=True)
 
     try:
-        run(jobs, a.out, workers=a.jobs, backend=a.backend, scheduler=a.scheduler, on_done=show)
+        run(jobs, a.out, workers=a.jobs, on_done=show)
     except KeyboardInterrupt:
         print(f"\nstopped: {done} trials done, {todo - done} left; the same command goes on from here")
         raise SystemExit(130) from None
@@ -106,8 +106,6 @@ def _parser() -> argparse.ArgumentParser:
     c.add_argument(
         "--skip-packed", type=Path, metavar="RESULTS", help="leave out trials that are packed in this folder"
     )
-    c.add_argument("--backend", default="joblib", help="joblib (this machine), dask or ray")
-    c.add_argument("--scheduler", help="address of a Dask or Ray cluster")
     c.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
     c = commands.add_parser("methods", help="list the methods and their settings")

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairask.datasets import make_synthetic
-from fairask.plotting import GROUP_COLORS, LearningCurveDisplay, method_color, panels, style
+from fairask.report.figures import GROUP_COLORS, LearningCurveDisplay, method_color, panels, style
 from paper.methods import METHODS
 from paper.problems import Problem
 from paper.reported import PAPER
@@ -35,7 +35,7 @@ def styled(draw: Callable[Given, Figure]) -> Callable[Given, Figure]:
 
 
 def look_of(name: str) -> str:
-    """The name under which a method has its colour in ``fairask.plotting``.
+    """The name under which a method has its colour in ``fairask.report``.
 
     The paper's FARE is the package's ``fare_paper``; the package's FARE is here called "default".
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from fairask.design import disagreement_design, group_design
 from fairask.oracle import EmpiricalFairOracle, Labelled
-from fairask.plotting import COLORS, GROUP_COLORS, panels
 from fairask.pools import Pool
+from fairask.report.figures import COLORS, GROUP_COLORS, panels
 from fairask.rules import LinearRule
 from paper._draw import styled
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats as distributions
 
-from fairask import experiment
-from fairask.experiment import LabelSaving
+from fairask.experiment import comparison
 from fairask.metrics import Float, Int
-from fairask.plotting import mean_and_error
+from fairask.report.figures import mean_and_error
+from fairask.report.words import LabelSaving
 from paper.reported import Reported
 from paper.store import Curves
 
@@ -162,7 +162,7 @@ def label_saving(method: Curves, reference: Curves, tolerance: float, resamples:
         raise ValueError(
             f"{method.method} and {reference.method} have no trial of {method.problem} in common"
         )
-    return experiment.label_saving(
+    return comparison.label_saving(
         int(method.labels[-1]), method.accuracy[mine, -1], reference.labels, reference.accuracy[theirs],
         reference.violation[theirs], tolerance, resamples,
     )  # fmt: skip

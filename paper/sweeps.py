@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairask.metrics import Float
-from fairask.plotting import COLORS, panels
+from fairask.report.figures import COLORS, panels
 from paper._draw import save, styled
 from paper.methods import METHODS, PaperMethod
 from paper.problems import Setup

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fairask.experiment import LabelSaving
+from fairask.report.words import LabelSaving
 from paper.methods import METHODS
 from paper.problems import Setup
 from paper.render import Entry, Table

@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairask.plotting import INK, panels
+from fairask.report.figures import INK, panels
 from paper._draw import styled
 from paper.methods import METHODS
 from paper.problems import Setup

@@ -11,10 +11,9 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from fairask import experiment
 from fairask.datasets import Dataset, load
-from fairask.experiment import MemorySplit, Run, Task, Trial
-from fairask.experiment.trial import Measure
+from fairask.experiment import LabelledTable, Run, Task, loop, runner, table
+from fairask.experiment.loop import Measure
 from paper.methods import PaperMethod, get_method
 from paper.populations import POPULATIONS, draw_population
 from paper.problems import Problem, Setup, get_setup
@@ -35,7 +34,7 @@ def seed_of(*parts: object) -> int:
 
 
 @dataclass(frozen=True)
-class Job(experiment.Job):
+class Job(runner.Job):
     """A trial of a method on a problem of a setup.
 
     Examples
@@ -120,11 +119,11 @@ def without_group(data: Dataset) -> Dataset:
     return replace(data, X=data.X[:, keep], feature_names=names)
 
 
-def split(problem: Problem, data: Dataset, test_share: float, trial: int) -> MemorySplit:
+def split(problem: Problem, data: Dataset, test_share: float, trial: int) -> table.Split:
     """Split the rows of a trial; methods share it, so that they are compared on the same people."""
     n = len(data.y)
-    parts = experiment.split(n, n - round(test_share * n), seed_of("split", problem.dataset, trial))
-    return MemorySplit(data.X, data.y, data.groups, parts)
+    parts = table.split(n, n - round(test_share * n), seed_of("split", problem.dataset, trial))
+    return table.Split(LabelledTable(data.X, data.y, data.groups), *parts)
 
 
 def run_trial(
@@ -144,4 +143,5 @@ def run_trial(
     # The benchmark's seeds change with the problem and the method's settings.
     seed = seed_of("learner", problem.name, method.name, method.settings, trial)
     task = Task(problem.metric, setup.tolerance, problem.budget, problem.batch, seed=seed)
-    return Trial(method, split(problem, data, setup.test_share, trial), task, trial).run(measure=measure)
+    rows = split(problem, data, setup.test_share, trial)
+    return loop.run_trial(method, rows, task, trial, measure=measure)

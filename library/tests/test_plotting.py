@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from fairask import FairActiveLearner
-from fairask.plotting import (
+from fairask.report import (
     GROUP_COLORS,
     METHOD_COLORS,
     DrawnRowsDisplay,
@@ -18,7 +18,7 @@ from fairask.plotting import (
     SamplingDisplay,
     method_color,
 )
-from fairask.plotting._style import COMPONENT_COLORS, spread
+from fairask.report.figures import COMPONENT_COLORS, spread
 
 LABELS = [100, 200, 300]
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairask.experiment import Comparison, Method, References, Run, Snapshot, Task
+from fairask.experiment import Comparison, Method, Run, Snapshot, Task
+from fairask.experiment.loop import References
 from fairask.report import headline, render, savings, to_dict, verdict, write_report
 from fairask.stopping import Plateau
 

@@ -12,7 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask.errors import suggest
-from fairask.experiment import BatchPlan, Method, Split, Task
+from fairask.experiment import Method, Task
+from fairask.experiment.method import BatchPlan
+from fairask.experiment.table import Split
 from fairask.learner import FairActiveLearner
 from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
 
@@ -138,10 +140,9 @@ class PaperMethod(Method):
             params[self.pretrain_param] = round(self.pretrain * task.budget)
         if self.metric_param is not None:
             params[self.metric_param] = task.metric
-        X, groups = split.pool()
         return FairActiveLearner(
-            X,
-            groups,
+            split.table.X[split.pool],
+            split.table.groups[split.pool],
             strategy=self.strategy,
             strategy_params=params,
             metric=task.metric,

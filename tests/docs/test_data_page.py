@@ -18,9 +18,8 @@ import pytest
 from sklearn.model_selection import cross_validate
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
-from fairask.experiment import MLflowCallback
 from fairask.metrics import violation_scorer
-from fairask.plotting import EstimateCurvesDisplay
+from fairask.report import EstimateCurvesDisplay
 from fairask.tables import (
     TableFormat,
     TextColumns,
@@ -130,7 +129,7 @@ def test_a_line_of_the_page_runs(
         "polars": polars, "people": people(), "CalibratedFairOracle": CalibratedFairOracle, "taught": taught,
         "cross_validate": cross_validate, "EmpiricalFairOracle": EmpiricalFairOracle, "np": np,
         "violation_scorer": violation_scorer, "EstimateCurvesDisplay": EstimateCurvesDisplay,
-        "MLflowCallback": MLflowCallback, "column_violations": column_violations,
+        "column_violations": column_violations,
     }  # fmt: skip
     found = eval(line, names)
     assert found is not None

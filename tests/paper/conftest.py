@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from fairask.experiment import run
+from fairask.experiment.runner import run
 from paper import METHODS, plan
 from paper.figures import FIGURES
 from paper.store import Curves

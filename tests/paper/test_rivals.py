@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairask.experiment import run
+from fairask.experiment.runner import run
 from paper import METHODS, get_setup, plan
 from paper.docs import write_page
 from paper.render import Entry

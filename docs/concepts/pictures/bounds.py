@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fairask.audit import certify
-from fairask.plotting import INK, method_color, style
+from fairask.report.figures import INK, method_color, style
 
 rng = np.random.default_rng(4)
 n = 2000

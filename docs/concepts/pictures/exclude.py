@@ -5,7 +5,8 @@ import numpy as np
 
 from fairask import EmpiricalFairOracle, violation
 from fairask.datasets import load
-from fairask.plotting import METRIC_NAMES, style
+from fairask.report import style
+from fairask.report.words import METRIC_NAMES
 
 data = load("adult")
 rows = np.random.default_rng(0).choice(len(data.y), 4000, replace=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairask import EmpiricalFairOracle
 from fairask.design import disagreement_design, group_design
-from fairask.plotting import INK, group_color, style
+from fairask.report.figures import INK, group_color, style
 
 STEPS = ("labels", "classifiers", "cells", "designs")
 PURPLES = ["#5E4FA2", "#1F8A9E", "#882255", "#999933"]

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fairask.plotting import INK, group_color, style
+from fairask.report.figures import INK, group_color, style
 
 RATES, TOLERANCE = (0.80, 0.75), 0.1
 rng = np.random.default_rng(0)

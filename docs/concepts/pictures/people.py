@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fairask.metrics import violation
-from fairask.plotting import INK, group_color, style
+from fairask.report.figures import INK, group_color, style
 
 #: What each metric looks at: (true label of the people who count, name of the rate).
 PARTS = {

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fairask.datasets import load
-from fairask.plotting import INK, group_color, style
+from fairask.report.figures import INK, group_color, style
 
 data = load("adult")
 rng = np.random.default_rng(0)

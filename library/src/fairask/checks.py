@@ -10,7 +10,18 @@ from typing import Any, ParamSpec, TypeVar
 
 from fairask.errors import suggest
 
-__all__ = ["check_choice", "check_count", "check_lengths", "check_number", "check_share", "renamed"]
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_delta",
+    "check_lengths",
+    "check_level",
+    "check_number",
+    "check_seed",
+    "check_share",
+    "check_tolerance",
+    "renamed",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -106,6 +117,54 @@ def check_share(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ValueError(f"{name}={value!r} must be a number between 0 and 1, both excluded")
     return float(value)
+
+
+def check_tolerance(value: object) -> float:
+    """Return the largest allowed gap of a model, a number in [0, 1]: 0 is exact parity, 1 no constraint.
+
+    Examples
+    --------
+    >>> check_tolerance(2)
+    Traceback (most recent call last):
+        ...
+    ValueError: tolerance=2 must be a number in [0, 1]
+    """
+    return check_number(value, "tolerance", 0, 1)
+
+
+def check_level(value: object) -> float:
+    """Return the probability with which a gap is within the tolerance, in [0.5, 1); 0.5 is no safety.
+
+    Examples
+    --------
+    >>> check_level(0.95)
+    0.95
+    """
+    if check_number(value, "level", 0.5, 1) == 1:
+        raise ValueError(f"level={value!r} must be in [0.5, 1): no number of labels gives certainty")
+    return check_number(value, "level", 0.5, 1)
+
+
+def check_delta(value: object) -> float:
+    """Return the probability of error of a certificate; outside [1e-9, 0.5] its looks have no boundaries.
+
+    Examples
+    --------
+    >>> check_delta(0.05)
+    0.05
+    """
+    return check_number(value, "delta", 1e-9, 0.5)
+
+
+def check_seed(value: object, name: str = "random_state") -> int:
+    """Return a seed, a whole number of at least 0.
+
+    Examples
+    --------
+    >>> check_seed(3)
+    3
+    """
+    return check_count(value, name, least=0)
 
 
 def check_choice(value: object, name: str, known: Collection[str]) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Protocol, Self, runtime_checkable
 
 from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 from fairask.metrics import Matrix
 
-__all__ = ["Classifier", "HasBare", "has_probabilities"]
+__all__ = ["Classifier", "HasBare", "has_probabilities", "weight_parameter"]
 
 
 class Classifier(Protocol):
@@ -47,3 +49,21 @@ def has_probabilities(estimator: object) -> bool:
     """
     # scikit-learn's own way to ask: some classifiers have the method or not by their settings.
     return hasattr(estimator, "predict_proba")
+
+
+def weight_parameter(estimator: object) -> str | None:
+    """Name under which ``estimator.fit`` takes sample weights, looking into a pipeline's last step.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
+    'logisticregression__sample_weight'
+    """
+    if isinstance(estimator, Pipeline):
+        step, last = estimator.steps[-1]
+        inner = weight_parameter(last)
+        return None if inner is None else f"{step}__{inner}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None

@@ -16,6 +16,7 @@ __all__ = [
     "NoDisagreementWarning",
     "NotConvergedWarning",
     "SampleWarning",
+    "TableError",
     "UserError",
     "suggest",
 ]
@@ -49,6 +50,16 @@ class UserError(ValueError):
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, str]]:
         return type(self), (self.what, self.remedy)
+
+
+class TableError(UserError):
+    """A file, or one of its columns, cannot be used.
+
+    Examples
+    --------
+    >>> TableError("x.csv is empty", "Give a file with rows").remedy
+    'Give a file with rows'
+    """
 
 
 class MissingExtra(UserError, ImportError):

@@ -27,11 +27,9 @@ PURPOSES = {
     "ibis": "pools that a database counts, through Ibis",
     "spark": "pools that PySpark counts",
     "dask": "pools and runs on a Dask cluster",
-    "ray": "runs on a Ray cluster",
     "text": "texts read by a language model on your disk",
     "torch": "pools on a GPU",
     "panda": "the PANDA strategy",
-    "mlflow": "rounds of a learner as an MLflow run",
     "fairlearn": "comparisons with fairlearn",
     "bench": "downloads of the paper's tables",
 }

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from fairask.checks import check_choice, check_lengths, check_number
+from fairask.checks import check_choice, check_lengths, check_tolerance
 
 __all__ = [
     "CONDITION_NAMES",
@@ -356,4 +356,4 @@ def accuracy_scorer(tolerance: float = 0.1, metric: Metric = "tprp") -> FairScor
     >>> accuracy_scorer(0.05).tolerance
     0.05
     """
-    return FairScorer(check_metric(metric), check_number(tolerance, "tolerance", 0, 1))
+    return FairScorer(check_metric(metric), check_tolerance(tolerance))

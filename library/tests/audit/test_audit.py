@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairask.audit import Audit, AuditPlan, simulate_audit
-from fairask.audit.bounds.newcombe import wilson
+from fairask.audit.bounds.proportions import wilson
 from fairask.audit.bounds.spending import boundaries
 from fairask.audit.bounds.stratified import collapse, score_limits
-from fairask.audit.calibrate import null_pools
-from fairask.audit.layout import Counts, Layout
-from fairask.audit.schedule import allocate
-from fairask.audit.simulate import run_audits
+from fairask.audit.plan import allocate
+from fairask.audit.simulation import null_pools, run_audits
+from fairask.audit.strata import Counts, Layout
 from fairask.metrics import violation
 
 

@@ -18,8 +18,8 @@ from fairask.audit import (
     sign,
     simulate_audit,
 )
-from fairask.audit.layout import Layout
-from fairask.audit.simulate import Truth, play
+from fairask.audit.simulation import Truth, play
+from fairask.audit.strata import Layout
 
 
 def pool(n: int = 6000, gap: float = 0.0, groups: int = 2, seed: int = 0):
@@ -211,4 +211,3 @@ def test_a_plan_says_what_budgets_buy_with_and_without_a_score():
     ]
     assert found.rows[2].certify_alike > found.rows[0].certify_alike
     assert "groups alike" in str(found)
-    assert found.to_svg().startswith("<svg")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairask.audit import Audit, certify, json_schema, sign
-from fairask.audit.questions import QUESTIONS
+from fairask.audit.plan import QUESTIONS
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema("certificate"))
 

@@ -157,7 +157,7 @@ def test_a_label_does_not_change_once_it_is_told(fairask: Run, pool: Path) -> No
 
 def test_a_changed_pool_or_goal_is_refused(fairask: Run, pool: Path) -> None:
     fairask("audit", pool, *SHORT)
-    refused(fairask("audit", pool, "--alpha", 0.2), "--tolerance 0.2", "begun with 0.1")
+    refused(fairask("audit", pool, "--tolerance", 0.2), "--tolerance 0.2", "begun with 0.1")
     refused(fairask("audit", pool, "--protected", "name"), "begun with sex")
     refused(
         fairask("audit", pool.with_name("pol.csv"), "--out", "pool.audit"), "there is no file", "pool.csv?"

@@ -113,7 +113,7 @@ def test_a_plan_writes_a_table_and_a_plot_only(fairask: Run, pool: Path) -> None
     assert planned.exit_code == 0, planned.output
     assert "groups alike" in planned.stdout
     svg = Path("plan.svg").read_text()
-    assert svg.startswith("<svg")
+    assert "<svg" in svg
     for words in ("with the score, groups are alike", "without a score, groups are alike", "plan: 240"):
         assert words in svg
     head = next(line for line in planned.stdout.splitlines() if line.lstrip().startswith("budget"))
@@ -262,20 +262,3 @@ def test_a_file_with_other_signs_is_read_as_it_was_begun(fairask: Run, rows: Row
     again = fairask("audit", file)
     assert again.exit_code == AWAITED, again.output
     refused(fairask("audit", file, "--delimiter", ";"), "--delimiter ;", "was begun with |")
-
-
-def test_old_names_of_options_work_and_say_the_new_ones(
-    fairask: Run, pool: Path, write: Callable[..., Path]
-) -> None:
-    known = write(TRUTH, "known.csv")
-    old = fairask("audit", known, *START, "--label", "truth", "--runs", 5)
-    new = fairask("audit", known, *START, "--truth", "truth", "--runs", 5)
-    assert old.exit_code == new.exit_code == 0, old.output
-    assert old.stdout == new.stdout
-    assert "--label is called --truth now" in old.stderr
-    assert not new.stderr
-    fairask("audit", pool, *START)
-    told = label("pool.audit/rows-1.csv", TRUTH, "told.csv")
-    result = fairask("audit", pool, "--labels", told)
-    assert "--labels is called --tell now" in result.stderr
-    assert "new labels" in result.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,22 +88,3 @@ def test_the_sheet_hides_what_could_sway_who_labels(fairask: Run, write: Callabl
         fairask("audit", pool, *SHORT, "--out", "c", "--show", "scor"), "--show: no column 'scor'", "score"
     )
     assert not Path("c").exists()
-
-
-def test_an_audit_that_counts_rows_from_1_goes_on(fairask: Run, pool: Path) -> None:
-    fairask("audit", pool, *SHORT)
-    truth, sheet, state = applications(), Path("pool.audit/rows-1.csv"), Path("pool.audit/audit.json")
-    rows = [{"row": int(r["row"]) + 1, "name": r["name"], "label": ""} for r in read(sheet)]
-    old = json.loads(state.read_text())
-    del old["shown"]
-    state.write_text(json.dumps({**old, "format": 1}))
-    with sheet.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, ["row", "name", "label"])
-        writer.writeheader()
-        writer.writerows({**row, "label": truth[row["row"] - 1]["truth"]} for row in rows)
-    assert "150 new labels" in fairask("audit", pool, "--tell", sheet).stdout
-    if Path("pool.audit/rows-2.csv").exists():
-        numbers = [int(row["row"]) for row in read("pool.audit/rows-2.csv")]
-        names = [row["name"].lstrip("'") for row in read("pool.audit/rows-2.csv")]
-        assert names == [truth[number - 1]["name"] for number in numbers]
-    assert json.loads(state.read_text())["format"] == 1

@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 import typer
+from fairask.report.terms import TERMS, Term, explain
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 from fairask import installation
-from fairask.cli._app import app
+from fairask.cli._app import app, plugins
 from fairask.cli._errors import EXTRAS
 from fairask.cli._help import SECTIONS
-from fairask.cli._plugins import plugins
-from fairask.report.terms import TERMS, Term, explain
 from fairask.strategies import STRATEGIES
 
 GROUP = typer.main.get_command(app)

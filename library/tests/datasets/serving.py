@@ -7,11 +7,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class FileServer(ThreadingHTTPServer):
-    """Serve ``files`` (path -> content) in the given ``mode``, and remember the requests' headers.
+    """Serve ``files`` (path -> content) in the given ``mode``, and remember what was asked for.
 
-    Modes: "good" (honours Range and If-Range), "no ranges" (always the whole file), "no validator" (ranges,
-    without saying which version they are of), "truncated" (breaks off half-way), "stalled" (falls silent
-    half-way), "silent" (never answers).
+    Modes: "good", "truncated" (breaks off half-way), "stalled" (falls silent half-way), "silent" (never
+    answers).
     """
 
     daemon_threads = True
@@ -20,8 +19,7 @@ class FileServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.files = files
         self.mode = "good"
-        self.etag = '"first"'
-        self.requests: list[dict[str, str]] = []
+        self.requests: list[str] = []
         self.over = threading.Event()
 
     @property
@@ -40,7 +38,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         server = self.server
-        server.requests.append(dict(self.headers))
+        server.requests.append(self.path)
         if server.mode == "silent":
             server.over.wait()
             return
@@ -48,31 +46,13 @@ class Handler(BaseHTTPRequestHandler):
         if content is None:
             self.send_error(404)
             return
-        start = self._start(len(content))
-        if start >= len(content) > 0:
-            self.send_error(416)
-            return
-        body = content[start:]
-        self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(body)))
-        if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-        if server.mode != "no validator":
-            self.send_header("ETag", server.etag)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         if server.mode in ("truncated", "stalled"):
-            self.wfile.write(body[: len(body) // 2])
+            self.wfile.write(content[: len(content) // 2])
             self.wfile.flush()
             if server.mode == "stalled":
                 server.over.wait()
             return
-        self.wfile.write(body)
-
-    def _start(self, size: int) -> int:
-        asked = self.headers.get("Range")
-        if asked is None or self.server.mode == "no ranges":
-            return 0
-        condition = self.headers.get("If-Range")
-        if condition is not None and condition != self.server.etag:
-            return 0
-        return int(asked.removeprefix("bytes=").removesuffix("-"))
+        self.wfile.write(content)

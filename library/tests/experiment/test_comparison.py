@@ -7,20 +7,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from fairask.cli._screen import PullProgress, watch
+from fairask.cli._screen import PullProgress
+from fairask.cli._trials import watch
 from fairask.datasets import load
-from fairask.experiment import (
-    METHODS,
-    MemoryTable,
-    Method,
-    Run,
-    Task,
-    Trial,
-    choose_methods,
-    compare,
-    pool_size,
-    split,
-)
+from fairask.experiment import METHODS, MemoryTable, Method, Run, Task, compare
+from fairask.experiment.comparison import Trial
+from fairask.experiment.method import choose_methods
+from fairask.experiment.table import pool_size, split
 
 TWO = [METHODS["fare"], METHODS["passive"]]
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fairask import FairActiveLearner
-from fairask.experiment import METHODS, MemoryTable, Task, Trial
+from fairask.experiment import METHODS, MemoryTable, Task
+from fairask.experiment.comparison import Trial
 from fairask.experiment.rivals import CONSTRAINTS, decider
 from fairask.metrics import violation
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairask.experiment import Run, missing, run
-from fairask.experiment.runner import read_run, write_run
+from fairask.experiment import Run
+from fairask.experiment.runner import missing, read_run, run, write_run
 from paper import plan
 from paper.problems import get_setup
 from paper.render import render

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairask.experiment.safety import safety_sentence
+from fairask.report.words import safety_sentence
 
 FITTED = {
     "labels": 75, "feasible": True, "level": 0.95, "violation_low": 0.01, "violation_high": 0.09,

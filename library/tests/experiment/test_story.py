@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fairask.experiment.story import columns_sentence
 
-from fairask.experiment import Beside, Guess, Outcome, label_saving, labels_that_suffice
-from fairask.experiment.story import columns_sentence, stop_sentence
+from fairask.experiment.comparison import label_saving, labels_that_suffice
+from fairask.report.words import Beside, Guess, Outcome, stop_sentence
 
 FAIR = Outcome(Guess(0.84), Guess(0.05))
 

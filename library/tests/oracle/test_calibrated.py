@@ -5,9 +5,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate, violation
 from fairask.oracle import CalibratedFairOracle, Labelled
-from fairask.oracle.labelled import rates_by_label
-from fairask.oracle.plugin import PlugInLearner
+from fairask.oracle.calibrated import PlugInLearner, rates_by_label
 from fairask.oracle.probability import calibrate, folds_by_label
+from fairask.oracle.reduction import FairnessMoments, search
 
 
 def population(n=6000, n_groups=2, seed=0):
@@ -99,9 +99,6 @@ def test_known_probabilities_need_no_search_to_beat_every_pair_of_thresholds():
     rng = np.random.default_rng(0)
     p, codes = rng.beta(1.2, 1.0, size=400), np.repeat([0, 1], 200)
     p[codes == 1] **= 1.5
-    from fairask.oracle._moments import FairnessMoments
-    from fairask.oracle._search import search
-
     moments = FairnessMoments.soft(p, codes, 2, "tprp")
     learner = PlugInLearner(p, codes, (p, codes), 2, "tprp")
     (solution,) = search(moments, learner, 0.05, max_fits=200, worthwhile=1e-6)

@@ -4,7 +4,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask.errors import InterpolationWarning
 from fairask.oracle import EmpiricalFairOracle
-from fairask.oracle.learners import best_shift
+from fairask.oracle.empirical import best_shift
 from fairask.oracle.logistic import fast_ridge, held_back, solve_logistic, with_intercept
 
 

@@ -5,12 +5,13 @@ import pytest
 from scipy.special import expit
 
 from fairask.metrics import Metric
-from fairask.oracle.curves import CalibrationCurves, fit_curves
 from fairask.oracle.promise import (
+    CalibrationCurves,
     RateTable,
     choose_rule,
     choose_thresholds,
     draw_rates,
+    fit_curves,
     largest_gap,
     tabulate,
 )

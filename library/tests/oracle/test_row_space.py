@@ -5,11 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from fairask.oracle import probability
-from fairask.oracle.labelled import Labelled
-from fairask.oracle.logistic import INTERCEPT_RIDGE
+from fairask.oracle import Labelled, probability
+from fairask.oracle.logistic import INTERCEPT_RIDGE, RowSpace, row_space, solve_in_row_space
 from fairask.oracle.probability import calibrate, folds_by_label, perturb
-from fairask.oracle.row_space import RowSpace, row_space, solve_in_row_space
 
 
 def wide(n=80, d=300, seed=0):

@@ -38,7 +38,11 @@ def exceptions(estimator):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [EmpiricalFairOracle(), CalibratedFairOracle("linear"), CalibratedFairOracle()],
+    [
+        EmpiricalFairOracle(without_groups=True),
+        CalibratedFairOracle("linear", without_groups=True),
+        CalibratedFairOracle(without_groups=True),
+    ],
     expected_failed_checks=exceptions,
 )
 def test_scikit_learns_own_checks(estimator, check):
@@ -203,3 +207,15 @@ def test_what_cannot_be_used_is_named_with_a_remedy(oracle):
         clone(oracle).fit(rest, X["a"], sensitive_features=sex)
     with pytest.raises(TypeError, match=r"name or the position of a column"):
         clone(oracle).set_params(sensitive_features=list(sex)).fit(rest, y)
+
+
+@pytest.mark.parametrize("oracle", [EmpiricalFairOracle(), CalibratedFairOracle("linear")])
+def test_a_fit_without_groups_is_refused_in_a_pipeline_too(oracle):
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    for model in (oracle, make_pipeline(StandardScaler(), clone(oracle))):
+        with pytest.raises(ValueError, match=r"sensitive_features is missing.*without_groups=True"):
+            model.fit(X, y)
+    free = clone(oracle).set_params(without_groups=True)
+    assert free.fit(X, y).predict(X).shape == (40,)
+    with pytest.raises(ValueError, match="groups were given, and without_groups=True"):
+        free.fit(X, y, sensitive_features=np.arange(40) // 20)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from library.tests.pools.test_same_draws import campaign
 
 from fairask.audit import Audit, certify
-from fairask.audit.parity import parity
+from fairask.audit.sample import parity
 from fairask.matrix import uniforms
 from fairask.pools import Pool
 from fairask.rules import ConstantRule, LinearRule, RuleMixture
-from library.tests.pools.test_same_draws import campaign
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 

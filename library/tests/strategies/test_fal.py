@@ -9,8 +9,8 @@ from fairask import EmpiricalFairOracle, FairActiveLearner, violation
 from fairask.datasets import load
 from fairask.oracle.logistic import solve_logistic, with_intercept
 from fairask.strategies import Fal
-from fairask.strategies._plain import Disparity, fit_plain
-from fairask.testing._problem import make_problem
+from fairask.strategies.baseline import Disparity, fit_plain
+from fairask.testing import make_problem
 
 
 def test_the_plain_model_is_scikit_learns():

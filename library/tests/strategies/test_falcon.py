@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from fairask.strategies import Falcon
-from fairask.strategies import _replay as replaying
-from fairask.strategies._plain import scores
-from fairask.testing._problem import make_problem
+from fairask.strategies import Falcon, baseline
+from fairask.strategies.baseline import scores
+from fairask.testing import make_problem
 
 
 def test_rows_come_from_the_group_that_is_behind():
@@ -63,7 +62,7 @@ def test_the_memo_changes_no_proposal():
     )
     Falcon()._bandit(part, 2)
     warm = Falcon()._bandit(problem.labelled, 2)
-    replaying._MEMO.clear()
+    baseline._MEMO.clear()
     cold = Falcon()._bandit(problem.labelled, 2)
     assert np.array_equal(warm.log_weights, cold.log_weights)
     assert np.array_equal(warm.beta, cold.beta)

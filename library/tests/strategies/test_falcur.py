@@ -5,7 +5,7 @@ import pytest
 
 from fairask.datasets import load
 from fairask.strategies import FalCur
-from fairask.strategies._clusters import (
+from fairask.strategies.falcur import (
     _counts,
     _Prices,
     capacity_clusters,
@@ -13,7 +13,7 @@ from fairask.strategies._clusters import (
     plain_kmeans,
     share_gap,
 )
-from fairask.testing._problem import make_problem
+from fairask.testing import make_problem
 
 
 def _objective(X, labels, groups, n_groups, weight):
@@ -96,7 +96,7 @@ def test_a_batch_takes_one_row_of_each_cluster():
     ranking = problem.propose(falcur).ranking
     from scipy.special import expit
 
-    from fairask.strategies._plain import entropy, fit_plain, scores
+    from fairask.strategies.baseline import entropy, fit_plain, scores
 
     model = fit_plain(problem.labelled.X, problem.labelled.y)
     uncertain = entropy(expit(scores(problem.pool, model.beta)))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fairask.errors import NotConvergedWarning
-from fairask.strategies import Panda, PandaNotConverged
-from fairask.strategies.panda._convergence import failure_of, pooled_gap
-from fairask.testing._problem import make_problem
+from fairask.strategies import Panda, PandaNotConverged, panda
+from fairask.strategies.panda import failure_of, pooled_gap
+from fairask.testing import make_problem
 
 SMALL = Panda(iterations=6, width=8, heads=2, feedforward=8)
 
@@ -49,7 +49,7 @@ class TestWithTorch:
         return pytest.importorskip("torch")
 
     def test_picks_exactly_b_rows_and_lets_gradients_through(self, torch):
-        from fairask.strategies.panda._train import _Episodes
+        from fairask.strategies.panda import _Episodes
 
         problem = make_problem(SMALL)
         rows = problem.labelled
@@ -67,7 +67,7 @@ class TestWithTorch:
         assert 0 <= episodes.gap(rates).item() <= 1
 
     def test_the_inner_learner_is_gradient_descent_on_the_picked_rows(self, torch):
-        from fairask.strategies.panda._train import _Episodes
+        from fairask.strategies.panda import _Episodes
 
         problem = make_problem(SMALL)
         X, y = problem.labelled.X, problem.labelled.y
@@ -83,7 +83,7 @@ class TestWithTorch:
         assert loss.item() == pytest.approx(np.log1p(np.exp(-margin)).mean(), abs=1e-5)
 
     def test_the_proximal_step_lowers_a_disparity_that_can_be_lowered(self, torch):
-        from fairask.strategies.panda._train import _proximal
+        from fairask.strategies.panda import _proximal
 
         theta = torch.nn.Parameter(torch.tensor([0.045]))
         assert _proximal(torch, SMALL, [theta], lambda: theta.abs().sum())
@@ -92,7 +92,7 @@ class TestWithTorch:
         assert not _proximal(torch, SMALL, [stuck], lambda: stuck.abs().sum())
 
     def test_training_lowers_the_validation_loss_where_labels_tell(self, torch):
-        from fairask.strategies.panda._train import train
+        from fairask.strategies.panda import train
 
         X, y, groups = _half_useful()
         useful = X[:, 1] > 0
@@ -103,14 +103,13 @@ class TestWithTorch:
         assert scores[useful].mean() > scores[~useful].mean()
 
     def test_the_policy_does_not_depend_on_what_was_trained_before(self):
-        from fairask.strategies.panda import _strategy
 
         small = replace(SMALL, unconverged="use")
         problem = make_problem(small)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotConvergedWarning)
             first = problem.propose(small)
-            _strategy._POLICIES.clear()
+            panda._POLICIES.clear()
             make_problem(small, n_groups=3).propose(small)
             again = problem.propose(small)
         assert np.array_equal(first.components["policy"], again.components["policy"])
@@ -121,7 +120,7 @@ class TestWithTorch:
             make_problem(diverges).propose(diverges)
 
     def test_an_untrained_policy_has_not_converged(self):
-        from fairask.strategies.panda._train import train
+        from fairask.strategies.panda import train
 
         X, y, groups = _half_useful()
         # Steps this small leave the policy where it started.
@@ -130,7 +129,7 @@ class TestWithTorch:
         assert "not clear" in policy.failure
 
     def test_a_learned_policy_outside_the_constraint_has_not_converged(self):
-        from fairask.strategies.panda._train import train
+        from fairask.strategies.panda import train
 
         # Positives of the second group look like negatives: no choice of rows gives equal rates.
         rng = np.random.default_rng(1)
@@ -141,7 +140,7 @@ class TestWithTorch:
         assert failure is not None
 
     def test_disparity_is_that_of_the_metric(self, torch):
-        from fairask.strategies.panda._train import _Episodes
+        from fairask.strategies.panda import _Episodes
 
         rows = make_problem(SMALL).labelled
         gaps = {}

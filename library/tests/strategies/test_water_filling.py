@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairask.strategies import Fare
-from fairask.strategies._filling import fill, water_level
-from fairask.testing._problem import make_problem, row_probabilities
+from fairask.strategies.fare import fill, water_level
+from fairask.testing import make_problem, row_probabilities
 
 cell = st.tuples(st.floats(0.01, 1.0), st.floats(0.0, 50.0))
 

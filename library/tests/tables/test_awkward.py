@@ -11,7 +11,7 @@ import pytest
 
 from fairask.tables import TableError, prepare, read_noted
 from fairask.tables.groups import GroupColumns, group_names
-from fairask.tables.positive import find_positive
+from fairask.tables.labels import find_positive
 
 DAY = datetime.date(2024, 4, 3)
 LAST = [datetime.date(2024, 12, 31), DAY, datetime.date(2024, 5, 5)]

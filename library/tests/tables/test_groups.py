@@ -10,17 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fairask.experiment.open import open_table
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
-from fairask.audit.streamed import open_streamed_table
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
-from fairask.experiment.open import open_table
 from fairask.experiment.table import TableColumns
 from fairask.metrics import violation
 from fairask.tables import GroupColumns, TableError, column_violations, group_names, prepare
-from fairask.tables.folding import OTHER, UNKNOWN
+from fairask.tables.groups import OTHER, UNKNOWN
 from fairask_studio import Study
 
 N = 400
@@ -58,9 +57,7 @@ def test_every_command_takes_combinations_and_bands(stream: bool, tmp_path: Path
     table: Any = open_table(str(path), TableColumns("y", SPECS), stream=stream)
     groups = table.groups_of(np.arange(N)) if stream else table.groups
     assert groups.tolist() == expected()
-    with Study.create(
-        tmp_path / "s", path, protected=SPECS, hide=["y"], budget=20, batch_size=20
-    ) as study:
+    with Study.create(tmp_path / "s", path, protected=SPECS, hide=["y"], budget=20, batch_size=20) as study:
         rows = study.ask(8)
         study.tell(rows, ["0", "1"] * 4)
     with Study.open(tmp_path / "s") as study:
@@ -68,8 +65,7 @@ def test_every_command_takes_combinations_and_bands(stream: bool, tmp_path: Path
         assert sorted(study.groups) == sorted(set(expected()))
         assert {c.name for c in study.config.columns if c.role == "protected"} == {"race", "age"}
         assert len(study.codes) == N
-    opened: Any = open_streamed_table if stream else open_audit_table
-    audited = opened(str(path), predictions="said", protected=SPECS)
+    audited = open_audit_table(str(path), predictions="said", protected=SPECS)
     assert sum(audited.group_rows.values()) == N
     assert set(audited.group_rows) == set(expected())
 
@@ -133,10 +129,9 @@ def test_rows_of_unknown_group_train_and_are_reported(tmp_path: Path) -> None:
     assert "30.0 % of rows have no value in 'sex': they are kept, as the group" in " ".join(found.notes)
     path = tmp_path / "t.parquet"
     pq.write_table(table, path, row_group_size=70)
-    for opened in (open_streamed_table, open_audit_table):
-        audited: Any = opened(str(path), predictions="said", protected="sex")
-        assert audited.group_rows[UNKNOWN] == 120
-        assert any("30.0 % of rows" in note for note in audited.notes)
+    audited = open_audit_table(str(path), predictions="said", protected="sex")
+    assert audited.group_rows[UNKNOWN] == 120
+    assert any("30.0 % of rows" in note for note in audited.notes)
 
 
 @pytest.mark.slow

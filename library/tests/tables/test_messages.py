@@ -84,13 +84,13 @@ def test_absent_tables_and_downloads_say_what_to_do(monkeypatch: pytest.MonkeyPa
     assert absent.value.what == "the drug table is not on this machine"
     assert "fairask datasets pull drug" in absent.value.remedy
     with pytest.raises(DownloadError) as broken:
-        pull("drug", base_url="http://127.0.0.1:1", progress=False)
+        pull("drug", base_url="http://127.0.0.1:1")
     assert isinstance(broken.value, UserError)
     assert "cannot be reached" in broken.value.what
     assert "Nothing was changed" in broken.value.remedy
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(MissingExtra, match=r"downloading tables needs pooch; pip install 'fairask\[bench\]'"):
-        pull("drug", progress=False)
+        pull("drug")
 
 
 def levels() -> pd.DataFrame:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairask.tables import TableError, TableFormat, fit_encoder, prepare, read_noted, read_table
-from fairask.tables.answers import match_labels
+from fairask.tables.labels import match_labels
 from fairask_studio import Study
 
 ROWS = [{"sex": "f", "pay": 1234.5, "town": "Köln"}, {"sex": "m", "pay": -7.25, "town": "Bern"}]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from fairask.tables import Prepared, TableError, TableFormat, prepare, read_table
-from fairask.tables.read import file_digest
+from fairask.tables.formats import file_digest
 
 N = 48
 BASE = {"g": ["a", "b"] * (N // 2), "y": [0, 0, 1, 1] * (N // 4)}

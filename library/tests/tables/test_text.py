@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fairask.experiment.open import open_table
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from fairask import FairActiveLearner
-from fairask.experiment.open import open_table
 from fairask.experiment.table import TableColumns
 from fairask.metrics import violation
 from fairask.tables import Encoder, Survey, TableError, TextColumns, fit_encoder, prepare, survey

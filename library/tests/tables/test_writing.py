@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairask.tables.files import csv_text, plain_cell, safe_cell, write_whole
+from fairask.tables.sheets import csv_text, plain_cell, safe_cell, write_whole
 
 DANGEROUS = (
     "=1+1", "+1+1", "-1+1", "@SUM(A1)", "|x", "%a", " =1", "\u00a0=1", "＝1", "＋1", "－x", "＠x", "｜x",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from fairask.tables import TableError, fit_encoder, prepare, read_noted, read_table
-from fairask.tables.positive import CHECK, KNOWN_PAIRS, find_positive, known_positive
+from fairask.tables.labels import GUESS, KNOWN_PAIRS, find_positive, known_positive
 
 DAY = datetime.date(2023, 12, 31)
 
@@ -89,7 +89,7 @@ def test_a_well_known_pair_has_its_good_word_positive(negative: str, positive: s
     assert find_positive("y", [positive.title(), None, negative.title()], None, notes) == (positive.title(),)
     assert known_positive([negative, positive]) == known_positive([positive, negative]) == positive
     assert "--positive" in notes[0]
-    assert not notes[0].startswith(CHECK)
+    assert not notes[0].startswith(GUESS)
 
 
 def test_no_pair_is_known_both_ways() -> None:
@@ -99,7 +99,7 @@ def test_no_pair_is_known_both_ways() -> None:
 def test_an_unknown_pair_is_a_guess_that_is_said_and_a_certificate_makes_none() -> None:
     notes: list[str] = []
     assert find_positive("y", ["on time", "very late"], None, notes) == ("very late",)
-    assert notes[0].startswith(CHECK)
+    assert notes[0].startswith(GUESS)
     assert "--positive 'on time'" in notes[0]
     with pytest.raises(TableError, match="--positive"):
         find_positive("y", ["on time", "very late"], None, [], guess=False)

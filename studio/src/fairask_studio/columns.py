@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from fairask.tables.kinds import kind_of
+from fairask.tables.arrow import kind_of
 from fairask.tables.text import WORDS_OF_TEXT, count_words
 from fairask_studio.events import Document
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from fairask.audit.bounds.newcombe import wilson
+from fairask.audit.bounds.proportions import wilson
 from fairask.errors import FairaskWarning
-from fairask.experiment.plain import fit_held_out, majority
+from fairask.experiment.rivals import fit_held_out, majority
 from fairask.learner import FairActiveLearner
 from fairask.metrics import METRICS, Float
 from fairask.oracle import decision_probability

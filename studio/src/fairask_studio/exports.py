@@ -20,14 +20,12 @@ import pyarrow.parquet as pq
 from sqlalchemy import make_url
 
 from fairask.audit import Certificate
-from fairask.audit.signature import seal
-from fairask.experiment.safety import safety_sentence
+from fairask.audit.certificate import seal
 from fairask.learner.state import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.plotting import METRIC_NAMES
-from fairask.tables.checking import check_code
-from fairask.tables.files import csv_text
-from fairask.tables.protected import as_specs
+from fairask.report.words import METRIC_NAMES, safety_sentence
+from fairask.tables.groups import as_specs
+from fairask.tables.sheets import check_code, csv_text
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document
@@ -36,7 +34,7 @@ from fairask_studio.store import is_url
 from fairask_studio.study import Study, fit_entry
 
 if TYPE_CHECKING:
-    from fairask.plotting import DrawnRowsDisplay
+    from fairask.report.figures import DrawnRowsDisplay
 
 _COLUMNS = (
     "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
@@ -300,7 +298,7 @@ _OPTIONS = {
 def report_html(study: Study) -> str:
     """Return the report on a study as one HTML page."""
     try:
-        from fairask.report import StudyReport, render_study
+        from fairask.report.pages import StudyReport, render_study
     except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
         raise StudyError(f"the report needs {error.name}; pip install 'fairask-studio'") from error
 
@@ -339,7 +337,7 @@ def _moments(study: Study) -> list[float]:
 
 
 def _drawn(study: Study) -> DrawnRowsDisplay | None:
-    from fairask.plotting import DrawnRowsDisplay
+    from fairask.report.figures import DrawnRowsDisplay
 
     learner = study.learner()
     by: dict[str, list[int]] = {}

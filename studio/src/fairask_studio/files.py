@@ -15,10 +15,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask.errors import suggest
-from fairask.tables.answers import match_labels
-from fairask.tables.checking import CHECK, ReturnedRow, check_code, check_returned
-from fairask.tables.delimited import header_of, read_cells
-from fairask.tables.files import csv_text, plain_cell, write_whole
+from fairask.tables.labels import match_labels
+from fairask.tables.sheets import (
+    CHECK,
+    ReturnedRow,
+    check_code,
+    check_returned,
+    csv_text,
+    header_of,
+    plain_cell,
+    read_sheet,
+    write_whole,
+)
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell, Document
@@ -152,7 +160,7 @@ def read_records(path: Path, needed: Sequence[str], own: Sequence[str]) -> Seque
             records = pq.read_table(path).to_pylist()
         else:
             text = path.read_bytes().decode("utf-8-sig")
-            records, header = read_cells(text), header_of(text)[0]
+            records, header = read_sheet(text), header_of(text)[0]
             for name in own:
                 if header.count(name) > 1:
                     raise StudyError(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairask.audit.bounds.newcombe import wilson
+from fairask.audit.bounds.proportions import wilson
 from fairask_studio import events as happened
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError

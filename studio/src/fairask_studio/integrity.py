@@ -9,9 +9,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from fairask.audit.certificate import verdict_of
-from fairask.audit.check import CertificateCheck, broken_seal, changes, other_table, read_certificate
-from fairask.audit.predictions import scores_of
+from fairask.audit.certificate import (
+    CertificateCheck,
+    broken_seal,
+    changes,
+    other_table,
+    read_certificate,
+    verdict_of,
+)
+from fairask.audit.table import scores_of
 from fairask.metrics import Float
 from fairask.tables import read_table
 from fairask_studio.errors import SENSELESS, StudyError

@@ -14,19 +14,18 @@ from sklearn.pipeline import Pipeline
 from fairask.metrics import Matrix
 from fairask.oracle import FairOracle
 from fairask.tables import GroupColumns
-from fairask.tables.columns import arranged, column_names
-from fairask.tables.frames import frame_table
-from fairask.tables.protected import protected_columns
+from fairask.tables.arrow import column_names, frame_table
+from fairask.tables.frames import arranged
+from fairask.tables.groups import protected_columns
 from fairask_studio.errors import StudyError
 
 #: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.
 TRUSTED = (
-    "fairask.tables.encode.Encoder",
+    "fairask.tables.encoder.Encoder",
     "fairask.oracle.calibrated.CalibratedFairOracle",
     "fairask.oracle.empirical.EmpiricalFairOracle",
     "fairask.oracle.linear_forest.LinearForest",
     "fairask.oracle.linear_forest.PlainTrees",
-    "fairask.oracle.plugin.GapCorrection",
     "fairask.oracle.probability.Calibration",
     "fairask.rules.ConstantRule",
     "fairask.rules.FittedProbability",

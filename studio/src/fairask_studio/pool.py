@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 from fairask.pools import SAMPLE, open_source
 from fairask.pools.files import local_path
 from fairask.tables import TableFormat, read_noted, read_table
-from fairask.tables.read import PARQUET_SUFFIXES
-from fairask.tables.stores import is_dataset_folder
+from fairask.tables.formats import PARQUET_SUFFIXES, is_dataset_folder
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell
 

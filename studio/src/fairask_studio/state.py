@@ -13,7 +13,8 @@ from typing import Self, cast
 
 import numpy as np
 
-from fairask.audit import Audit, AuditState
+from fairask.audit import Audit
+from fairask.audit.audit import AuditState
 from fairask.learner.state import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
 from fairask.sampling import Draws
 from fairask.stopping import Plateau

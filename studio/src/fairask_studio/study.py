@@ -22,15 +22,14 @@ from scipy.sparse import issparse
 from fairask.audit import Audit, AuditPlan
 from fairask.defaults import BUDGET
 from fairask.errors import FairaskWarning, UserError, suggest
-from fairask.experiment.safety import safety_sentence
-from fairask.experiment.story import Beside, Guess, Outcome, columns_sentence
 from fairask.learner import FairActiveLearner, LearnerState, Query
 from fairask.learner.state import ASKED, LABELLED
 from fairask.metrics import encode_groups
+from fairask.report.words import Beside, Guess, Outcome, leaks_sentence, safety_sentence
 from fairask.tables import Encoder, GroupColumns, TextColumns, fit_encoder, group_names
-from fairask.tables.checking import check_code
+from fairask.tables.groups import as_specs, protected_columns
 from fairask.tables.leaks import columns_that_tell
-from fairask.tables.protected import as_specs, protected_columns
+from fairask.tables.sheets import check_code
 from fairask_studio import events as happened
 from fairask_studio.columns import column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
@@ -1138,7 +1137,7 @@ def story_of(state: State) -> Document | None:
         "case": beside.case,
         "sentence": beside.sentence(),
         "answer": beside.answer,
-        "columns": columns_sentence(telling) if telling else None,
+        "columns": leaks_sentence(telling) if telling else None,
     }
 
 

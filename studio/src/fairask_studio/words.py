@@ -7,10 +7,10 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from fairask.audit.questions import QUESTIONS
-from fairask.tables.folding import group_notes
+from fairask.audit.plan import QUESTIONS
+from fairask.tables.groups import group_notes
+from fairask.tables.labels import GUESS, known_positive
 from fairask.tables.leaks import group_leaks
-from fairask.tables.positive import CHECK, known_positive
 from fairask_studio.pool import KEY
 from fairask_studio.study import Study
 
@@ -32,7 +32,7 @@ def introduce(study: Study, target: str) -> list[str]:
     if known_positive(config.classes) == negative:
         turned = shlex.quote(f"{positive},{negative}")
         lines.append(
-            f"{CHECK}the last of --classes is the positive one; if that is {negative!r}: --classes {turned}"
+            f"{GUESS}the last of --classes is the positive one; if that is {negative!r}: --classes {turned}"
         )
     lines += [f"note: {note}" for note in group_notes(config.grouped_by, groups)]
     lines += _feature_lines(study)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from fairask.errors import UserError
 from fairask.tables import TableError, read_table
-from fairask.tables.files import plain_cell, safe_cell
+from fairask.tables.sheets import plain_cell, safe_cell
 from fairask_studio import Study, StudyError, load_model
 from fairask_studio.files import check_told, read_labels, write_rows
 from studio.tests.study.conftest import people_table, truth

@@ -1,25 +1,45 @@
-"""What a certificate says, and how it is written down."""
+"""What a certificate says and how it is written down: as text, JSON, a page; sealed, and checked later."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from html import escape
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, Self
 
 from scipy.special import ndtri
 
-from fairask.audit._card import certificate_card
-from fairask.audit._page import render
-from fairask.audit.questions import QUESTIONS, ROUNDING
-from fairask.tables.folding import UNKNOWN
+from fairask.audit.plan import QUESTIONS, ROUNDING
+from fairask.cards import card
+from fairask.checks import check_choice
+from fairask.errors import UserError
+from fairask.tables.formats import file_digest
+from fairask.tables.groups import UNKNOWN
 
 #: Name and version of what :meth:`Certificate.to_dict` writes.
 SCHEMA, VERSION = "fairask-certificate", 1
 
+#: Schemas by document: a certificate, ``certificate.json`` and ``audit.json`` of an audit's folder.
+JSON_SCHEMAS = {"certificate": "certificate-1", "audit": "audit-1", "audit-state": "audit-state-2"}
+#: The state of an audit and its certificates for programs, in the folder of an audit.
+STATE, CERTIFICATE = "audit.json", "certificate.json"
+
 _POWER = 0.8
+_COLOURS = {"certified": "#1a7f4b", "refuted": "#b3261e", "undecided": "#8a6100"}
+_STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#1d1d1f}
+h1{font-size:1.35rem;border-left:.4rem solid var(--c);padding-left:.8rem}
+table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{text-align:left;padding:.3rem .6rem;
+border-bottom:1px solid #ddd}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+h2{font-size:1.1rem}td{overflow-wrap:anywhere}th{vertical-align:top}small{color:#555}
+@media(prefers-color-scheme:dark){body{background:#161618;color:#ececee}td,th{border-color:#444}small{color:#aaa}}
+"""
 
 
 def verdict_of(lower: float, upper: float, tolerance: float) -> str:
@@ -194,7 +214,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Rebuild a certificate from :meth:`to_dict`, also as 0.1.0 wrote it.
+        """Rebuild a certificate from :meth:`to_dict`.
 
         Examples
         --------
@@ -203,8 +223,6 @@ class Certificate:
         >>> Certificate.from_dict(made.to_dict()).digest == made.digest
         True
         """
-        if "alpha" in values:  # 0.1.0
-            values = {**values, "tolerance": values["alpha"]}
         known = {f.name: values[f.name] for f in fields(cls) if f.name in values}
         known |= {n: math.nan for n in ("estimate",) if known[n] is None}
         known["rates"] = {
@@ -345,7 +363,254 @@ class Certificate:
         >>> certify([1] * 8, [1] * 8, [0, 1] * 4).to_html().startswith("<!doctype html>")
         True
         """
-        return render(self, also, facts)
+        others = "".join(_section(c, self) for c in also)
+        rows = "".join(
+            f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+            for name, value in (facts or {}).items()
+        )
+        made = f"<h2>How it was made</h2><table>{rows}</table>" if rows else ""
+        rests = "".join(f"<li>{escape(text)}</li>" for text in self.assumptions)
+        return (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Fairness certificate</title>'
+            '<meta name="viewport" content="width=device-width,initial-scale=1">'
+            f"<style>:root{{--c:{_COLOURS[self.verdict]}}}{_STYLE}</style></head>"
+            f"<body><h1>{escape(self.headline())}</h1><p>{escape(self._bounds())} {escape(self.advice())}</p>"
+            f"{_groups(self)}<p>About: {escape(self.target)}. Labels used: {self.n_labels:,}.</p>"
+            f"{others}<h2>What it rests on</h2><ul>{rests}</ul>{made}"
+            f"<p><small>metric {escape(self.metric)}, method {escape(self.method)} "
+            f"({escape(self.valid)}), delta {self.delta:g}</small></p></body></html>"
+        )
+
+    def _bounds(self) -> str:
+        measured = "unknown" if math.isnan(self.estimate) else f"{self.estimate:.3f}"
+        return (
+            f"Violation measured: {measured}; bounds {self.lower:.3f} to {self.upper:.3f}; "
+            f"tolerance {self.tolerance:g}."
+        )
 
     def _repr_html_(self) -> str:
-        return certificate_card(self)
+        facts = {"labels": f"{self.n_labels:,}", "about": self.target}
+        rests = ("What it rests on", self.assumptions)
+        return card(self.headline(), f"{self._bounds()} {self.advice()}", facts, folded=rests)
+
+
+def _section(certificate: Certificate, first: Certificate) -> str:
+    """A certificate from the same labels in short, and what it rests on besides."""
+    more = " ".join(text for text in certificate.assumptions if text not in first.assumptions)
+    besides = f" It also rests on this: {escape(more)}" if more else ""
+    return (
+        f"<section><h2>About {escape(certificate.target)}</h2><p>{escape(certificate.headline())}</p>"
+        f"<p>{escape(certificate._bounds())} {escape(certificate.advice())}{besides}</p></section>"
+    )
+
+
+def _groups(certificate: Certificate) -> str:
+    head = "".join(f'<th class="n">{escape(name)}</th>' for name in certificate.rates)
+    rows = "".join(
+        f"<tr><td>{escape(str(group))}</td>"
+        f'<td class="n">{certificate.positives[g]:,}</td><td class="n">{certificate.negatives[g]:,}</td>'
+        + "".join(f'<td class="n">{rate[g]:.3f}</td>' for rate in certificate.rates.values())
+        + "</tr>"
+        for g, group in enumerate(certificate.groups)
+    )
+    return (
+        '<table><tr><th>group</th><th class="n">positives</th><th class="n">negatives</th>'
+        f"{head}</tr>{rows}</table>"
+    )
+
+
+def json_schema(document: str) -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of a document: "certificate", "audit" or "audit-state".
+
+    The schema of "audit" refers to that of a certificate by its ``$id``.
+
+    Examples
+    --------
+    >>> json_schema("certificate")["properties"]["version"]
+    {'const': 1}
+    """
+    name = JSON_SCHEMAS[check_choice(document, "document", JSON_SCHEMAS)]
+    text = files("fairask.audit").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def digest_of_settings(settings: Mapping[str, Any]) -> str:
+    """The sha256 of settings, whatever their order.
+
+    Examples
+    --------
+    >>> digest_of_settings({"a": 1, "b": 2}) == digest_of_settings({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def seal(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the sha256 of all that it says, as ``sealed``.
+
+    Examples
+    --------
+    >>> is_sealed(seal({"verdict": "certified"}))
+    True
+    """
+    said = {name: value for name, value in document.items() if name != "sealed"}
+    return said | {"sealed": digest_of_settings(said)}
+
+
+def is_sealed(document: Mapping[str, Any]) -> bool:
+    """Whether a document says what it said when it was sealed.
+
+    Examples
+    --------
+    >>> is_sealed(seal({"verdict": "refuted"}) | {"verdict": "certified"})
+    False
+    """
+    return bool(document.get("sealed") == seal(document)["sealed"])
+
+
+def sign(certificate: Certificate, **digests: str) -> dict[str, Any]:
+    """Return a certificate for JSON with the digests of what it was issued for, and its own.
+
+    Examples
+    --------
+    >>> from fairask.audit import certify
+    >>> document = sign(certify([1] * 8, [1] * 8, [0, 1] * 4), model="ab12")
+    >>> document["digests"], check_certificate(document, model="ab12")
+    ({'model': 'ab12'}, [])
+    """
+    named = dataclasses.replace(certificate, digests={**certificate.digests, **digests})
+    return named.to_dict() | {"digest": named.digest}
+
+
+def check_certificate(document: Mapping[str, Any], **digests: str) -> list[str]:
+    """Return what is wrong with a certificate: nothing if it is whole and was issued for these digests.
+
+    Parameters
+    ----------
+    document : mapping
+        What :func:`sign` wrote.
+    **digests : str
+        Digests of what it should have been issued for, such as ``model=`` and ``pool=``.
+
+    Examples
+    --------
+    >>> from fairask.audit import certify
+    >>> document = sign(certify([1] * 8, [1] * 8, [0, 1] * 4), model="ab12")
+    >>> check_certificate(document | {"upper": 0.01}, model="cd34")
+    ['it was changed after it was issued', 'it was issued for another model']
+    """
+    if document.get("schema") != SCHEMA:
+        return ["it is not a certificate of fairask"]
+    problems = []
+    try:
+        whole = Certificate.from_dict(document)
+        if whole.digest != document.get("digest"):
+            problems.append("it was changed after it was issued")
+    except (KeyError, TypeError, ValueError):
+        return ["it is damaged"]
+    for name, value in digests.items():
+        if name not in whole.digests:
+            problems.append(f"it does not say for which {name} it was issued")
+        elif whole.digests[name] != value:
+            problems.append(f"it was issued for another {name}")
+    return problems
+
+
+def joint_verdict(verdicts: Mapping[str, str], target: str) -> str:
+    """Return the verdict on all claims about a target: refuted if any is, certified if all are.
+
+    Examples
+    --------
+    >>> joint_verdict({"pool": "certified", "pool:fprp": "undecided", "population": "refuted"}, "pool")
+    'undecided'
+    """
+    mine = {verdict for name, verdict in verdicts.items() if name.partition(":")[0] == target}
+    return next((v for v in ("refuted", "undecided") if v in mine), "certified")
+
+
+@dataclass(frozen=True)
+class CertificateCheck:
+    """Whether a certificate is about a model and a pool, and why not."""
+
+    verdict: str  #: of the certificate
+    model: str  #: the model in words
+    problems: tuple[str, ...]
+    about: str = "is about this model"
+
+    @property
+    def sound(self) -> bool:
+        """Whether the certificate is about this model on this pool."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        return f"({self.verdict}) {self.about}: {self.model}"
+
+
+def check_issued(certificate: str | Path, pool: str | Path | None = None) -> CertificateCheck:
+    """Say whether a certificate of ``fairask audit``, or the one in an audit's folder, is as it was issued.
+
+    With a ``pool``, also whether it is about this table, with its predictions.
+
+    Examples
+    --------
+    >>> check_issued("loans.audit")
+    Traceback (most recent call last):
+    fairask.errors.UserError: loans.audit: No such file or directory...
+    """
+    found, name = read_certificate(certificate)
+    if "made_from" not in found:
+        raise UserError(
+            f"{name} is a study's certificate, which speaks of a model and a pool",
+            f"give both: fairask verify {certificate} MODEL POOL",
+        )
+    problems = changes(found) + ([] if pool is None else other_table(found, Path(pool)))
+    made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
+    return CertificateCheck(found["verdict"], made, tuple(problems), "is as it was issued")
+
+
+def read_certificate(certificate: str | Path) -> tuple[dict[str, Any], str]:
+    """Return the document of a certificate, given by its file or by the folder of an audit, and its name."""
+    file = Path(certificate)
+    if (file / STATE).is_file():
+        file = file / CERTIFICATE
+        if not file.exists():
+            raise UserError(
+                f"the audit in {file.parent} is not over; it has no {CERTIFICATE} yet",
+                "tell it the labels it waits for",
+            )
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise UserError(f"{file}: {error.strerror}", "give the JSON file of a certificate") from error
+    except ValueError as error:
+        raise UserError(
+            f"{file.name} is not a JSON file: {error}", "give the JSON file of a certificate"
+        ) from error
+    if not isinstance(found, dict):
+        raise UserError(f"{file.name} holds no certificate", "give the JSON file of a certificate")
+    return found, file.name
+
+
+def changes(found: dict[str, Any]) -> list[str]:
+    """Return what was changed in the certificates of an audit after they were issued."""
+    issued = found["certificates"]
+    problems = [f"{name}: {problem}" for name, one in issued.items() for problem in check_certificate(one)]
+    verdicts = {name: one["verdict"] for name, one in issued.items()}
+    if found["verdict"] != joint_verdict(verdicts, found.get("target", next(iter(verdicts)))):
+        problems.append(f"its verdict, {found['verdict']}, is not that of its certificates")
+    return problems or broken_seal(found)
+
+
+def broken_seal(found: dict[str, Any]) -> list[str]:
+    """Return what is to be said of a document that was changed."""
+    broken = not is_sealed(found)
+    return ["it was changed after it was issued"] if broken else []
+
+
+def other_table(found: dict[str, Any], pool: Path) -> list[str]:
+    """Return what is to be said of a table that is not the audited one."""
+    known = {value for name, value in found["made_from"].items() if name.startswith("sha256")}
+    if file_digest(pool, hidden=False) in known:
+        return []
+    return [f"{pool.name} is not the table that was audited: its sha256 differs"]

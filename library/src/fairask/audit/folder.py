@@ -1,4 +1,4 @@
-"""The folder of an audit: what ``fairask audit`` writes and reads between its steps.
+"""An audit of a table on disk: what ``fairask audit`` writes and reads between its steps.
 
 ``audit.json`` is the state: the table's name and digest, the columns, and :meth:`Audit.to_dict`. It is
 written first. Sheets of rows (``rows-1.csv``, ...) and the certificate (``certificate.html``, ``.txt`` and
@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,82 +19,226 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairask.audit.audit import Audit
-from fairask.audit.draws import SKIPPED, AuditQuery
-from fairask.audit.outcome import Decided, RowsAwaited
+from fairask.audit.audit import SKIPPED, Audit, AuditQuery
+from fairask.audit.certificate import STATE, Certificate, joint_verdict, seal, sign
 from fairask.audit.plan import TARGETS, AuditPlan
-from fairask.audit.request import AuditError, AuditRequest
-from fairask.audit.sheets import read_labels, rows_in, sheet_name, telling_columns, write_sheet
-from fairask.audit.table import AuditTable, open_audit_table, shown_name
+from fairask.audit.table import AuditTable, Classes, key, open_audit_table, table_digest
+from fairask.errors import UserError
 from fairask.metrics import Int
-from fairask.pools.places import local_path
-from fairask.tables.checking import check_returned
-from fairask.tables.files import write_whole
-from fairask.tables.formats import TableFormat, recognised
-from fairask.tables.labels import check_columns
-from fairask.tables.protected import as_specs, protected_columns
+from fairask.pools.places import local_path, name_of
+from fairask.tables import TableError, TableFormat, read_table
+from fairask.tables.arrow import Arrow
+from fairask.tables.cells import texts
+from fairask.tables.groups import as_specs, protected_columns
+from fairask.tables.labels import check_columns, refuse_labels
+from fairask.tables.sheets import (
+    CHECK,
+    ReturnedRow,
+    check_code,
+    check_returned,
+    csv_text,
+    read_sheet,
+    write_whole,
+)
 
-STATE = "audit.json"
-#: Sheets of format 1 count rows from 1 and have no check codes; those of format 2 count from 0.
 _FORMAT = 2
-_BASE = {1: 1, _FORMAT: 0}
-_PARTS = ("pool", "columns", "audit")
+_PARTS = ("pool", "columns", "audit", "shown", "corrections")
+_ROW, _LABEL = "row", "label"
+_OWN = (_ROW, _LABEL, CHECK)
+#: The label of a row that nobody can label.
+_SKIP = "skip"
+#: Rows of each decision that a column must separate before it counts as the model's score.
+_FEWEST = 8
 
 
-@dataclasses.dataclass
+class AuditError(UserError):
+    """An audit cannot be begun or continued as asked."""
+
+
+@dataclass(frozen=True)
+class RowsAwaited:
+    """Rows that are to be labelled next."""
+
+    sheet: Path
+    rows: int
+    look: int
+    looks: int
+    labels: int
+    certificate: Certificate | None
+    answers: str  #: what to write into the column of labels
+    command: str  #: tells the labels
+
+    def headline(self) -> str:
+        """Return what to do now, in one sentence."""
+        batch = f"(batch {self.look} of at most {self.looks})"
+        return f"Label {self.rows:,} rows of {self.sheet} {batch}: in the column label, {self.answers}."
+
+    def details(self) -> str:
+        """Return what is known so far, and the next command."""
+        known = [] if self.certificate is None else [self.certificate.headline()]
+        return "\n".join([*known, f"Then: {self.command}"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "status": "labels awaited",
+            "labels": self.labels,
+            "awaited": self.rows,
+            "look": self.look,
+            "looks": self.looks,
+            "rows_file": str(self.sheet),
+            "certificate": self.certificate.to_dict() if self.certificate else None,
+        }
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The certificates of an audit that is over, the one that decided first, and how they were made."""
+
+    labels: int
+    certificates: dict[str, Certificate]
+    facts: dict[str, str]
+    folder: Path
+
+    @property
+    def first(self) -> Certificate:
+        """The certificate about the target of the audit."""
+        return next(iter(self.certificates.values()))
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on all claims about the target: refuted if any is, certified if all are."""
+        verdicts = {name: certificate.verdict for name, certificate in self.certificates.items()}
+        return joint_verdict(verdicts, next(iter(self.certificates)))
+
+    def headline(self) -> str:
+        """Return the verdict in one sentence."""
+        return self.first.headline()
+
+    def details(self) -> str:
+        """Return the rest of the certificates, and where they were written."""
+        first, *others = map(str, self.certificates.values())
+        page = self.folder / "certificate.html"
+        return "\n\n".join([first.partition("\n")[2], *others, f"certificate: {page} (and .txt, .json)"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"status": "done", "labels": self.labels, **self.result()}
+
+    def result(self) -> dict[str, Any]:
+        """Return the content of the file CERTIFICATE."""
+        return seal(
+            {
+                "schema": "fairask-audit",
+                "version": 1,
+                "verdict": self.verdict,
+                "target": next(iter(self.certificates)),
+                "certificates": {t: sign(c) for t, c in self.certificates.items()},
+                "made_from": self.facts,
+            }
+        )
+
+    def write(self) -> None:
+        """Write the certificates as text, JSON and a page."""
+        text = "\n\n".join(str(c) for c in self.certificates.values())
+        text += "\n\n" + "\n".join(f"{name}: {value}" for name, value in self.facts.items()) + "\n"
+        also = list(self.certificates.values())[1:]
+        for suffix, content in (
+            ("txt", text),
+            ("json", json.dumps(self.result(), indent=1, allow_nan=False) + "\n"),
+            ("html", self.first.to_html(also=also, facts=self.facts)),
+        ):
+            write_whole(self.folder / f"certificate.{suffix}", content)
+
+
+@dataclass
 class AuditFolder:
-    """An audit of a table, kept in a folder."""
+    """An audit of a table, kept in a folder.
 
-    request: AuditRequest
+    Attributes
+    ----------
+    place : str
+        Path or URL of the table.
+    folder : Path
+    state : dict
+        What ``audit.json`` holds.
+    table : AuditTable
+    audit : Audit
+    encoding : str or None
+        Of sheets that come back; recognised if None.
+    shown : set of str
+        Columns that are in sheets although they could sway whoever labels.
+    """
+
+    place: str
     folder: Path
     state: dict[str, Any]
     table: AuditTable
     audit: Audit
+    encoding: str | None = None
+    shown: set[str] = field(default_factory=set)
 
     @classmethod
-    def open(cls, request: AuditRequest, *, begin: bool = True) -> Self:
-        """Go on with the audit in the folder or, if there is none and ``begin``, begin one."""
-        folder = request.place()
-        state = _read_state(folder)
+    def open(
+        cls,
+        place: str,
+        columns: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        *,
+        folder: Path | None = None,
+        form: TableFormat | None = None,
+        show: Collection[str] = (),
+        begin: bool = True,
+    ) -> Self:
+        """Go on with the audit in the folder or, if there is none and ``begin``, begin one.
+
+        Parameters
+        ----------
+        place : str
+            Path or URL of the table.
+        columns : mapping
+            ``predictions``, ``protected`` and more, as :func:`open_audit_table` takes them; None where not
+            given.
+        settings : mapping
+            Fields of :class:`AuditPlan` that were given.
+        folder : Path, optional
+            Default ``NAME.audit`` beside the table.
+        form : TableFormat, optional
+            How the file is written; what is not said is recognised.
+        show : collection of str
+            Columns that are in sheets although they could sway whoever labels.
+        begin : bool
+        """
+        home = folder or default_folder(place)
+        form = form or TableFormat()
+        state = _read_state(home)
         if state is not None:
-            table, audit = _resume(request, state, folder)
-            check_columns(table.names, [("show", name) for name in request.show])
-            return cls(request, folder, state, table, audit)
-        if not begin:
+            table, audit = _resume(place, columns, settings, form, state, home)
+        elif not begin:
             raise AuditError(
-                f"there is no audit in {folder}", "Begin it without --tell, or name its folder with --out"
+                f"there is no audit in {home}", "Begin it without --tell, or name its folder with --out"
             )
-        _check_place(request, folder)
-        streamed = request.streams()
-        table = request.opened(request.columns, request.form, streamed)
-        check_columns(table.names, [("show", name) for name in request.show])
-        known = {
-            "name": shown_name(request.table),
-            "rows": table.rows,
-            "sha256": request.digest(streamed),
-            "encoding": request.form.encoding or "utf-8",
-            "form": {name: value for name, value in _said(request.form).items() if name != "encoding"},
-            "streamed": streamed,
-        }
-        audit = table.begin(AuditPlan(**request.settings))
-        columns = {n: v for n, v in request.columns.items() if v is not None or n == "positive"}
-        # A class that was recognised is kept like one that was named: the certificate says which it is.
-        columns["positive"] = columns["positive"] or (table.classes.positive or (None,))[0]
-        state = {"format": _FORMAT, "pool": known, "columns": columns, "shown": list(request.show)}
-        state["corrections"] = []
-        begun = cls(request, folder, state, table, audit)
-        folder.mkdir(exist_ok=True)
-        begun._write()
-        return begun
+        else:
+            _check_place(columns, home)
+            given = {name: value for name, value in columns.items() if value is not None}
+            table = open_audit_table(place, form=form, **given)
+            audit = table.audit(AuditPlan(**settings))
+            # A class that was recognised is kept like one that was named: the certificate says which it is.
+            given.setdefault("positive", (table.classes.positive or (None,))[0])
+            pool = {"name": name_at(place), "rows": table.rows, "sha256": table_digest(place)}
+            said = {name: value for name, value in vars(form).items() if value is not None}
+            pool |= {"encoding": said.pop("encoding", "utf-8"), "form": said}
+            state = {"format": _FORMAT, "pool": pool, "columns": given, "shown": [*show], "corrections": []}
+        check_columns(table.source.names, [("show", name) for name in show])
+        opened = cls(place, home, state, table, audit, form.encoding, {*state["shown"], *show})
+        if "audit" not in state:
+            home.mkdir(exist_ok=True)
+            opened._write()
+        return opened
 
     def _write(self) -> None:
         self.state["audit"] = self.audit.to_dict()
         write_whole(self.folder / STATE, json.dumps(self.state, indent=1) + "\n")
-
-    @property
-    def _base(self) -> int:
-        """The number of the first row in sheets."""
-        return _BASE[self.state["format"]]
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
         """Tell what is new in a file of labels, all of it or none; return how many are new and changed.
@@ -100,41 +246,39 @@ class AuditFolder:
         Rows are compared with the table by their check codes and cells, unless ``unchecked``. With
         ``correct``, labels that differ from those told before replace them, and the state keeps a record.
         """
-        sheet = read_labels(file, self.table.classes, self.request.form.encoding, self._base)
+        sheet = read_labels(file, self.table.classes, self.encoding)
         told = sheet.labels
         before = dict(zip(self.state["audit"]["rows"], self.state["audit"]["labels"], strict=True))
-        before |= dict.fromkeys(self.state["audit"].get("skipped", ()), SKIPPED)
+        before |= dict.fromkeys(self.state["audit"]["skipped"], SKIPPED)
         awaited = set() if self.audit.done else set(self.audit.ask().indices.tolist())
         new: dict[int, int] = {}
         changed: dict[int, int] = {}
         for number, value in told.items():
-            shown = number + self._base
-            row = self.table.index_of(number)
-            if row is not None and row in before:
-                if before[row] != value and not correct:
+            if number in before:
+                if before[number] != value and not correct:
                     raise AuditError(
-                        f"{file.name}: row {shown} has another label than the one it was told with before",
+                        f"{file.name}: row {number} has another label than the one it was told with before",
                         "If that one was wrong, give --correct: the change is recorded and named in the "
                         "certificate",
                     )
-                if before[row] != value:
-                    changed[row] = value
-            elif row is not None and row in awaited:
-                new[row] = value
+                if before[number] != value:
+                    changed[number] = value
+            elif number in awaited:
+                new[number] = value
             else:
                 raise AuditError(
-                    f"{file.name}: row {shown} was never asked for",
+                    f"{file.name}: row {number} was never asked for",
                     "Label only the rows that were written: an audit of other rows would prove nothing",
                 )
         if not told:
             raise AuditError(f"{file.name} has no labels yet", "Fill in its column 'label'")
         if not unchecked:
             rows = np.array(sorted(told), dtype=np.int64)
-            cells = dict(zip(rows.tolist(), self.table.take(rows).to_pylist(), strict=True))
+            cells = dict(zip(rows.tolist(), self.table.source.rows(rows).to_pylist(), strict=True))
             check_returned(file.name, sheet.rows, cells)
         for row, value in changed.items():
             self.state["corrections"].append({
-                "row": int(self.table.number_of(np.array([row]))[0]), "from": before[row], "to": value,
+                "row": row, "from": before[row], "to": value,
                 "after_labels": self.audit.n_labels, "at": datetime.now(UTC).isoformat(timespec="seconds"),
             })  # fmt: skip
             self.audit.revise(row, None if value == SKIPPED else value)
@@ -156,7 +300,8 @@ class AuditFolder:
         sheet = self._sheet(query)
         found, names = self.audit.certificate(), self.table.classes.names
         words = " or ".join(reversed(names)) if len(names) <= 5 else "its class"
-        then = ["fairask", "audit", self.request.table, "--tell", str(sheet)]
+        named = [] if self.folder == default_folder(self.place) else ["--out", str(self.folder)]
+        then = ["fairask", "audit", self.place, "--tell", str(sheet)]
         return RowsAwaited(
             sheet=sheet,
             rows=len(query.indices),
@@ -165,28 +310,28 @@ class AuditFolder:
             labels=self.audit.n_labels,
             certificate=found if found.n_labels else None,
             answers=words,
-            command=shlex.join(then + ([] if self.request.folder is None else ["--out", str(self.folder)])),
+            command=shlex.join(then + named),
         )
 
     def _sheet(self, query: AuditQuery) -> Path:
         """Return the first sheet with rows that wait for a label; write one for rows that are in none."""
-        awaited = self.table.number_of(query.indices)
+        awaited = query.indices
         first, part = None, 1
         while (sheet := self.folder / sheet_name(query.look, part)).exists():
             # An existing sheet is never overwritten: somebody may be filling it in.
-            named = np.isin(awaited, list(rows_in(sheet, self._base)))
+            named = np.isin(awaited, list(_rows_in(sheet)))
             first = first or (sheet if named.any() else None)
             awaited, part = awaited[~named], part + 1
         if len(awaited):
-            write_sheet(sheet, self.table, awaited, self._hidden(awaited), self._base)
+            write_sheet(sheet, self.table, awaited, self._hidden(awaited))
         return first or sheet
 
     def _hidden(self, rows: Int) -> set[str]:
         """Return the columns that could sway whoever labels: prediction, score, protected attribute."""
-        columns, shown = self.state["columns"], {*self.state.get("shown", ()), *self.request.show}
-        telling = telling_columns(self.table.take(rows), columns["predictions"])
-        groups = protected_columns(columns["protected"], self.table.names)
-        return {columns["predictions"], *groups, *telling} - shown
+        columns = self.state["columns"]
+        telling = telling_columns(self.table.source.rows(rows), columns["predictions"])
+        groups = protected_columns(columns["protected"], self.table.source.names)
+        return {columns["predictions"], *groups, *telling} - self.shown
 
     def _finish(self) -> Decided:
         first = self.audit.plan.target
@@ -211,14 +356,14 @@ class AuditFolder:
         sizes = ", ".join(f"{g} {n:,}" for g, n in sorted(self.table.group_rows.items()))
         columns = self.state["columns"]
         return (
-            f"{shown_name(self.request.table)}: {self.table.rows:,} rows, predictions "
+            f"{name_at(self.place)}: {self.table.rows:,} rows, predictions "
             f"{columns['predictions']}, groups by {', '.join(as_specs(columns['protected']))} ({sizes})"
         )
 
     def _facts(self) -> dict[str, str]:
         """How the certificates were made, for a table at their end."""
         plan, columns, known = self.audit.plan, self.state["columns"], self.state["pool"]
-        what = "files' names, sizes and footers" if known.get("streamed") else "table"
+        what = "table" if local_path(self.place) is not None else "files' names, sizes and footers"
         several = json.dumps(columns["positive"], ensure_ascii=False)[1:-1]
         named = columns["positive"] if isinstance(columns["positive"], str) else several
         positive = f" (positive: {named})" if columns["positive"] else ""
@@ -245,14 +390,30 @@ class AuditFolder:
         return facts
 
 
-def _said(form: TableFormat) -> dict[str, str]:
-    """What was said of how the file is written."""
-    return {name: value for name, value in vars(form).items() if value is not None}
+def default_folder(place: str) -> Path:
+    """Return the folder of an audit: beside a local table, here for one elsewhere."""
+    local = local_path(place)
+    if local is None:
+        return Path(f"{name_of(place)}.audit")
+    # "." and ".." have no name of their own.
+    named = local.resolve() if local.name in ("", "..") else local
+    return named.with_name(f"{named.stem if named.is_file() else named.name}.audit")
 
 
-def _check_place(request: AuditRequest, folder: Path) -> None:
+def name_at(place: str) -> str:
+    """The last part of a path or URL.
+
+    Examples
+    --------
+    >>> name_at("s3://bucket/people.parquet"), name_at("data/people/")
+    ('people.parquet', 'people')
+    """
+    return place.rstrip("/").rpartition("/")[2] or place
+
+
+def _check_place(columns: Mapping[str, Any], folder: Path) -> None:
     """Raise AuditError where an audit cannot begin."""
-    if request.columns["predictions"] is None or request.columns["protected"] is None:
+    if columns["predictions"] is None or columns["protected"] is None:
         raise AuditError(
             "--predictions and --protected are needed to begin an audit",
             f"Name the two columns (there is no audit in {folder} to go on with)",
@@ -274,30 +435,36 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        state = json.loads(file.read_text(encoding="utf-8"))
-        if state["format"] not in _BASE:
-            raise AuditError(
-                f"{file} has format {state['format']!r}, and this version reads up to format {_FORMAT}",
-                "Use the version of fairask that began the audit, or begin another with --out",
-            )
-        if not all(isinstance(state[part], dict) for part in _PARTS):
-            raise TypeError
-    except AuditError:
-        raise
-    except (ValueError, KeyError, TypeError) as error:
+        state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        found = state["format"]
+        if found == _FORMAT and all(isinstance(state[part], dict) for part in _PARTS[:3]):
+            return {part: state[part] for part in ("format", *_PARTS)}
+    except (ValueError, KeyError, TypeError):
+        found = _FORMAT
+    if found != _FORMAT:
         raise AuditError(
-            f"{file} is damaged", "Restore it from a copy, or begin another audit with --out"
-        ) from error
-    # Versions before 0.2.0 wrote neither columns to show nor corrections.
-    more = {"shown": state.get("shown", []), "corrections": state.get("corrections", [])}
-    return {part: state[part] for part in ("format", *_PARTS)} | more
+            f"{file} has format {found!r}, and this version reads format {_FORMAT}",
+            "Use the version of fairask that began the audit, or begin another with --out",
+        )
+    raise AuditError(f"{file} is damaged", "Restore it from a copy, or begin another audit with --out")
 
 
-def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple[AuditTable, Audit]:
+def _resume(
+    place: str,
+    columns: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    form: TableFormat,
+    state: dict[str, Any],
+    folder: Path,
+) -> tuple[AuditTable, Audit]:
     """Open the table again and tell its audit what the state holds."""
-    plan = AuditPlan.from_dict(state["audit"]["settings"])
+    plan, pool = AuditPlan(**state["audit"]["settings"]), state["pool"]
+    written = TableFormat(
+        **{"encoding": None if pool["encoding"] == "utf-8" else pool["encoding"], **pool["form"]}
+    )
     begun = {**state["columns"], **plan.to_dict()}
-    for name, value in {**request.columns, **request.settings}.items():
+    begun |= {n: v or ("utf-8" if n == "encoding" else "none") for n, v in vars(written).items()}
+    for name, value in {**columns, **settings, **vars(form)}.items():
         if value is not None and value != begun.get(name):
             was = "no" if begun.get(name) is None else begun[name]
             option = {"random_state": "seed"}.get(name, name.replace("_", "-"))
@@ -305,35 +472,158 @@ def _resume(request: AuditRequest, state: dict[str, Any], folder: Path) -> tuple
                 f"--{option} {value}: the audit in {folder} was begun with {was}",
                 f"Leave out --{option} to go on with it, or begin another with --out",
             )
-    known = state["pool"]
-    streamed = bool(known.get("streamed", False))
-    if request.stream not in (None, streamed):
-        raise AuditError(
-            f"the audit in {folder} was begun {'' if streamed else 'not '}streaming, which draws otherwise",
-            "Leave out --stream and --no-stream to go on with it",
-        )
-    # Version 0.1.0 kept the encoding alone.
-    form = dataclasses.replace(recognised(known["encoding"]), **known.get("form", {}))
-    for name, value in _said(request.form).items():
-        begun_with = vars(form)[name] or ("utf-8" if name == "encoding" else "none")
-        if value != begun_with:
-            raise AuditError(
-                f"--{name} {value}: the audit in {folder} was begun with {begun_with}",
-                f"Leave out --{name} to go on with it, or begin another with --out",
-            )
-    local = local_path(request.table)
+    local = local_path(place)
     if local is not None and not local.exists():
-        open_audit_table(request.table, predictions="", protected="")  # names files that are near
-    if request.digest(streamed) != known["sha256"]:
+        open_audit_table(place, predictions="", protected="")  # names files that are near
+    if table_digest(place) != pool["sha256"]:
         raise AuditError(
-            f"{request.table} has changed since the audit in {folder} was begun, or is another file",
+            f"{place} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    table = request.opened(state["columns"], form, streamed)
+    table = open_audit_table(place, form=written, **state["columns"])
     try:
-        return table, table.begin(plan).resume(state["audit"])
+        return table, table.audit(plan).resume(state["audit"])
     except (ValueError, KeyError, TypeError) as error:
         raise AuditError(
             f"{folder / STATE} is damaged: {error}",
             "Restore it from a copy, or begin another audit with --out",
         ) from error
+
+
+# -- sheets: rows to label, and the labels that come back ----------------------------------------
+
+
+@dataclass(frozen=True)
+class SheetLabels:
+    """Labels that came back: by row number, and with what is needed to check their rows."""
+
+    labels: dict[int, int]
+    rows: list[ReturnedRow]
+
+
+def sheet_name(look: int, part: int = 1) -> str:
+    """Return the name of the file with the rows of a look; later parts are in place of skipped rows.
+
+    Examples
+    --------
+    >>> sheet_name(2), sheet_name(2, 3)
+    ('rows-2.csv', 'rows-2-3.csv')
+    """
+    return f"rows-{look}.csv" if part == 1 else f"rows-{look}-{part}.csv"
+
+
+def _rows_in(path: Path) -> set[int]:
+    """Return the rows that a sheet names, counted from 0."""
+    text = path.read_bytes().decode("utf-8-sig", "replace")
+    named = [cells.get(_ROW) or "" for cells in read_sheet(text)]
+    return {int(row) for row in named if row.isdecimal()}
+
+
+def _heading(name: str) -> str:
+    """Return the name of a column in the sheet; one with a name of ours is renamed."""
+    return f"{name} (table)" if name in _OWN else name
+
+
+def telling_columns(table: Arrow, predictions: str) -> list[str]:
+    """Return the columns that give the model's decision away, such as its score.
+
+    These are columns whose value, or whose side of some threshold, decides the prediction in all rows given.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [3, 3, 2, 2] * 8, "score": [.1, .9, .2, .8] * 8, "said": [0, 1, 0, 1] * 8})
+    >>> telling_columns(table, "said")
+    ['score']
+    """
+    said = np.array(texts(table.column(predictions)), dtype=object).astype(str)
+    values, codes, counts = np.unique(said, return_inverse=True, return_counts=True)
+    if len(values) > 2:
+        try:  # probabilities: what they decide
+            codes = (said.astype(float) >= 0.5).astype(np.int64)
+        except ValueError:
+            return []
+        counts = np.bincount(codes, minlength=2)
+    if len(counts) != 2 or counts.min() < _FEWEST:
+        return []
+    found = []
+    for name in table.column_names:
+        if name == predictions:
+            continue
+        cells = np.array(texts(table.column(name)), dtype=object).astype(str)
+        try:
+            order = np.argsort(cells.astype(float), kind="stable")
+            separated = np.count_nonzero(np.diff(codes[order])) == 1
+        except ValueError:
+            separated = False
+        levels, of = np.unique(cells, return_inverse=True)
+        decided = len(levels) <= _FEWEST and all(len(set(codes[of == i])) == 1 for i in range(len(levels)))
+        if separated or decided:
+            found.append(name)
+    return found
+
+
+def write_sheet(path: Path, table: AuditTable, rows: Int, hidden: Collection[str]) -> None:
+    """Write rows to label: number, the columns but hidden ones, empty label, check code."""
+    taken = table.source.rows(rows)
+    names = [n for n in taken.column_names if n not in hidden]
+    columns = [taken.column(n).to_pylist() for n in names]
+    codes = [check_code(row, cells) for row, cells in zip(rows.tolist(), taken.to_pylist(), strict=True)]
+    lines = (
+        [row, *cells[:-1], "", cells[-1]] for row, *cells in zip(rows.tolist(), *columns, codes, strict=True)
+    )
+    write_whole(path, csv_text([_ROW, *map(_heading, names), _LABEL, CHECK], lines, line_end="\n"))
+
+
+def read_labels(path: Path, classes: Classes, encoding: str | None) -> SheetLabels:
+    """Return labels by row number, counted from 0; rows without a label are left out.
+
+    The word "skip", unless it is a class, says that nobody can
+    label the row: its code is ``SKIPPED``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "t.csv")
+    ...     _ = file.write_text("row,label\\n7,no\\n3,Yes\\n4,\\n5,skip\\n")
+    ...     read_labels(file, Classes(("no",), ("yes",)), None).labels
+    {7: 0, 3: 1, 5: -1}
+    """
+    table = read_table(path, TableFormat(encoding=encoding))
+    for name in (_ROW, _LABEL):
+        if name not in table.column_names:
+            raise TableError(
+                f"{path.name} has no column {name!r}",
+                f"Give the rows that were written, with their columns {_ROW!r} and {_LABEL!r}",
+            )
+    others = {
+        name.removesuffix(" (table)"): texts(table.column(name))
+        for name in table.column_names
+        if name not in _OWN
+    }
+    codes = texts(table.column(CHECK)) if CHECK in table.column_names else [None] * table.num_rows
+    found = SheetLabels({}, [])
+    pairs = zip(texts(table.column(_ROW)), texts(table.column(_LABEL)), strict=True)
+    wrong: list[tuple[int, str]] = []
+    for line, (row, label) in enumerate(pairs):
+        if label is None:
+            continue
+        if row is None or not row.isdecimal():
+            raise TableError(
+                f"{path.name}: data row {line + 1} has a label and the row number {row or ''!r}",
+                f"Leave the column {_ROW!r} as it was written",
+            )
+        value = classes.code(label)
+        if value is None and key(label) == _SKIP:
+            value = SKIPPED
+        if value is None:
+            wrong.append((int(row), label))
+            continue
+        number = int(row)
+        if found.labels.setdefault(number, value) != value:
+            raise TableError(f"{path.name}: row {row} has two different labels", "Keep the right one")
+        cells = {name: column[line] for name, column in others.items()}
+        found.rows.append(ReturnedRow(number, row, codes[line], cells))
+    refuse_labels(wrong, classes.names)
+    return found

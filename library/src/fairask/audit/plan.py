@@ -1,15 +1,107 @@
-"""The plan of an audit: everything that is fixed before the first label is drawn."""
+"""The plan of an audit: what it must decide and may spend, the looks at its labels, and the bounds at a look.
+
+Everything here is fixed before the first label is drawn. The functions of a schedule take a leading axis of
+audits, so that one audit and thousands of simulated ones run through the same lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
-from fairask.audit.binning import bins_for
-from fairask.audit.questions import COMPARISONS, AuditMetric, check_question
-from fairask.audit.schedule import Claim, Schedule
-from fairask.checks import check_choice, check_count, check_number, check_share, renamed
+import numpy as np
+from scipy.special import betaln
+
+from fairask.audit.bounds.spending import boundaries
+from fairask.audit.strata import Counts, Layout, RateLimits, bins_for
+from fairask.checks import check_choice, check_count, check_number, check_share
+from fairask.metrics import Float, Int
+
+#: Labels that a parent's share, or the score's prediction, is worth where labels are placed.
+_WORTH = 6.0
+
+#: The metrics of a model, and ratios of the same rates.
+AuditMetric = Literal["tprp", "fprp", "eo", "dp", "tpr-ratio", "fpr-ratio", "selection-ratio"]
+
+#: By so much a bound may pass the tolerance: 0.4 less 0.3 is above 0.1 in floating point.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared between groups.
+
+    Attributes
+    ----------
+    conditions : tuple
+        The labels on which the compared rates are conditioned; None for selection rates.
+    ratio : bool
+        Whether rates are divided: the violation is then 1 minus the least ratio.
+    words : str
+        What is bounded.
+    """
+
+    conditions: tuple[int | None, ...]
+    ratio: bool
+    words: str
+
+    def violation(self, rates: Sequence[float] | Float) -> float:
+        """The largest difference of these rates, or 1 minus their least ratio; NaN if a rate is unknown.
+
+        Examples
+        --------
+        >>> QUESTIONS["tpr-ratio"].violation([0.4, 0.5]), round(QUESTIONS["tprp"].violation([0.4, 0.5]), 3)
+        (0.19999999999999996, 0.1)
+        """
+        if not self.ratio:
+            return float(np.ptp(rates))
+        return float(1 - np.min(rates) / np.max(rates)) if np.max(rates) > 0 else math.nan
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The conditions that need labels."""
+        return tuple(c for c in self.conditions if c is not None)
+
+
+QUESTIONS: dict[str, Question] = {
+    "tprp": Question((1,), False, "difference in true positive rates"),
+    "fprp": Question((0,), False, "difference in false positive rates"),
+    "eo": Question((1, 0), False, "difference in true or false positive rates, whichever is larger,"),
+    "dp": Question((None,), False, "difference in selection rates"),
+    "tpr-ratio": Question((1,), True, "least ratio of true positive rates"),
+    "fpr-ratio": Question((0,), True, "least ratio of false positive rates"),
+    "selection-ratio": Question((None,), True, "least ratio of selection rates"),
+}
+#: Which groups are compared: all pairs, or each group with all others together.
+COMPARISONS = ("pairs", "rest")
+
+
+def check_question(metric: object) -> AuditMetric:
+    """Return ``metric`` if a certificate knows it, or raise naming the known ones.
+
+    Examples
+    --------
+    >>> check_question("tpr-ratio")
+    'tpr-ratio'
+    """
+    return cast(AuditMetric, check_choice(metric, "metric", QUESTIONS))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """That a model's violation of a metric is at most ``tolerance``."""
+
+    metric: str
+    tolerance: float
+    model: int = 0
+
+    @property
+    def question(self) -> Question:
+        """What is compared."""
+        return QUESTIONS[self.metric]
+
 
 #: Whose violation a certificate bounds.
 TARGETS = {
@@ -96,22 +188,11 @@ class AuditPlan:
         self.claims()
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> AuditPlan:
-        """Rebuild a plan from :meth:`to_dict`, also as 0.1.0 wrote it.
-
-        Examples
-        --------
-        >>> AuditPlan.from_dict({"alpha": 0.2, "budget": 50}).tolerance
-        0.2
-        """
-        return cls(**{"tolerance" if name == "alpha" else name: value for name, value in values.items()})
-
-    @classmethod
     def of(cls, plan: AuditPlan | None, settings: PlanSettings) -> AuditPlan:
         """Return ``plan`` or, without one, the plan with these settings."""
         if plan is not None and settings:
             raise TypeError(f"plan and {', '.join(settings)} were given: use dataclasses.replace(plan, ...)")
-        return plan if plan is not None else renamed("alpha", "tolerance")(AuditPlan)(**settings)
+        return plan if plan is not None else cls(**settings)
 
     def claims(self, models: int = 1) -> list[Claim]:
         """Return what is to be decided: every metric of every model."""
@@ -143,5 +224,217 @@ class AuditPlan:
         return bins_for(self.budget // self.looks, 2**models * groups, self.bins)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; :meth:`from_dict` gives the same plan."""
+        """Return plain values for JSON; ``AuditPlan(**values)`` gives the same plan."""
         return asdict(self) | {"also": list(self.also)}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Estimate and bounds on the violation, one entry per audit; ``by_pair`` with the pairs on an axis."""
+
+    estimate: Float
+    lower: Float
+    upper: Float
+    by_pair: tuple[Float, Float, Float]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The looks of an audit of one pool.
+
+    Attributes
+    ----------
+    claims : tuple of Claim
+        What is to be decided; the error is shared as Holm does, so that one claim's share passes on to the
+        others once it is certified.
+    delta : float
+        Probability that any verdict is wrong.
+    totals : tuple of int
+        Labels (or their cost) in total at each look; the last is the budget.
+    population : bool
+        Whether the bounds are for the population that the pool was drawn from.
+    """
+
+    claims: tuple[Claim, ...]
+    delta: float
+    totals: tuple[int, ...]
+    population: bool = False
+
+    def levels(self, share: int, family: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Standard errors kept by the upper and the lower bound at each look, with delta / ``share``."""
+        fractions = tuple(t / self.totals[-1] for t in self.totals)
+        # Certifying needs every pair's bound below tolerance, and the worst pair alone must not fail, so the
+        # upper bounds need no split. Refuting needs any one pair, so the lower bounds do.
+        delta = self.delta / share
+        return boundaries(fractions, delta), boundaries(fractions, delta / family)
+
+    def bounds(self, counts: Counts, layout: Layout, look: int, claim: int = 0, share: int = 1) -> Bounds:
+        """Evaluate a claim at one look (from 0), its error being delta / ``share``."""
+        asked = self.claims[claim]
+        question = asked.question
+        labels = question.labels
+        z_upper, z_lower = (z[look] for z in self.levels(share, len(labels) * len(layout.pairs[0])))
+        out = []
+        for label in labels:
+            narrow, wide = (
+                layout.limits(counts, asked.model, label, z, population=self.population)
+                for z in (z_upper, z_lower)
+            )
+            compare = _ratio if question.ratio else _difference
+            out.append(compare(narrow, wide, *layout.pairs))
+        estimate, lower, upper = (np.max(v, axis=0) for v in zip(*out, strict=True))
+        whole = [np.max(v, axis=-1, initial=0.0) for v in (estimate, lower, upper)]
+        return Bounds(whole[0], whole[1], np.minimum(whole[2], 1.0), (estimate, lower, upper))
+
+    def verdicts(self, counts: Counts, layout: Layout, look: int, before: Int) -> tuple[Int, list[Bounds]]:
+        """Decide all claims at a look: codes 0 open, 1 certified, 2 refuted, of shape (audits, claims).
+
+        A claim is certified at delta divided by the claims not certified yet, and refuted at delta divided
+        by those not refuted yet: one that is decided passes its share on (Holm's procedure with spending
+        functions; Maurer and Bretz).
+        """
+        code, n = before.copy(), len(self.claims)
+        tables = [[self.bounds(counts, layout, look, c, k + 1) for c in range(n)] for k in range(n)]
+        upper = np.array([[found.upper for found in row] for row in tables])
+        lower = np.array([[found.lower for found in row] for row in tables])
+        audits, tolerances = np.arange(len(code)), [claim.tolerance for claim in self.claims]
+        shares = np.zeros((2, len(code)), dtype=np.int64)
+        for _ in range(n):
+            shares = np.stack([n - 1 - np.minimum((code == v).sum(axis=1), n - 1) for v in (1, 2)])
+            for c in range(n):
+                now = np.where(upper[shares[0], c, audits] <= tolerances[c] + ROUNDING, 1, 0)
+                now = np.where((now == 0) & (lower[shares[1], c, audits] > tolerances[c] + ROUNDING), 2, now)
+                code[:, c] = np.where(code[:, c] > 0, code[:, c], now)
+        found = [
+            Bounds(
+                tables[0][c].estimate,
+                lower[shares[1], c, audits],
+                upper[shares[0], c, audits],
+                tables[int(shares[0].max(initial=0))][c].by_pair,
+            )
+            for c in range(n)
+        ]
+        return code, found
+
+    def next_counts(self, counts: Counts, layout: Layout, look: int) -> Int:
+        """Return how many rows of each stratum should be drawn by a look, given what was found so far."""
+        size, drawn = counts.size, np.where(layout.known, 0.0, counts.labels)
+        free = np.where(layout.known, 0.0, size)
+        if look == 0:
+            parents = (layout.parent[:, None] == layout.parent[None, :]) & ~layout.known[:, None]
+            weight = size / np.maximum(free @ parents.astype(np.float64), 1.0)
+            weight = np.where(layout.known, 0.0, np.maximum(weight, 1e-9))
+            if layout.prior is not None:
+                # A third of the pilot goes where the score says that it tells most.
+                said = self._neyman(size, np.clip(layout.prior, 0.03, 0.97) + np.zeros_like(size), layout)
+                weight = weight / weight.sum(axis=-1, keepdims=True)
+                weight = 2 * weight + said / said.sum(axis=-1, keepdims=True)
+        else:
+            weight = self._neyman(size, _guess(counts, layout), layout)
+            weight = np.maximum(weight, 0.05 * weight.max(axis=-1, keepdims=True) * (free > 0))
+        return allocate(weight / np.sqrt(layout.cost), drawn, free, self.totals[look], layout.cost)
+
+    def _neyman(self, size: Float, share: Float, layout: Layout) -> Float:
+        """Labels per stratum that narrow the rates most, up to a factor, at these shares of label 1."""
+        variance = np.zeros_like(size)
+        own = layout.members[: layout.n_groups] + (layout.group == layout.n_groups)
+        for asked in self.claims:
+            decided = layout.decision[asked.model] == 1
+            for label in asked.question.labels:
+                mass = size * (share if label == 1 else 1 - share)
+                one, zero = (mass @ (own * d).T for d in (decided, ~decided))
+                total = np.maximum(one + zero, 1e-300) ** 2
+                up, down = (zero / total) ** 2, (one / total) ** 2
+                variance += size**2 * np.where(decided, up @ own, down @ own)
+        return np.where(layout.known, 0.0, np.sqrt(variance * share * (1 - share)))
+
+
+def _guess(counts: Counts, layout: Layout) -> Float:
+    """Share of label 1 in each stratum, for placing labels: what was found, shrunk."""
+    told, ones = counts.ones + counts.zeros, counts.ones
+    same = ((layout.parent[:, None] == layout.parent[None, :]) & ~layout.known[:, None]).astype(np.float64)
+    alone = same.sum(axis=0) <= 1
+    # One success and one failure are added, so a stratum whose pilot found nothing still gets labels.
+    plain = (ones + 1) / (told + 2)
+    if alone.all():
+        return plain
+    parent = (ones @ same + 1) / (told @ same + 2)
+    flat = (ones + _WORTH * parent) / (told + _WORTH)
+    guess = flat
+    if layout.prior is not None:
+        # The score's prediction, scaled to each parent's share, as far as labels bear it out.
+        weight = counts.size @ same
+        mean = (counts.size * layout.prior) @ same / np.maximum(weight, 1.0)
+        said = np.clip(layout.prior * parent / np.maximum(mean, 1e-9), 0.01, 0.99)
+        led = (ones + _WORTH * said) / (told + _WORTH)
+        ratio = _evidence(ones, told, said) - _evidence(ones, told, np.clip(parent, 0.01, 0.99))
+        trust = 1 / (1 + np.exp(-np.clip(np.where(alone, 0.0, ratio).sum(axis=-1, keepdims=True), -30, 30)))
+        guess = trust * led + (1 - trust) * flat
+    return np.asarray(np.where(alone, plain, guess))
+
+
+def _evidence(ones: Float, told: Float, mean: Float) -> Float:
+    a, b = _WORTH * mean, _WORTH * (1 - mean)
+    return np.asarray(betaln(ones + a, told - ones + b) - betaln(a, b))
+
+
+def _difference(narrow: RateLimits, wide: RateLimits, a: Int, b: Int) -> tuple[Float, Float, Float]:
+    """Differences of pairs with bounds: limits combined in quadrature, as Newcombe's."""
+    unknown = np.isnan(narrow.rate[..., a]) | np.isnan(narrow.rate[..., b])
+    high = narrow.most[..., a] - narrow.least[..., b]
+    high = high + np.hypot((narrow.high - narrow.most)[..., a], (narrow.least - narrow.low)[..., b])
+    low = wide.least[..., a] - wide.most[..., b]
+    low = low - np.hypot((wide.least - wide.low)[..., a], (wide.high - wide.most)[..., b])
+    gap = narrow.rate[..., a] - narrow.rate[..., b]
+    return gap, np.where(unknown, -1.0, low), np.where(unknown | np.isnan(high), 1.0, high)
+
+
+def _ratio(narrow: RateLimits, wide: RateLimits, a: Int, b: Int) -> tuple[Float, Float, Float]:
+    """1 minus the ratios of pairs, with bounds: limits of both rates combined as Donner and Zou do."""
+    unknown = np.isnan(narrow.rate[..., a]) | np.isnan(narrow.rate[..., b])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p, q = narrow.least[..., a], narrow.most[..., b]
+        x, y = (narrow.least - narrow.low)[..., a], (narrow.high - narrow.most)[..., b]
+        root = np.sqrt(np.maximum(q * q * x * x + y * y * p * p - x * x * y * y, 0.0))
+        least = np.where(p > 0, (p * p - x * x) / (p * q + root), 0.0)
+        p, q = wide.most[..., a], wide.least[..., b]
+        x, y = (wide.high - wide.most)[..., a], (wide.least - wide.low)[..., b]
+        root = np.sqrt(np.maximum(q * q * x * x + y * y * p * p - x * x * y * y, 0.0))
+        most = np.where(q > y, (p * q + root) / (q * q - y * y), np.inf)
+        gap = 1 - narrow.rate[..., a] / narrow.rate[..., b]
+    unsure = unknown | np.isnan(least) | np.isnan(most)
+    return gap, np.where(unsure, -1.0, np.maximum(1 - most, -1.0)), np.where(unsure, 1.0, 1 - least)
+
+
+def allocate(weight: Float, have: Float, size: Float, total: float, cost: Float | None = None) -> Int:
+    """Whole labels per stratum, proportional to ``weight``, never below ``have`` nor above ``size``.
+
+    With ``cost``, the labels' cost adds up to ``total``, up to one label.
+
+    Examples
+    --------
+    >>> weight = np.array([[1.0, 3.0, 1.0, 1.0]])
+    >>> allocate(weight, np.zeros((1, 4)), np.full((1, 4), 40.0), 60)[0].tolist()
+    [10, 30, 10, 10]
+    >>> allocate(weight, np.zeros((1, 4)), np.full((1, 4), 20.0), 60)[0].tolist()
+    [14, 20, 13, 13]
+    """
+    shape = weight.shape
+    w, low, high = (np.asarray(v, dtype=np.float64).reshape(shape[0], -1) for v in (weight, have, size))
+    price = np.ones(w.shape[1]) if cost is None else cost
+    goal = np.minimum(np.maximum(float(total), low @ price), high @ price)
+    w = np.maximum(w, 1e-12 * w.max(axis=1, keepdims=True))
+    w = np.where(w > 0, w, 1e-12)
+    bottom, top = np.zeros(len(w)), (high / w).max(axis=1)
+    for _ in range(50):
+        middle = (bottom + top) / 2
+        short = np.clip(middle[:, None] * w, low, high) @ price < goal
+        bottom, top = np.where(short, middle, bottom), np.where(short, top, middle)
+    exact = np.clip(top[:, None] * w, low, high)
+    whole = np.floor(exact + 1e-9)
+    missing = np.rint((goal - whole @ price) / (price.mean() if cost is not None else 1.0)).astype(np.int64)
+    # Largest remainders first; strata that are full cannot take one more.
+    rest = np.where(whole < high, exact - whole, -1.0)
+    rank = np.argsort(np.argsort(-rest, axis=1, kind="stable"), axis=1, kind="stable")
+    whole += rank < missing[:, None]
+    return np.asarray(np.minimum(whole, high).astype(np.int64).reshape(shape))

@@ -1,111 +1,254 @@
-"""Checked inputs of a certificate, and what every method reads from them."""
+"""One certificate from a sample of labelled rows, or from the decisions on a whole pool."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Self, TypedDict
+import math
+import warnings
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fairask.checks import check_lengths
+from fairask.audit.bounds.methods import METHODS, RateCounts
+from fairask.audit.certificate import Certificate
+from fairask.audit.plan import QUESTIONS, AuditMetric, Question, check_question
+from fairask.checks import check_count, check_lengths, check_share
+from fairask.errors import EmptyCellWarning, suggest
 from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
 
-
-class SampleDraws(TypedDict, total=False):
-    """What is known of how labelled rows were drawn; see :func:`fairask.audit.certify`."""
-
-    propensities: ArrayLike | None
-    pool_size: int | None
-    propensity_floor: float | None
-    indices: ArrayLike | None
-    trained_on: ArrayLike | None
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Labelled rows in the order in which they were drawn.
-
-    ``score`` is the prediction as given (soft for a randomised classifier), ``decision`` the 0/1 decision.
-    """
-
-    groups: list[Any]
-    codes: Int
-    y: Float | None
-    score: Float
-    decision: Float
-    weight: Float | None = None
-    propensities: Float | None = None
-    pool_size: int | None = None
-    propensity_floor: float | None = None
-    table: tuple[Int, Int] | None = None
-
-    @classmethod
-    def of_counts(cls, groups: list[Any], hits: Int, size: Int) -> Self:
-        """A sample known by its decisions 1 and rows per group only: enough for methods that count."""
-        none = np.zeros(0)
-        return cls(groups, none.astype(np.int64), None, none, none, table=(hits, size))
-
-    def rows(self, label: int | None) -> NDArray[np.bool_]:
-        """Rows on which a rate given y = ``label`` is computed."""
-        if label is None or self.y is None:
-            return np.ones(len(self.codes), dtype=bool)
-        return np.asarray(self.y == label)
-
-    def counts(self, label: int | None) -> tuple[Int, Int]:
-        """Decisions 1 and rows of each group, given y = ``label``."""
-        if self.table is not None:
-            return self.table
-        rows, k = self.rows(label), len(self.groups)
-        size = np.bincount(self.codes[rows], minlength=k)
-        hits = np.bincount(self.codes[rows], weights=self.decision[rows], minlength=k)
-        return np.rint(hits).astype(np.int64), size.astype(np.int64)
-
-    def pairs(self) -> Iterator[tuple[int, int]]:
-        """Ordered pairs of groups."""
-        k = len(self.groups)
-        return ((a, b) for a in range(k) for b in range(k) if a != b)
+_RATE = {1: "tpr", 0: "fpr", None: "selection_rate"}
+_SAMPLE = (
+    "the population that the labelled rows are a random sample of (of a finite pool, the bounds are if "
+    "anything too wide)"
+)
+_POOL = "the pool given, all of it"
+_WHOLE = "The rows given are the whole pool."
+_FRESH = (
+    "The model was fixed before these labels were drawn, and none of them trained it.",
+    "Within each group, the labelled rows were drawn uniformly at random.",
+)
+_DRAWN = (
+    "The classifier is randomised: its decision on each labelled row was drawn once with a fixed seed, and "
+    "the drawn decisions were counted. This is valid; bounds from its probabilities would be narrower."
+)
+#: Rows of a group above which the exact bound, which looks at all tables, would take minutes. The
+#: Clopper-Pearson bound is as valid, and hardly wider there.
+_MOST_EXACT = 100_000
 
 
-def build_sample(
+def certify(
     y: ArrayLike | None,
     pred: ArrayLike,
     groups: ArrayLike,
-    sample_weight: ArrayLike | None,
-    draws: SampleDraws,
+    metric: AuditMetric = "tprp",
+    tolerance: float = 0.1,
+    delta: float = 0.05,
+    method: str = "auto",
     *,
-    pos_label: object,
-    random_state: int,
-) -> Sample:
-    """Check the arrays against each other and draw the decisions of a randomised classifier."""
-    score = soft_predictions(pred, pos_label)
+    candidates: int = 1,
+    pos_label: object = None,
+    random_state: int = 0,
+    indices: ArrayLike | None = None,
+    trained_on: ArrayLike | None = None,
+) -> Certificate:
+    """Certify that a fixed model's violation is at most ``tolerance``, except with probability ``delta``.
+
+    Parameters
+    ----------
+    y : array-like of 0 and 1, or None
+        Labels of rows that were drawn uniformly within each group (any number from each) after the model was
+        fixed. None for ``metric="dp"`` on a whole pool, which needs none.
+    pred : array-like
+        The model's predictions on the same rows; soft values are a randomised classifier's P(h=1).
+    groups : array-like
+        Protected attribute, two groups or more.
+    metric : {"tprp", "fprp", "eo", "dp", "tpr-ratio", "fpr-ratio", "selection-ratio"}
+        The violation; of a ratio, 1 minus the least ratio of two groups.
+    tolerance, delta : float
+        Tolerance, and the probability of error.
+    method : str
+        ``"auto"`` (``"exact"``; of a ratio ``"clopper-pearson"``), ``"exact"``, ``"newcombe"``,
+        ``"clopper-pearson"`` or, for selection rates of a whole pool, ``"known"``.
+    candidates : int
+        How many models were tried on these same labels before this one was chosen; each is certified at
+        ``delta / candidates``.
+    pos_label : optional
+        The value of ``y`` that counts as 1.
+    random_state : int
+        Seed with which a randomised classifier's decisions are drawn.
+    indices, trained_on : array-like, optional
+        Identities of these rows and of those that trained the model; an overlap is refused.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y, groups = rng.integers(0, 2, 2000), rng.integers(0, 2, 2000)
+    >>> pred = np.where(rng.random(2000) < 0.85, y, 1 - y)
+    >>> certificate = certify(y, pred, groups)
+    >>> certificate.verdict, certificate.method, round(certificate.upper, 3)
+    ('certified', 'exact', 0.038)
+    """
+    question = QUESTIONS[check_question(metric)]
+    check_share(tolerance, "tolerance")
+    check_share(delta, "delta")
+    check_count(candidates, "candidates")
+    _refuse_training_rows(indices, trained_on)
+    if y is None and question.labels:
+        raise ValueError(f"metric={metric!r} needs labels: give y (only 'dp' on a whole pool needs none)")
+    score, (names, codes) = soft_predictions(pred, pos_label), encode_groups(groups)
     truth = None if y is None else binary_labels(y, pos_label)
-    names, codes = encode_groups(groups)
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    propensities, pool_size = draws.get("propensities"), draws.get("pool_size")
-    propensity_floor = draws.get("propensity_floor")
-    drawn = None if propensities is None else np.asarray(propensities, dtype=np.float64)
-    given = {"y": truth, "pred": score, "groups": codes, "sample_weight": weight, "propensities": drawn}
-    if not check_lengths(**{name: len(v) for name, v in given.items() if v is not None}):
+    lengths = {"pred": len(score), "groups": len(codes)} | ({} if truth is None else {"y": len(truth)})
+    if not check_lengths(**lengths):
         raise ValueError("pred is empty: a certificate needs at least one row")
     if len(names) < 2:
         raise ValueError(f"groups must hold at least two groups, got only {names[0]!r}")
-    if weight is not None and (not np.isfinite(weight).all() or (weight < 0).any()):
-        raise ValueError("sample_weight must be finite and not negative")
-    if drawn is not None and not ((drawn > 0) & (drawn <= 1)).all():
-        raise ValueError("propensities must lie in (0, 1]: they are the probabilities of the draws made")
-    if pool_size is not None and pool_size < len(score):
-        raise ValueError(f"pool_size={pool_size} is smaller than the {len(score)} rows labelled")
-    if propensity_floor is not None:
-        if not 0 < propensity_floor <= 1:
-            raise ValueError(f"propensity_floor must lie in (0, 1], got {propensity_floor}")
-        if drawn is not None and drawn.min() < propensity_floor * (1 - 1e-9):
-            raise ValueError(
-                f"propensity_floor={propensity_floor} is not a floor: a row was drawn with {drawn.min():.3g}"
-            )
-    if ((score == 0) | (score == 1)).all():
-        decision = score
+    name = _method(method, question, metric, truth is None)
+    said = score
+    if name != "known" and not ((score == 0) | (score == 1)).all():
+        said = (np.random.default_rng(random_state).random(len(score)) < score).astype(np.float64)
+    k = len(names)
+    hits: dict[int | None, Float] = {}
+    sizes: dict[int | None, Int] = {}
+    for label in question.conditions:
+        rows = slice(None) if label is None or truth is None else truth == label
+        hits[label] = np.bincount(codes[rows], weights=said[rows], minlength=k)
+        sizes[label] = np.bincount(codes[rows], minlength=k)
+    if name == "known":
+        assumptions: tuple[str, ...] = (_WHOLE,)
     else:
-        decision = (np.random.default_rng(random_state).random(len(score)) < score).astype(np.float64)
-    return Sample(names, codes, truth, score, decision, weight, drawn, pool_size, propensity_floor)
+        assumptions = _FRESH if said is score else (*_FRESH, _DRAWN)
+        if candidates > 1:
+            tried = f"No more than {candidates} models were tried on these labels"
+            assumptions = (*assumptions, f"{tried}; each had delta / {candidates}.")
+    seen = [(0,) * k if truth is None else np.bincount(codes[truth == v], minlength=k) for v in (1, 0)]
+    return _certificate(
+        hits,
+        sizes,
+        name,
+        delta / candidates,
+        metric=metric,
+        tolerance=tolerance,
+        delta=delta,
+        assumptions=assumptions,
+        n_labels=0 if truth is None else len(codes),
+        rows=len(codes),
+        groups=tuple(names),
+        positives=tuple(int(n) for n in seen[0]),
+        negatives=tuple(int(n) for n in seen[1]),
+    )
+
+
+def parity(
+    groups: Sequence[object], sizes: Int, target: str, tolerance: float, delta: float, metric: str = "dp"
+) -> Certificate:
+    """Certificate for ``"dp"`` or ``"selection-ratio"`` from the rows of strata ``2 * group + decision``.
+
+    Examples
+    --------
+    >>> found = parity(["a", "b"], np.array([50, 50, 60, 40]), "pool", 0.2, 0.05)
+    >>> found.verdict, found.method, round(found.estimate, 3)
+    ('certified', 'known', 0.1)
+    """
+    size = sizes[0::2] + sizes[1::2]
+    here = np.flatnonzero(size)
+    hits, size, names = sizes[1::2][here], size[here], tuple(str(groups[g]) for g in here.tolist())
+    name = "exact" if size.max() <= _MOST_EXACT and not QUESTIONS[metric].ratio else "clopper-pearson"
+    return _certificate(
+        {None: hits.astype(np.float64)},
+        {None: size},
+        "known" if target == "pool" else name,
+        delta,
+        metric=metric,
+        tolerance=tolerance,
+        delta=delta,
+        assumptions=(_WHOLE,) if target == "pool" else _FRESH,
+        n_labels=0,
+        rows=int(size.sum()),
+        groups=names,
+        positives=(0,) * len(names),
+        negatives=(0,) * len(names),
+    )
+
+
+def _refuse_training_rows(indices: ArrayLike | None, trained_on: ArrayLike | None) -> None:
+    if trained_on is None:
+        return
+    if indices is None:
+        raise ValueError("trained_on was given without indices=: the rows being certified must be named too")
+    shared = np.intersect1d(np.asarray(indices), np.asarray(trained_on))
+    if len(shared):
+        raise ValueError(
+            f"{len(shared)} of the labelled rows trained this model (for instance row {shared[0]}), so its "
+            "violation on them is not that on other rows: draw fresh labels after the last fit"
+        )
+
+
+def _method(method: str, question: Question, metric: str, whole: bool) -> str:
+    """Return the name of the method, or raise for one that the question does not have."""
+    if method == "known" and question.labels:
+        raise ValueError(f"method='known' is for metric='dp', got metric={metric!r}: other rates need labels")
+    if method == "known" or (method == "auto" and whole):
+        return "known"
+    if method == "auto":
+        return "clopper-pearson" if question.ratio else "exact"
+    if method not in METHODS:
+        raise ValueError(f"method={method!r} is unknown; {suggest(method, [*METHODS, 'auto', 'known'])}")
+    if question.ratio and METHODS[method].ratios is None:
+        raise ValueError("a ratio is certified by method='clopper-pearson'")
+    return method
+
+
+def _certificate(
+    hits: dict[int | None, Float],
+    sizes: dict[int | None, Int],
+    method: str,
+    level: float,
+    *,
+    metric: str,
+    groups: tuple[object, ...],
+    **said: object,
+) -> Certificate:
+    """Bound the violation at a level; the bounds enclose the estimate where there is one."""
+    question = QUESTIONS[metric]
+    with np.errstate(invalid="ignore"):
+        rates = {_RATE[label]: tuple(map(float, hits[label] / sizes[label])) for label in hits}
+    _warn_empty(groups, rates)
+    # Nobody is selected: no group less often than another.
+    nobody = not question.labels and not hits[None].any()
+    estimate = 0.0 if nobody else max(question.violation(values) for values in rates.values())
+    lower = upper = estimate
+    if method != "known":
+        counts: RateCounts = {label: (np.rint(hits[label]).astype(np.int64), sizes[label]) for label in hits}
+        found = METHODS[method]
+        bound = found.ratios if question.ratio and found.ratios is not None else found.differences
+        lower, upper = bound(counts, level)
+        if not math.isnan(estimate):
+            lower, upper = min(lower, estimate), max(upper, estimate)
+    return Certificate.of(
+        (estimate, lower, upper),
+        metric=metric,
+        method=method,
+        valid="known" if method == "known" else METHODS[method].valid,
+        target=_POOL if method == "known" else _SAMPLE,
+        groups=groups,
+        rates=rates,
+        unclear=tuple(str(g) for i, g in enumerate(groups) if any(math.isnan(v[i]) for v in rates.values())),
+        **said,
+    )
+
+
+def _warn_empty(names: Sequence[object], rates: dict[str, tuple[float, ...]]) -> None:
+    for name, values in rates.items():
+        empty = [str(g) for g, v in zip(names, values, strict=True) if math.isnan(v)]
+        if empty:
+            warnings.warn(
+                f"no labelled row gives the {name} of group {', '.join(empty)}: the violation is unknown and "
+                "nothing can be certified until such rows are labelled",
+                EmptyCellWarning,
+                stacklevel=4,
+            )

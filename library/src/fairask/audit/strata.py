@@ -1,25 +1,205 @@
-"""The strata of an audit: the rows of a pool by group, decisions and score, each in a random order."""
+"""The strata of an audit: the rows of a pool by group, decision and score, and the rates they make up.
+
+:class:`Strata` holds the rows of each stratum in a random order, :class:`Layout` says what the strata are,
+:class:`Counts` what labels were found in them, and :meth:`Layout.limits` bounds the rates of the groups.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri, stdtrit
 
-from fairask.audit.binning import bin_rows
-from fairask.audit.inputs import Noise, noise_table
-from fairask.audit.layout import Layout
-from fairask.checks import check_lengths
+from fairask.audit.bounds.proportions import wilson
+from fairask.audit.bounds.stratified import collapse, score_limits
+from fairask.checks import check_lengths, check_number
 from fairask.errors import UserError
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
 from fairask.pools import Model, Pool, is_randomised
 
+#: Probability of a wrong label: one number, or by group a number or (least, largest).
+Noise = float | Mapping[Any, float | tuple[float, float]]
+#: With fewer labels that a rate is conditioned on, nothing is said about the rate.
+FEWEST = 5
+#: Labels of the pilot that a stratum should have, and rows that a bin of a score should have.
+_PILOT, _ROWS = 3, 20
 _NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is known of the strata of each audit: arrays of shape (audits, strata).
+
+    ``skipped`` rows were drawn and have no label; they count among the labels drawn.
+    """
+
+    size: Float
+    ones: Float
+    zeros: Float
+    skipped: Float
+
+    @property
+    def labels(self) -> Float:
+        """Rows drawn, or known from the beginning."""
+        return self.ones + self.zeros + self.skipped
+
+    def hits(self, label: int) -> Float:
+        """Rows found to have a label."""
+        return self.ones if label == 1 else self.zeros
+
+
+@dataclass(frozen=True)
+class RateLimits:
+    """Rates with their limits, of shape (audits, rates).
+
+    ``least`` and ``most`` are the estimates if rows without a label or group are what makes the rate least or
+    most; ``low`` and ``high`` are the limits around these.
+    """
+
+    rate: Float
+    least: Float
+    most: Float
+    low: Float
+    high: Float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Strata by group, decision of each model, and bin.
+
+    Attributes
+    ----------
+    group : ndarray of shape (strata,)
+        Group of each stratum; ``n_groups`` for rows of unknown group.
+    decision : ndarray of shape (models, strata)
+        Decision of each model.
+    parent : ndarray of shape (strata,)
+        Strata with the same parent differ by the bin of a score only.
+    known : ndarray of shape (strata,)
+        Strata whose rows are not drawn: their labels are known.
+    cost : ndarray of shape (strata,)
+        Mean cost of a label.
+    prior : ndarray of shape (strata,) or None
+        What a score says the share of label 1 is.
+    noise : ndarray of shape (2, groups + 1)
+        Least and largest probability that a label told is wrong.
+    rest : bool
+        Whether each group is compared with all others together, not with each other one.
+    """
+
+    group: Int
+    decision: Int
+    n_groups: int
+    parent: Int
+    known: np.ndarray
+    cost: Float
+    prior: Float | None = None
+    noise: Float = field(default_factory=lambda: np.zeros((2, 1)))
+    rest: bool = False
+
+    @classmethod
+    def plain(cls, groups: int, *, rest: bool = False) -> Self:
+        """Strata ``2 * group + decision`` of one model."""
+        strata = np.arange(2 * groups)
+        no, one = np.zeros(2 * groups, dtype=bool), np.ones(2 * groups)
+        noise = np.zeros((2, groups + 1))
+        return cls(strata // 2, (strata % 2)[None, :], groups, strata, no, one, noise=noise, rest=rest)
+
+    @functools.cached_property
+    def members(self) -> Float:
+        """1 where a stratum belongs to the group of a rate: of shape (rates, strata)."""
+        own = self.group[None, :] == np.arange(self.n_groups)[:, None]
+        if not self.rest:
+            return np.asarray(own, dtype=np.float64)
+        others = ~own & (self.group < self.n_groups)[None, :]
+        return np.concatenate([own, others]).astype(np.float64)
+
+    @functools.cached_property
+    def pairs(self) -> tuple[Int, Int]:
+        """The ordered pairs of rates that are compared."""
+        g = np.arange(self.n_groups)
+        if self.rest:
+            return np.concatenate([g, g + self.n_groups]), np.concatenate([g + self.n_groups, g])
+        a, b = (v.ravel() for v in np.meshgrid(g, g, indexing="ij"))
+        return a[a != b], b[a != b]
+
+    def limits(self, counts: Counts, model: int, label: int, z: float, *, population: bool) -> RateLimits:
+        """Limits of all rates given a label at ``z`` standard errors."""
+        hits = counts.hits(label)
+        found = np.where(self.known, 0.0, hits) @ self.members.T
+        # The score limits are asymptotic; with few positives in a group the normal quantile errs more often
+        # than it says (simulated: 0.058 for 0.05), Student's does not.
+        fewest = found.min(axis=-1, keepdims=True) if self.n_groups == 2 else found
+        wide = np.asarray(stdtrit(np.maximum(fewest - 1, 1), ndtr(z)))
+        told = np.maximum(counts.labels - counts.skipped, 0.0)
+        same = not counts.skipped.any() and not (self.group == self.n_groups).any()
+        lows, highs, middles = [], [], []
+        for noise in np.unique(self.noise, axis=0):
+            per_row = noise[self.group]
+            middles.append(self._one(counts.size, (hits, hits), told, model, 0, per_row, None, population))
+            for side in (0,) if same else (1, -1):
+                more = (hits + counts.skipped * (side < 0), hits + counts.skipped * (side > 0))
+                found_ = self._one(counts.size, more, counts.labels, model, side, per_row, wide, population)
+                if side <= 0:
+                    lows.append((found_[0], found_[1]))
+                if side >= 0:
+                    highs.append((found_[0], found_[2]))
+        low, high = np.min([v for _, v in lows], axis=0), np.max([v for _, v in highs], axis=0)
+        # A rate of a handful of labels is not told, unless all rows are.
+        open_ = ((counts.labels < counts.size) | population).astype(np.float64) @ self.members.T > 0
+        dark = open_ & (hits @ self.members.T < FEWEST)
+        low, high = np.where(dark, 0.0, low), np.where(dark, 1.0, high)
+        rate = np.mean([m[0] for m in middles], axis=0)
+        least, most = np.min([p for p, _ in lows], axis=0), np.max([p for p, _ in highs], axis=0)
+        # Of rows that are all told, without noise and of a known group, nothing is left to estimate.
+        unsure = (told < counts.size) | (self.noise.max(axis=0) > 0)[self.group] | population
+        unsure = unsure | ((self.group == self.n_groups) & (counts.size > 0))
+        counted = ~np.isnan(rate) & ~((unsure.astype(np.float64) @ self._reach.T) > 0)
+        least, most, low, high = (np.where(counted, rate, v) for v in (least, most, low, high))
+        return RateLimits(rate, least, most, low, high)
+
+    @functools.cached_property
+    def _reach(self) -> Float:
+        """1 where a stratum can change the rate of a group: its own, and rows of unknown group."""
+        return np.asarray(np.maximum(self.members, (self.group == self.n_groups).astype(np.float64)))
+
+    def _one(
+        self, held: Float, hits: tuple[Float, Float], labels: Float, model: int, side: int, noise: Float,
+        z: Float | None, population: bool,
+    ) -> tuple[Float, Float, Float]:  # fmt: skip
+        """Rate and limits with unknown rows where they make it most (side 1) or least (-1)."""
+        parts, edge = [], []
+        for b in (0, 1):
+            lost = (self.group == self.n_groups) & (side == 2 * b - 1)
+            member = (self.members + lost) * (self.decision[model] == b)
+            parts.append(collapse(held, hits[b], labels, member, noise, population=population))
+            # The remainder of nearly exhausted strata is a few whole rows, not a normal variable: allow for
+            # one row, the less the more labels of either kind they may still hold, but for half a row (a
+            # correction for continuity) as far as the strata are drawn.
+            guess, open_ = (hits[b] + 0.5) / (labels + 1), labels < held
+            spread = np.where(open_, (held - labels) * guess * (1 - guess), 0.0) @ member.T
+            drawn, left = (np.where(open_, v, 0.0) @ member.T for v in (labels, held))
+            edge.append(np.clip(1 - spread / 6, 0.5, 1.0) * drawn / np.maximum(left, 1.0))
+        rows, share, effective = (np.stack(v, axis=-1) for v in zip(*parts, strict=True))
+        mass = rows * share
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rate = mass[..., 1] / mass.sum(axis=-1)
+        if z is None:
+            return rate, rate, rate
+        # A population has rows that no row of the pool is like: about as many as a limit at z would miss.
+        size = np.where(rows > 0, rows, (1 + z**2)[..., None]) if population else rows
+        low, high = score_limits(size, share * effective, effective, rate, z, population=population)
+        if not population:
+            known, total = np.where(np.isnan(rate), 0.5, rate), np.maximum(mass.sum(axis=-1), 1.0)
+            row = np.maximum(edge[0] * known, edge[1] * (1 - known)) / total
+            low, high = np.maximum(low - row, 0.0), np.minimum(high + row, 1.0)
+        return rate, low, high
 
 
 @dataclass(frozen=True)
@@ -280,7 +460,7 @@ class Strata:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], left_out: ArrayLike, fingerprint: str) -> Self:
-        """Rebuild strata from :meth:`to_dict`, also as 0.1.0 wrote it.
+        """Rebuild strata from :meth:`to_dict`.
 
         Examples
         --------
@@ -288,29 +468,26 @@ class Strata:
         >>> Strata.from_dict(strata.to_dict(1), [], strata.fingerprint).sizes.tolist()
         [1, 1, 1, 1]
         """
-        names, sizes = list(values["groups"]), np.array(values["sizes"], dtype=np.int64)
-        layout, known = Layout.plain(len(names)), np.zeros((3, len(sizes)), dtype=np.int64)
-        if "group" in values:
-            known = np.array(values["known"], dtype=np.int64)
-            layout = Layout(
-                group=np.array(values["group"], dtype=np.int64),
-                decision=np.array(values["decision"], dtype=np.int64),
-                n_groups=len(names),
-                parent=np.array(values["parent"], dtype=np.int64),
-                known=np.array(values["is_known"], dtype=bool),
-                cost=np.array(values["cost"], dtype=np.float64),
-                prior=None if values["prior"] is None else np.array(values["prior"], dtype=np.float64),
-                noise=np.array(values["noise"], dtype=np.float64),
-            )
+        names = list(values["groups"])
+        layout = Layout(
+            group=np.array(values["group"], dtype=np.int64),
+            decision=np.array(values["decision"], dtype=np.int64),
+            n_groups=len(names),
+            parent=np.array(values["parent"], dtype=np.int64),
+            known=np.array(values["is_known"], dtype=bool),
+            cost=np.array(values["cost"], dtype=np.float64),
+            prior=None if values["prior"] is None else np.array(values["prior"], dtype=np.float64),
+            noise=np.array(values["noise"], dtype=np.float64),
+        )
         return cls(
             groups=names,
-            sizes=sizes,
+            sizes=np.array(values["sizes"], dtype=np.int64),
             queues=[np.array(queue, dtype=np.int64) for queue in values["queues"]],
             left_out=np.array(left_out, dtype=np.int64),
             drawn=bool(values["drawn"]),
             fingerprint=fingerprint,
             layout=layout,
-            known=known,
+            known=np.array(values["known"], dtype=np.int64),
         )
 
 
@@ -374,3 +551,120 @@ def _with_known(layout: Layout, sizes: Int, at: Int, labels: list[int | None]) -
     )
     counts = np.concatenate([np.zeros((3, k)), np.array(seen)], axis=1).astype(np.int64)
     return wider, np.concatenate([sizes, np.bincount(place, minlength=len(new))]), counts
+
+
+def bins_for(labels: int, strata: int, most: int = 4) -> int:
+    """Bins per group and decision that a pilot of so many labels can bear.
+
+    Examples
+    --------
+    >>> bins_for(100, 4), bins_for(30, 4), bins_for(20, 4)
+    (4, 2, 1)
+    """
+    return max(1, min(most, labels // (_PILOT * max(strata, 1))))
+
+
+def bin_rows(parent: Int, score: Float | None, rows: Bool, bins: int) -> Int:
+    """Return the bin of each row: about as many expected labels 1 as 0 differ in each.
+
+    A score from 0 to 1 is cut where the root of its variance adds up to equal parts; any other column into
+    bins of as many rows. Rows without a score are in the first bin.
+
+    Examples
+    --------
+    >>> score = np.arange(90.0)
+    >>> np.bincount(bin_rows(np.zeros(90, int), score, np.ones(90, bool), 3)).tolist()
+    [30, 30, 30]
+    """
+    cut = np.zeros(len(parent), dtype=np.int64)
+    if score is None or bins == 1:
+        return cut
+    known = rows & ~np.isnan(score)
+    chance = bool(known.any() and score[known].min() >= 0 and score[known].max() <= 1)
+    for value in np.unique(parent[known]):
+        mine = np.flatnonzero(known & (parent == value))
+        here = min(bins, len(mine) // _ROWS)
+        if here < 2:
+            continue
+        order = mine[np.argsort(score[mine], kind="stable")]
+        weight = np.ones(len(order))
+        if chance:
+            p = np.clip(score[order], 0.01, 0.99)
+            weight = np.sqrt(p * (1 - p))
+        reached = np.cumsum(weight) / weight.sum()
+        cut[order] = np.minimum((reached * here - 1e-9).astype(np.int64), here - 1)
+    return cut
+
+
+def known_codes(
+    known: Mapping[int, object] | None, classes: Sequence[object] | None
+) -> dict[int, int | None]:
+    """Labels known before the audit as 0 and 1, None where nobody can tell.
+
+    Examples
+    --------
+    >>> known_codes({3: "yes", 5: None}, ["no", "yes"])
+    {3: 1, 5: None}
+    """
+    names = [0, 1] if classes is None else list(classes)
+    out: dict[int, int | None] = {}
+    for row, label in (known or {}).items():
+        if label is not None and label not in names:
+            raise ValueError(
+                f"known: label {label!r} of row {row} is not one of the classes {tuple(names)!r}"
+            )
+        out[int(row)] = None if label is None else int(label == names[1])
+    return out
+
+
+def noise_table(noise: Noise, groups: Sequence[object]) -> Float:
+    """Least and largest probability of a wrong label by group; for rows of unknown group, over all groups.
+
+    Examples
+    --------
+    >>> noise_table({"a": 0.1, "b": (0.0, 0.05)}, ["a", "b"]).tolist()
+    [[0.1, 0.0, 0.0], [0.1, 0.05, 0.1]]
+    """
+    given = noise if isinstance(noise, Mapping) else dict.fromkeys(groups, noise)
+    named = {str(name): value for name, value in given.items()}
+    if unknown := set(named) - {str(g) for g in groups}:
+        raise ValueError(f"noise names {sorted(unknown)[0]!r}, which is no group")
+    ends = []
+    for group in groups:
+        value = named.get(str(group), 0.0)
+        low, high = value if isinstance(value, tuple | list) else (value, value)
+        ends.append([check_number(low, "noise", 0.0, 0.4), check_number(high, "noise", float(low), 0.4)])
+    table = np.array(ends).T
+    return np.concatenate([table, [[table[0].min()], [table[1].max()]]], axis=1)
+
+
+def noise_from_overlap(disagreements: int, pairs: int, delta: float = 0.005) -> tuple[float, float]:
+    """Least and largest share of wrong labels that two annotators' disagreements allow.
+
+    Both annotators are taken to err alike and independently, so that they disagree with probability
+    ``2 e (1 - e)``. Give the rest of the error to the audit: ``delta=0.045`` there makes 0.05 in all.
+
+    Examples
+    --------
+    >>> [round(v, 3) for v in noise_from_overlap(18, 200)]
+    [0.024, 0.09]
+    """
+    z = -float(ndtri(delta / 2))
+    low, high = wilson(disagreements, pairs, z)
+    ends = [(1 - np.sqrt(max(1 - 2 * float(d), 0.0))) / 2 for d in (low, high)]
+    return float(ends[0]), float(min(ends[1], 0.4))
+
+
+def intersect(*columns: ArrayLike) -> np.ndarray:
+    """Groups by several protected columns at once; None where any of them is unknown.
+
+    Examples
+    --------
+    >>> intersect(["f", "m", None], ["old", "young", "old"]).tolist()
+    ['f & old', 'm & young', None]
+    """
+    rows = zip(*(np.asarray(c, dtype=object).tolist() for c in columns), strict=True)
+    joined = [None if any(v is None or v != v for v in row) else " & ".join(map(str, row)) for row in rows]
+    out = np.empty(len(joined), dtype=object)
+    out[:] = joined
+    return out

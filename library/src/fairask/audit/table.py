@@ -1,10 +1,12 @@
-"""The table of an audit: its predictions and groups, and the rows that are to be labelled."""
+"""The table of an audit: its predictions, groups and other columns, and the rows that are to be labelled."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.audit.audit import Audit
-from fairask.audit.inputs import AuditInputs, Noise, noise_table
-from fairask.audit.plan import AuditPlan
-from fairask.audit.predictions import Classes, scores_of, words_of
-from fairask.audit.questions import QUESTIONS
-from fairask.audit.simulate import AuditSimulation, simulate_audit
+from fairask.audit.plan import QUESTIONS, AuditPlan
+from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_audit, simulate_audit
+from fairask.audit.strata import Noise, noise_table
+from fairask.metrics import Float
 from fairask.pools.places import local_path
 from fairask.pools.sources.place import PlacedTable, open_place
 from fairask.tables import TableError, TableFormat, group_names, read_noted, read_table
-from fairask.tables.encode import listed
-from fairask.tables.folding import UNKNOWN, group_notes
-from fairask.tables.labels import check_columns
-from fairask.tables.positive import find_positive
-from fairask.tables.protected import as_specs, protected_columns
-from fairask.tables.read import PARQUET_SUFFIXES, check_names
-from fairask.tables.stores import is_dataset_folder
+from fairask.tables.arrow import Arrow, kind_of
+from fairask.tables.cells import listed, texts
+from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
+from fairask.tables.groups import UNKNOWN, as_specs, group_notes, protected_columns
+from fairask.tables.labels import check_columns, find_positive, known_note, known_positive, say_which
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,49 +34,56 @@ class AuditTable:
 
     Attributes
     ----------
-    names : list of str
-        The table's columns.
-    rows : int
-        Rows of the pool: those of the table that have a group.
-    kept : ndarray of int or None
-        Their numbers in the table (from 0); None if it is all of them.
-    group_rows : dict
-        Rows of each group.
+    source : object
+        The table: ``names`` of its columns, and ``rows(numbers)`` as a pyarrow table.
+    scores, groups : ndarray
+        Predictions in [0, 1] and the group of each row, None where it is unknown.
     classes : Classes
         Names of the classes; none where predictions are numbers.
     notes : list of str
-    take : callable
-        Rows of the table, by number, as a pyarrow table.
-    begin : callable
-        ``begin(plan)`` makes an :class:`Audit` of the pool.
-    scores, groups, labels : ndarray or None
-        Predictions in [0, 1], groups and, if a column of labels was named, 1 where the label is positive;
-        None where the table is streamed.
-    extras : dict
-        Score, cost, known labels and noise, as far as columns were named.
+        What the table's owner should know.
+    labels : ndarray or None
+        If a column of labels was named, 1 where the label is positive; rows without one are left out.
+    score, cost, known, noise
+        As :class:`Audit` takes them, as far as columns were named.
     """
 
-    names: list[str]
-    rows: int
-    kept: NDArray[np.int64] | None
-    group_rows: dict[str, int]
+    source: _Whole | _Parquet
+    scores: Float
+    groups: NDArray[Any]
     classes: Classes
     notes: list[str]
-    take: Callable[[NDArray[np.int64]], Any]
-    begin: Callable[[AuditPlan], Audit]
-    scores: NDArray[np.float64] | None = None
-    groups: NDArray[Any] | None = None
     labels: NDArray[np.int64] | None = None
-    extras: AuditInputs = field(default_factory=AuditInputs)
+    score: Float | None = None
+    cost: Float | None = None
+    known: Mapping[int, object] | None = None
+    noise: Noise = 0.0
 
-    def number_of(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of the table, given rows of the pool."""
-        return index if self.kept is None else self.kept[index]
+    @property
+    def rows(self) -> int:
+        """Rows of the pool."""
+        return len(self.scores)
+
+    @property
+    def group_rows(self) -> dict[str, int]:
+        """Rows of each group."""
+        found, counts = np.unique(_shown(self.groups), return_counts=True)
+        return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+    def audit(self, plan: AuditPlan) -> Audit:
+        """Begin an audit of the table."""
+        return Audit(
+            self.scores, self.groups, plan, known=self.known, score=self.score, cost=self.cost,
+            noise=self.noise,
+        )  # fmt: skip
+
+    def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
+        """Say what budgets would buy, from the predictions alone."""
+        budgets = sorted({*BUDGETS, plan.budget})
+        return plan_audit(self.scores, self.groups, plan, score=self.score, budgets=budgets, n_audits=runs)
 
     def simulate(self, plan: AuditPlan, runs: int) -> AuditSimulation:
         """Simulate audits of a table that was opened with a column of labels."""
-        assert self.scores is not None
-        assert self.groups is not None
         assert self.labels is not None
         for value in QUESTIONS[plan.metric].labels:
             for group in sorted(g for g in set(self.groups.tolist()) if g is not None):
@@ -87,28 +93,7 @@ class AuditTable:
                         f"group {group!r} has no {kind} label, so it has no rate to compare",
                         "Merge groups, add rows, or choose another --metric",
                     )
-        score = self.extras.get("score")
-        return simulate_audit(self.labels, self.scores, self.groups, plan, n_audits=runs, score=score)
-
-    def index_of(self, number: int) -> int | None:
-        """Row of the pool, given a row of the table; None if it is not in the pool."""
-        if self.kept is None:
-            return number if 0 <= number < self.rows else None
-        at = int(np.searchsorted(self.kept, number))
-        return at if at < len(self.kept) and self.kept[at] == number else None
-
-
-def check_wanted(names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str]) -> list[str]:
-    """Return the columns to read; raise for one that is not there, or is named twice."""
-    check_columns(names, list(wanted.items()))
-    grouped = protected_columns(protected, names)
-    columns = [*wanted.values(), *grouped]
-    if len(set(columns)) < len(columns):
-        given = [*wanted.items(), *(("protected", name) for name in grouped)]
-        raise TableError(
-            " and ".join(f"--{o} {n}" for o, n in given) + " name a column twice", "Name different columns"
-        )
-    return columns
+        return simulate_audit(self.labels, self.scores, self.groups, plan, n_audits=runs, score=self.score)
 
 
 def open_audit_table(
@@ -117,15 +102,20 @@ def open_audit_table(
     predictions: str,
     protected: str | Sequence[str],
     positive: str | Sequence[str] | None = None,
-    label: str | None = None,
-    more: Mapping[str, str | None] | None = None,
+    truth: str | None = None,
+    score: str | None = None,
+    cost: str | None = None,
+    known: str | None = None,
+    noise: str | None = None,
+    unknown_groups: bool = False,
     form: TableFormat | None = None,
 ) -> AuditTable:
     """Read the columns an audit needs of a CSV file, a Parquet file or a folder of Parquet files.
 
-    Of Parquet, only these columns are held in memory, and later the rows that are asked for. ``more`` names
-    the columns ``score``, ``cost`` and ``known`` (labels that exist already, empty elsewhere), ``noise`` as
-    :func:`read_noise` reads it; ``unknown_groups`` is "yes" where rows without a group may be of any.
+    Of Parquet, only these columns are held in memory, and later the rows that are asked for. ``score``,
+    ``cost`` and ``known`` (labels that exist already, empty elsewhere) name columns, and ``truth`` one of
+    labels; ``noise`` is as :func:`read_noise` reads it. With ``unknown_groups``, rows without a group may be
+    of any.
 
     Examples
     --------
@@ -138,42 +128,68 @@ def open_audit_table(
     ([1.0, 0.0], ('no', 'yes'))
     """
     table, notes = _open(path, form)
-    named = dict(more or {})
-    wanted = {"predictions": predictions} | ({} if label is None else {"truth": label})
-    wanted |= {name: str(named[name]) for name in ("score", "cost", "known") if named.get(name)}
-    columns = table.columns(check_wanted(table.names, wanted, protected))
+    named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": known}
+    wanted = {option: name for option, name in named.items() if name}
+    columns = table.columns(_check_wanted(table.names, wanted, protected))
     groups: NDArray[Any] = group_names(columns, protected)
     notes += group_notes(", ".join(as_specs(protected)), Counter[Hashable](groups.tolist()))
-    if named.get("unknown_groups") == "yes":
-        names_known = groups.astype(object)
-        names_known[groups == UNKNOWN] = None
-        groups = names_known
-    known, labels = np.ones(len(groups), dtype=bool), None
-    if label is not None:
-        known, labels = _truth(columns.column(label), label, positive, notes)
+    if unknown_groups:
+        groups = np.where(groups == UNKNOWN, None, groups.astype(object))
+    kept, labels = np.ones(len(groups), dtype=bool), None
+    if truth is not None:
+        kept, labels = _truth(columns.column(truth), truth, positive, notes)
+        labels = labels[kept]
     scores, classes = scores_of(
         columns.column(predictions), predictions, as_specs(positive or ()), labels is not None, notes
     )
-    scores, names = scores[known], groups[known]
-    shown = np.where(names == None, UNKNOWN, names).astype(str)  # noqa: E711 - element by element
-    found, counts = np.unique(shown, return_counts=True)
-    extras = _extras(columns, named, known, found.tolist(), classes)
-    if column := named.get("known"):
-        notes.append(f"{len(extras['known'] or {}):,} rows have a label in {column!r} and are not asked for")
+    groups = groups[kept]
+    errors, names = read_noise(noise), np.unique(_shown(groups)).tolist()
+    try:
+        noise_table(errors, names)
+    except ValueError as error:
+        raise TableError(f"--noise {noise}: {error}", f"Groups: {listed(names)}") from error
+    exist = None
+    if known:
+        exist = _known(words_of(columns.column(known))[kept], known, classes)
+        notes.append(f"{len(exist):,} rows have a label in {known!r} and are not asked for")
     return AuditTable(
-        names=table.names,
-        rows=len(scores),
-        kept=np.flatnonzero(known),
-        group_rows=dict(zip(found.tolist(), counts.tolist(), strict=True)),
+        source=table,
+        scores=scores[kept],
+        groups=groups,
         classes=classes,
         notes=notes,
-        take=table.rows,
-        begin=lambda plan: Audit(scores, names, plan, **extras),
-        extras=extras,
-        scores=scores,
-        groups=names,
-        labels=None if labels is None else labels[known],
+        labels=labels,
+        score=_numbers(columns.column(score), score, "score")[kept] if score else None,
+        cost=_numbers(columns.column(cost), cost, "cost")[kept] if cost else None,
+        known=exist,
+        noise=errors,
     )
+
+
+def table_digest(path: str | Path) -> str:
+    """Return the sha256 of a file; of a table elsewhere, of its files' names, sizes and footers."""
+    local = local_path(path)
+    if local is not None:
+        return file_digest(local, hidden=False)
+    found = [[f.name, f.bytes, f.rows, f.digest] for f in parquet_files(path).records()]
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+
+
+def _shown(groups: NDArray[Any]) -> NDArray[np.str_]:
+    return np.where(groups == None, UNKNOWN, groups).astype(str)  # noqa: E711 - element by element
+
+
+def _check_wanted(names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str]) -> list[str]:
+    """Return the columns to read; raise for one that is not there, or is named twice."""
+    check_columns(names, list(wanted.items()))
+    grouped = protected_columns(protected, names)
+    columns = [*wanted.values(), *grouped]
+    if len(set(columns)) < len(columns):
+        given = [*wanted.items(), *(("protected", name) for name in grouped)]
+        raise TableError(
+            " and ".join(f"--{o} {n}" for o, n in given) + " name a column twice", "Name different columns"
+        )
+    return columns
 
 
 def _open(path: str | Path, form: TableFormat | None) -> tuple[_Whole | _Parquet, list[str]]:
@@ -200,27 +216,6 @@ def _truth(
     if n := int((~known).sum()):
         notes.append(f"{n:,} rows have no value in {name!r} and were left out")
     return known, labels
-
-
-def _extras(
-    columns: Any,
-    named: Mapping[str, str | None],
-    known: NDArray[np.bool_],
-    groups: list[str],
-    classes: Classes,
-) -> AuditInputs:
-    """Return score, cost, labels that exist already and noise, as far as they are named."""
-    extras: AuditInputs = {"noise": read_noise(named.get("noise"))}
-    try:
-        noise_table(extras["noise"], groups)
-    except ValueError as error:
-        raise TableError(f"--noise {named['noise']}: {error}", f"Groups: {listed(groups)}") from error
-    for option in ("score", "cost"):
-        if column := named.get(option):
-            extras[option] = _numbers(columns.column(column), column, option)[known]
-    if column := named.get("known"):
-        extras["known"] = _known(words_of(columns.column(column))[known], column, classes)
-    return extras
 
 
 def _numbers(column: Any, name: str, option: str) -> NDArray[np.float64]:
@@ -274,17 +269,6 @@ def read_noise(text: str | None) -> Noise:
         raise TableError(
             f"--noise {text} cannot be read", "Write 0.05, or by group: --noise a=0.1,b=0.02-0.05"
         ) from error
-
-
-def shown_name(path: str) -> str:
-    """The last part of a path or URL.
-
-    Examples
-    --------
-    >>> shown_name("s3://bucket/people.parquet"), shown_name("data/people/")
-    ('people.parquet', 'people')
-    """
-    return path.rstrip("/").rpartition("/")[2] or path
 
 
 class _Whole:
@@ -360,3 +344,143 @@ class _Parquet:
                     f"{Path(block.path).name} is a damaged or truncated Parquet file",
                     "Copy or export it again",
                 ) from error
+
+
+# -- predictions in a column --------------------------------------------------------------------
+
+
+def key(text: str) -> str:
+    """How values are compared: by number if they are numbers, else without regard to case.
+
+    Examples
+    --------
+    >>> key("1.0") == key("1"), key("Yes") == key("yes ")
+    (True, True)
+    """
+    try:
+        return repr(float(text))
+    except ValueError:
+        return " ".join(text.split()).lower()
+
+
+def words_of(column: Arrow) -> NDArray[np.object_]:
+    """Values as text, None where missing."""
+    if kind_of(column.type) is None:
+        raise TableError(f"a column has values of type {column.type}", "Name a column of plain values")
+    return np.array(texts(column), dtype=object)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Names of the classes by what they count as; none where predictions are numbers.
+
+    Examples
+    --------
+    >>> grades = Classes(("failed",), ("distinction", "passed"))
+    >>> grades.code("Passed "), grades.code("failed"), grades.code("unheard of"), Classes().code("1.0")
+    (1, 0, None, 1)
+    """
+
+    negative: tuple[str, ...] = ()
+    positive: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, the positive ones last; 0 and 1 where predictions are numbers."""
+        return (*self.negative, *self.positive) or ("0", "1")
+
+    def code(self, label: str) -> int | None:
+        """What a label counts as; None for one that is no class."""
+        wanted = key(label)
+        for code, names in enumerate((self.negative, self.positive)):
+            if wanted in map(key, names):
+                return code
+        numbers = {key("0"): 0, key("1"): 1, "false": 0, "true": 1}
+        return None if self.negative or self.positive else numbers.get(wanted)
+
+
+def scores_of(
+    column: Arrow, name: str, positive: Sequence[str], labelled: bool, notes: list[str] | None = None
+) -> tuple[Float, Classes]:
+    """Return predictions in [0, 1] and the classes.
+
+    With ``labelled``, ``positive`` may name classes of the labels. ``notes`` get what the table's owner
+    should know.
+    """
+    import pyarrow as pa
+
+    if (missing := column.null_count) or (missing := int(column.is_null(nan_is_null=True).to_numpy().sum())):
+        row = int(np.argmax(column.is_null(nan_is_null=True).to_numpy())) + 1
+        raise TableError(
+            f"{missing:,} rows have no prediction in {name!r}, the first is data row {row}",
+            "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
+        )
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        column, kind = column.cast(pa.int8()), pa.int8()
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+        if ((values >= 0) & (values <= 1)).all():
+            wanted = {key(one) for one in positive}
+            if wanted <= {key("1")}:
+                return values, Classes()
+            if wanted == {key("0")}:
+                if ((values > 0) & (values < 1)).any():
+                    raise TableError(
+                        f"--positive 0: {name!r} has probabilities, which are those of 1",
+                        "Give a column with the probabilities of the positive class",
+                    )
+                return 1 - values, Classes(("1",), ("0",))
+            # Where labels are known and have names, --positive is about those.
+            if not labelled:
+                raise TableError(
+                    f"--positive {listed(positive)}: predictions in {name!r} are numbers from 0 to 1, not "
+                    "classes",
+                    "Leave --positive out, and label the rows with 1 and 0",
+                )
+            return values, Classes()
+        if not positive and len(np.unique(values[:10_000])) > 2:
+            raise TableError(
+                f"predictions in {name!r} go from {values.min():g} to {values.max():g}",
+                "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
+            )
+    words = words_of(column)
+    classes = choose_classes(name, sorted({str(w) for w in words}), positive, notes)
+    return np.isin(words.astype(str), classes.positive).astype(np.float64), classes
+
+
+def choose_classes(
+    name: str, found: Sequence[str], positive: Sequence[str], notes: list[str] | None = None
+) -> Classes:
+    """Return the classes of column ``name``, or raise TableError naming them.
+
+    Of a well-known pair the good class is taken where none is named; others are not guessed.
+    Of several positive classes, those that no prediction has may still be labels; ``notes`` say which.
+
+    Examples
+    --------
+    >>> choose_classes("said", ["failed", "passed"], ["passed", "distinction"])
+    Classes(negative=('failed',), positive=('passed', 'distinction'))
+    >>> choose_classes("said", ["approved", "rejected"], [])
+    Classes(negative=('rejected',), positive=('approved',))
+    """
+    if not positive and (known := known_positive(found)):
+        positive = [known]
+        other = next(value for value in found if value != known)
+        if notes is not None:
+            notes.append(known_note("prediction", known, other))
+    if not positive:
+        raise TableError(f"predictions in {name!r} are classes: {listed(found)}", say_which(found))
+    same = {key(value): value for value in found}
+    absent = [one for one in positive if key(one) not in same]
+    if len(absent) == len(positive):
+        raise TableError(
+            f"--positive {listed(positive)} is not a value of {name!r}", f"Values: {listed(found)}"
+        )
+    if absent and notes is not None:
+        notes.append(f"no prediction in {name!r} is {listed(absent)}; a label that is counts as positive")
+    chosen = tuple(dict.fromkeys(same.get(key(one), one.strip()) for one in positive))
+    others = tuple(value for value in found if value not in chosen)
+    if len(chosen) > 1 and not others:
+        raise TableError(f"--positive names all values of {name!r}", "Leave out those that count as negative")
+    return Classes(others, chosen)

@@ -19,7 +19,6 @@ __all__ = [
     "BATCH",
     "BUDGET",
     "USE_PROTECTED",
-    "Backend",
     "Batch",
     "Budget",
     "Compared",
@@ -38,7 +37,6 @@ __all__ = [
     "Quiet",
     "Reading",
     "ReadingWithVectors",
-    "Scheduler",
     "Seed",
     "Stop",
     "Strategies",
@@ -108,8 +106,6 @@ Device = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same results.")]
-Backend = Annotated[str, typer.Option(help="joblib (this machine), dask or ray.")]
-Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask or Ray cluster.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the verdict only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON, and nothing else.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour (as NO_COLOR=1, or a pipe).")]

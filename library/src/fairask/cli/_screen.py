@@ -1,23 +1,15 @@
-"""The terminal: a live table while runs last, a table of results after them."""
+"""The terminal: plain text where it is none, notes, outcomes and a download's bar."""
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
 from rich.console import Console
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
-from fairask.experiment import Comparison, LabelledTable, Method, Run, Task, compare
-from fairask.metrics import Float
-from fairask.tables.positive import CHECK
+from fairask.tables.labels import GUESS
 
 
 def console(*, no_color: bool, stderr: bool = False) -> Console:
@@ -32,8 +24,8 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
 
 def print_notes(screen: Console, notes: Sequence[str]) -> None:
     """Print what the owner of a table should know; a guess to be checked comes first, in bold."""
-    for note in sorted(notes, key=lambda note: not note.startswith(CHECK)):
-        if note.startswith(CHECK):
+    for note in sorted(notes, key=lambda note: not note.startswith(GUESS)):
+        if note.startswith(GUESS):
             screen.print(note, style="bold yellow", markup=False)
         else:
             screen.print(f"note: {note}", markup=False)
@@ -69,76 +61,6 @@ class Screen:
         """Print for programs, if that was asked for."""
         if self._json:
             print(json.dumps(values, indent=1, allow_nan=False))
-
-
-def watch(
-    table: LabelledTable,
-    methods: Sequence[Method],
-    task: Task,
-    trials: int,
-    jobs: int,
-    screen: Console | None,
-) -> list[Run]:
-    """Run everything, with a live table on ``screen`` if that is a terminal."""
-    if screen is None or not screen.is_terminal:
-        return list(compare(table, methods, task, trials, jobs))
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        # Workers write their last result into a file that is mapped into every process: no messages.
-        board = np.memmap(Path(folder) / "board", np.float64, "w+", shape=(len(methods), trials, 3))
-        started = time.monotonic()
-
-        def draw() -> Table:
-            labels = [m.plan_batches(task, table.rows) for m in methods]
-            totals = [trials * max(s.budget, s.reach) for s in labels]
-            return _live_table(np.array(board), methods, totals, time.monotonic() - started)
-
-        with Live(get_renderable=draw, console=screen, refresh_per_second=6, transient=True):
-            return list(compare(table, methods, task, trials, jobs, board))
-
-
-def _live_table(board: Float, methods: Sequence[Method], totals: Sequence[int], elapsed: float) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("method")
-    for name in ("labels spent", "accuracy", "violation"):
-        table.add_column(name, justify="right")
-    table.add_column("")
-    table.add_column("time left", justify="right")
-    for rows, method, total in zip(board, methods, totals, strict=True):
-        begun = rows[rows[:, 0] > 0]
-        spent = int(rows[:, 0].sum())
-        seen = [f"{begun[:, i].mean():.3f}" if len(begun) else "–" for i in (1, 2)]
-        left = f"{elapsed * (total - spent) / spent:.0f} s" if spent else "–"
-        table.add_row(
-            Text(method.label), f"{spent:,} of {total:,}", *seen, ProgressBar(total, spent, width=28), left
-        )
-    return table
-
-
-def results_table(c: Comparison) -> Table:
-    """The results at the budget, one row per method; below them what people have without one."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("method")
-    for name in ("labels", "accuracy", "violation", f"runs within {c.task.tolerance:g}"):
-        table.add_column(name, justify="right")
-    rows = [(method.label, c.task.budget, c.final(method.name)) for method in c.methods]
-    for label, labels, end in [*rows, *c.references()]:
-        accuracy, violation = (
-            f"{value:.3f}" + (f" ± {error:.3f}" if end.runs > 1 else "")
-            for value, error in ((end.accuracy, end.accuracy_se), (end.violation, end.violation_se))
-        )
-        # Colour repeats what the numbers say, so nothing is lost without it.
-        fair = "green" if end.violation <= c.task.tolerance else "red"
-        table.add_row(
-            Text(label),
-            f"{labels:,}",
-            accuracy,
-            Text(violation, style=fair),
-            f"{end.within} of {end.runs}",
-        )
-    return table
 
 
 class PullProgress:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairask.cli._audit_options import AuditOptions
+from fairask.cli import _options as opt
 from fairask.cli._requests import takes_options
+from fairask.errors import UserError
 
 if TYPE_CHECKING:
+    from fairask.audit import AuditPlan
+    from fairask.audit.simulation import BudgetTable
     from fairask.cli._screen import Screen
 
 EXAMPLE = """fairask audit scored.csv --predictions score --protected sex
@@ -21,81 +25,245 @@ fairask audit history.csv --predictions score --protected sex --truth repaid"""
 EXIT_CODES = {"certified": 0, "refuted": 1, "undecided": 3}
 
 
+def _option(text: str) -> Any:
+    return typer.Option(help=text, show_default=False)
+
+
+def _flag(name: str, text: str) -> Any:
+    return typer.Option(name, help=text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions:
+    """The options of ``fairask audit``."""
+
+    pool: Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of Parquet files, or a URL.")]
+    predictions: Annotated[
+        list[str] | None, _option("Predictions of one model: 0/1, classes, or probabilities of 1.")
+    ] = None
+    protected: Annotated[
+        list[str] | None,
+        _option("The column whose groups are to be treated alike (repeat; age:30,50 for bands)."),
+    ] = None
+    tell: Annotated[
+        Path | None, _option("A sheet that was filled in: takes its labels and goes on with the audit.")
+    ] = None
+    unchecked: Annotated[
+        bool, _flag("--unchecked", "Take labels by row number alone, without comparing rows.")
+    ] = False
+    correct: Annotated[
+        bool, _flag("--correct", "Labels that differ from those told before replace them.")
+    ] = False
+    show: Annotated[
+        list[str] | None,
+        _option("Show this column to who labels: prediction, score, protected (or repeat it)."),
+    ] = None
+    truth: Annotated[
+        str | None, _option("A column of known labels: simulates such audits, and writes nothing.")
+    ] = None
+    positive: Annotated[list[str] | None, _option("The class that counts as 1; repeat it for several.")] = (
+        None
+    )
+    metric: Annotated[
+        str | None,
+        _option("tprp, fprp, eo, dp, tpr-ratio, fpr-ratio or selection-ratio; default tprp."),
+    ] = None
+    also: Annotated[list[str] | None, _option("Another metric to decide, e.g. fprp or fprp:0.15.")] = None
+    at_least: Annotated[float | None, _option("Of a ratio: the least allowed, e.g. 0.8.")] = None
+    compare: Annotated[str | None, _option("pairs (default), or rest: each group with all others.")] = None
+    score: Annotated[str | None, _option("A column that may tell positives: fewer labels.")] = None
+    cost: Annotated[str | None, _option("A column with the cost of a label; --budget is a cost then.")] = None
+    known: Annotated[str | None, _option("A column of labels that exist already, empty elsewhere.")] = None
+    noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None
+    unknown_groups: Annotated[
+        bool, _flag("--unknown-groups", "Rows without a group may be of any group: the bounds allow for it.")
+    ] = False
+    plan_only: Annotated[
+        bool, _flag("--plan", "Say what budgets buy, and write nothing (--out: a plot).")
+    ] = False
+    tolerance: Annotated[float | None, _option("Difference to certify; default 0.1.")] = None
+    delta: Annotated[float | None, _option("Probability of error; default 0.05.")] = None
+    budget: Annotated[int | None, _option("Most labels to ask for; default 1000.")] = None
+    looks: Annotated[int | None, _option("Batches of labels; default 5.")] = None
+    target: Annotated[str | None, _option("Whose difference decides: pool (default) or population.")] = None
+    runs: Annotated[int, typer.Option(help="Audits to simulate, with --truth.")] = 500
+    seed: Annotated[int | None, _option("The same seed asks for the same rows; default 0.")] = None
+    reading: opt.Reading
+    out: Annotated[Path | None, _option("The audit's folder; default NAME.audit beside the pool.")] = None
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the outcome only.")] = False
+    as_json: opt.Json = False
+    no_color: opt.NoColor = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The fields of the plan that were given."""
+        given = {
+            "metric": self.metric, "tolerance": self.tolerance, "delta": self.delta, "budget": self.budget,
+            "looks": self.looks, "target": self.target, "random_state": self.seed, "compare": self.compare,
+            "also": self.also or None,
+        }  # fmt: skip
+        if self.at_least is not None:
+            if not (self.metric or "").endswith("-ratio") or self.tolerance is not None:
+                raise UserError(
+                    "--at-least is for a ratio, and instead of --tolerance",
+                    "Give --metric tpr-ratio, fpr-ratio or selection-ratio with it",
+                )
+            if not 0 < self.at_least < 1:
+                raise UserError(
+                    f"--at-least {self.at_least:g} is no ratio between 0 and 1", "Give one, such as 0.8"
+                )
+            given["tolerance"] = round(1 - self.at_least, 12)
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns and how they are read; None where not given."""
+        models = self.predictions or [None]
+        if len(models) > 1:
+            raise UserError(
+                f"--predictions names {len(models)} columns, and an audit is of one model",
+                "Give each model an audit of its own (--out), or several to fairask.audit.Audit",
+            )
+        protected, positive = (
+            v[0] if v and len(v) == 1 else v or None for v in (self.protected, self.positive)
+        )
+        return {
+            "predictions": models[0], "protected": protected, "positive": positive, "score": self.score,
+            "cost": self.cost, "known": self.known, "noise": self.noise,
+            "unknown_groups": self.unknown_groups or None,
+        }  # fmt: skip
+
+    def plan(self) -> AuditPlan:
+        """Return the plan; raise UserError, by the option's name, for one that cannot be."""
+        from fairask.audit import AuditPlan
+        from fairask.checks import check_count
+
+        try:
+            check_count(self.runs, "runs")
+            return AuditPlan(**self.settings)
+        except ValueError as error:
+            what, _, remedy = str(error).partition("; ")
+            raise UserError(
+                f"--{what.replace('random_state=', 'seed=')}", remedy or "See fairask audit --help"
+            ) from error
+
+
 @takes_options
 def audit(options: AuditOptions) -> None:
     """Certify a model's fairness: write rows to label, take labels, write the certificate."""
     from fairask.cli._screen import Screen
 
-    options = _with_new_names(options)
-    screen = Screen(options.quiet, options.as_json, options.no_color)
+    screen, plan = Screen(options.quiet, options.as_json, options.no_color), options.plan()
     if options.plan_only:
-        _plan(options, screen)
+        _plan(options, plan, screen)
     elif options.truth is not None:
-        _simulate(options, options.truth, screen)
+        _simulate(options, plan, screen)
     else:
         _advance(options, screen)
 
 
-def _with_new_names(options: AuditOptions) -> AuditOptions:
-    """Return the options with the values of old names under the new ones; say the new names."""
-    for old, new, value in (
-        ("--labels", "--tell", options.old_labels),
-        ("--label", "--truth", options.old_label),
-    ):
-        if value is not None:
-            typer.echo(f"{old} is called {new} now; the old name goes in version 0.4", err=True)
-    tell, truth = options.tell or options.old_labels, options.truth or options.old_label
-    return replace(options, tell=tell, truth=truth)
+def _needed(options: AuditOptions) -> dict[str, Any]:
+    """Return the columns that were given; raise unless predictions and groups are among them."""
+    given = {name: value for name, value in options.columns.items() if value is not None}
+    if not {"predictions", "protected"} <= given.keys():
+        raise UserError("--predictions and --protected are needed", "See fairask audit --help")
+    return given
 
 
-def _plan(options: AuditOptions, screen: Screen) -> None:
+def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     """Say what budgets would buy."""
-    request = options.request()
-    found, notes = request.plan(request.checked_plan(options.runs), min(options.runs, 500))
+    from fairask.audit.table import open_audit_table
+
+    columns = _needed(options)
+    for name in ("cost", "known", "noise"):
+        if name in columns:
+            raise UserError(f"--plan does not allow for --{name}", f"Leave out --{name} or --plan")
+    table = open_audit_table(options.pool, form=options.reading.format(), **columns)
+    found = table.plan(plan, min(options.runs, 500))
     if options.out is not None:
-        options.out.write_text(found.to_svg(), encoding="utf-8")
-    screen.data({**found.to_dict(), "notes": notes})
-    screen.notes(notes)
+        _draw(found, options.out)
+    screen.data({**found.to_dict(), "notes": table.notes})
+    screen.notes(table.notes)
     screen.say(str(found), always=True)
 
 
-def _simulate(options: AuditOptions, truth: str, screen: Screen) -> None:
+def _draw(found: BudgetTable, file: Path) -> None:
+    """Draw the chance to certify by budget: groups alike, and half a tolerance apart."""
+    import matplotlib.pyplot as plt
+
+    from fairask.report.figures import style
+
+    with style():
+        figure, ax = plt.subplots(figsize=(6, 4))
+        for score, kind, colour in ((True, "with the score", "C0"), (False, "without a score", "C1")):
+            rows = [row for row in found.rows if row.score == score]
+            for name, words, line in (
+                ("certify_alike", "groups are alike", "-"),
+                ("certify_half", "groups are half the tolerance apart", "--"),
+            ):
+                if rows:
+                    chances = [getattr(row, name) for row in rows]
+                    budgets = [row.budget for row in rows]
+                    ax.plot(budgets, chances, line, color=colour, label=f"{kind}, {words}")
+        ax.axvline(found.given, color="0.2", linestyle=":", label=f"plan: {found.given:,}")
+        ax.set(xscale="log", ylim=(0, 1), xlabel="budget, in labels", ylabel="chance of a certificate")
+        budgets = list(found.by_budget)
+        ax.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
+        ax.minorticks_off()
+        ax.legend()
+        figure.savefig(file, bbox_inches="tight")
+        plt.close(figure)
+
+
+def _simulate(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     """Say what such audits would come to."""
-    request = options.request()
-    plan = request.checked_plan(options.runs)
-    options.check_truth()
-    table = request.opened_with_labels(truth, plan.metric)
+    from fairask.audit.plan import QUESTIONS
+    from fairask.audit.table import open_audit_table
+
+    for name, value in (("tell", options.tell), ("out", options.out), ("target", options.target)):
+        if value is not None:
+            raise UserError(
+                f"--truth simulates audits of the pool, so --{name} cannot be combined with it",
+                f"Leave out --{name}, or --truth",
+            )
+    columns = _needed(options)
+    if not QUESTIONS[plan.metric].labels:
+        raise UserError(
+            "demographic parity needs no labels, so there is nothing to simulate",
+            "Leave out --truth: the certificate is written at once",
+        )
+    table = open_audit_table(options.pool, truth=options.truth, form=options.reading.format(), **columns)
     found = table.simulate(plan, options.runs)
     screen.data({"rows": table.rows, **plan.to_dict(), **found.to_dict(), "notes": table.notes})
-    screen.say(
-        f"{request.table}: {table.rows:,} rows, groups by {request.columns['protected']}", style="bold"
-    )
+    screen.say(f"{options.pool}: {table.rows:,} rows, groups by {columns['protected']}", style="bold")
     screen.notes(table.notes)
     screen.outcome(found)
 
 
 def _advance(options: AuditOptions, screen: Screen) -> None:
     """Begin the audit or go on with it; end with the exit code of its verdict."""
-    from fairask.audit.folder import AuditFolder
-    from fairask.audit.outcome import Decided
-    from fairask.cli._passes import passes
+    from fairask.audit.folder import AuditFolder, Decided
 
     tell = options.tell
-    with passes(quiet=options.quiet or options.as_json) as progress:
-        request = options.request(progress)
-        request.checked_plan(options.runs)
-        work = AuditFolder.open(request, begin=tell is None)
-        new, corrected = (
-            (0, 0) if tell is None else work.tell(tell, unchecked=options.unchecked, correct=options.correct)
-        )
-        screen.say(work.about(), style="bold")
-        screen.notes(work.table.notes)
-        if tell is not None:
-            changed = f" {corrected:,} changed;" if corrected else ""
-            screen.say(f"{new:,} new labels;{changed} {work.audit.n_labels:,} in all.")
-        found = work.advance()
+    work = AuditFolder.open(
+        options.pool,
+        options.columns,
+        options.settings,
+        folder=options.out,
+        form=options.reading.format(),
+        show=options.show or (),
+        begin=tell is None,
+    )
+    new, corrected = (
+        (0, 0) if tell is None else work.tell(tell, unchecked=options.unchecked, correct=options.correct)
+    )
+    screen.say(work.about(), style="bold")
+    screen.notes(work.table.notes)
+    if tell is not None:
+        changed = f" {corrected:,} changed;" if corrected else ""
+        screen.say(f"{new:,} new labels;{changed} {work.audit.n_labels:,} in all.")
+    found = work.advance()
     screen.outcome(found)
     screen.data({**found.to_dict(), "notes": work.table.notes})
-    verdict = found.verdict if isinstance(found, Decided) else "undecided"
-    if code := EXIT_CODES[verdict]:
+    if code := EXIT_CODES[found.verdict if isinstance(found, Decided) else "undecided"]:
         raise typer.Exit(code)

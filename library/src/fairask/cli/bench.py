@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +13,7 @@ from fairask.cli import _options as opt
 from fairask.cli._requests import takes_options
 
 if TYPE_CHECKING:
-    from fairask.experiment import Comparison
-    from fairask.experiment.jobs import TableJobs
+    from fairask.experiment import Comparison, LabelledTable
 
 EXAMPLE = "fairask bench adult german --strategy fare --strategy passive --trials 20"
 
@@ -37,8 +36,6 @@ class BenchOptions:
     seed: opt.Seed = 0
     encoding: opt.Encoding = None
     use_protected: opt.UseProtected = opt.USE_PROTECTED
-    backend: opt.Backend = "joblib"
-    scheduler: opt.Scheduler = None
     out: Annotated[Path, typer.Option(help="Folder of results; finished runs are kept.")] = Path("bench")
     quiet: opt.Quiet = False
     as_json: opt.Json = False
@@ -48,77 +45,84 @@ class BenchOptions:
 @takes_options
 def bench(options: BenchOptions) -> None:
     """Compare methods on several tables; stop it at any time and run it again."""
-    from fairask.experiment import Task, choose_methods, planning
-    from fairask.experiment.jobs import TableJobs, TablePlace
-    from fairask.experiment.table import TableColumns
-
-    metric = planning.check_goal(options.compared.metric, options.compared.tolerance)
-    methods = choose_methods(options.compared.strategy, options.compared.profile)
-    columns = None
-    if options.label is not None and options.protected:
-        named = (tuple(options.protected), tuple(options.positive or ()), tuple(options.drop or ()))
-        columns = TableColumns(options.label, *named, options.use_protected)
-    blind = columns is not None and not options.use_protected
-    goal = Task(metric, options.compared.tolerance, seed=options.seed, blind=blind)
-    todo: list[TableJobs] = []
-    for name in dict.fromkeys(options.tables):
-        place = TablePlace(name, columns, options.encoding)
-        table = place.open()
-        task = planning.plan_task(goal, table.rows, options.compared.budget, options.compared.batch)
-        planning.check_counts(task, table.rows, options.trials, options.jobs)
-        todo.append(TableJobs(place, table, methods, task, options.trials))
-    _run(todo, options)
-    _show([jobs.comparison(options.out) for jobs in todo], options)
-
-
-def _run(todo: list[TableJobs], options: BenchOptions) -> None:
-    """Run what is not done yet, and say how much that is."""
     from joblib import cpu_count
 
+    from fairask.cli import _trials
     from fairask.cli._screen import console
-    from fairask.errors import UserError
-    from fairask.experiment import missing, run
+    from fairask.experiment import Task, compare
+    from fairask.experiment.method import choose_methods
 
+    asked = options.compared
+    goal = Task(_trials.check_goal(asked.metric, asked.tolerance), asked.tolerance, seed=options.seed)
+    methods = choose_methods(asked.strategy, asked.profile)
+    todo = []
+    for name in dict.fromkeys(options.tables):
+        table, blind = _open(name, options)
+        task = _trials.plan_task(replace(goal, blind=blind), table.rows, asked.budget, asked.batch)
+        _trials.check_counts(task, table.rows, options.trials, options.jobs)
+        todo.append((table, task))
     screen = console(no_color=options.no_color, stderr=True)
-    every = [job for of_table in todo for job in of_table.jobs()]
-    left = len(missing(every, options.out))
+    found, done = [], 0
     try:
-        with screen.status(f"{left:,} of {len(every):,} runs to do") as status:
+        with screen.status("") as status:
 
-            def show(job: object, seconds: float) -> None:
-                nonlocal left
-                left -= 1
-                status.update(f"{left:,} of {len(every):,} runs to do")
+            def show(*_: object) -> None:
+                nonlocal done
+                done += 1
+                status.update(f"{done:,} runs done")
 
-            run(
-                every,
-                options.out,
-                workers=options.jobs or cpu_count(),
-                backend=options.backend,
-                scheduler=options.scheduler,
-                on_done=show,
-            )
+            for table, task in todo:
+                jobs = options.jobs or cpu_count()
+                found.append(
+                    compare(table, methods, task, options.trials, jobs=jobs, folder=options.out, on_done=show)
+                )
     except KeyboardInterrupt:
-        screen.print(f"stopped with {left:,} runs to do; the same command goes on from here")
+        screen.print(f"stopped after {done:,} runs; the same command goes on from here")
         raise typer.Exit(130) from None
-    except (ValueError, ImportError) as error:
-        raise UserError(str(error), "See fairask bench --help") from error
+    _show(found, options)
+
+
+def _open(name: str, options: BenchOptions) -> tuple[LabelledTable, bool]:
+    """Open a dataset of the package or a file; say also whether its models decide without the group."""
+    from fairask import datasets
+    from fairask.errors import UserError
+    from fairask.experiment import LabelledTable
+    from fairask.tables import TableFormat
+
+    has_columns = options.label is not None and bool(options.protected)
+    if name in datasets.names():
+        return LabelledTable.from_dataset(datasets.load(name)), has_columns and not options.use_protected
+    if options.label is None or not options.protected:
+        raise UserError(
+            f"{name} is not a dataset, and a file needs its columns", "Give --label and --protected"
+        )
+    table = LabelledTable.open(
+        name,
+        label=options.label,
+        protected=options.protected,
+        positive=options.positive or (),
+        drop=options.drop or (),
+        use_protected=options.use_protected,
+        form=TableFormat(encoding=options.encoding),
+    )
+    return table, not options.use_protected
 
 
 def _show(found: list[Comparison], options: BenchOptions) -> None:
     """Write the table and the figure, and print the table."""
-    from fairask.cli._screen import console, results_table
-    from fairask.report import headline, to_dict, verdict, write_tables
+    from fairask.cli._screen import console
+    from fairask.cli._trials import results_table
+    from fairask.report.pages import write_tables
 
     files = write_tables(found, options.out)
     if options.as_json:
-        print(json.dumps([to_dict(c) for c in found], indent=1, allow_nan=False))
+        print(json.dumps([c.to_dict() for c in found], indent=1, allow_nan=False))
         return
     screen = console(no_color=options.no_color)
     for c in found:
-        screen.print(f"{c.title}: {headline(c)}", style="bold", markup=False)
+        screen.print(f"{c.table.title}: {c.headline()}", style="bold", markup=False)
         if c.beside() is not None:
-            screen.print(verdict(c), markup=False)
+            screen.print(c.verdict(), markup=False)
         if not options.quiet:
             screen.print(results_table(c), "")
     if not options.quiet:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from fairask.cli import _options as opt
 from fairask.cli._errors import FAILED
 from fairask.cli._help import HelpfulApp
-from fairask.errors import UserError
+from fairask.errors import TableError, UserError
 
 if TYPE_CHECKING:
     from fairask.datasets import Dataset
@@ -38,7 +37,7 @@ def load_dataset(name: str) -> Dataset:
     _known(name)
     try:
         return datasets.load(name)
-    except datasets.TableError as error:
+    except TableError as error:
         raise UserError(str(error), f"Fetch it again: fairask datasets pull {name} --force") from error
 
 
@@ -61,9 +60,9 @@ def list_datasets(as_json: opt.Json = False, no_color: opt.NoColor = False) -> N
     from fairask import datasets
     from fairask.cli._screen import console
 
-    known = datasets.status()
+    known = [datasets.info(name) for name in datasets.names()]
     if as_json:
-        print(json.dumps([asdict(d) for d in known], indent=1))
+        print(json.dumps(known, indent=1))
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name, side in (
@@ -76,12 +75,14 @@ def list_datasets(as_json: opt.Json = False, no_color: opt.NoColor = False) -> N
     ):
         table.add_column(name, justify=side)  # type: ignore[arg-type]
     for d in known:
-        features = "/".join(str(n) for n in d.features.values())
-        where = Text(d.place or "absent", style="" if d.place else "yellow")
-        table.add_row(d.name, f"{d.rows:,}", features, f"{100 * d.base_rate:.1f} %", d.protected, where)
+        features = "/".join(str(n) for n in d["features"].values())
+        where = Text(d["place"] or "absent", style="" if d["place"] else "yellow")
+        table.add_row(
+            d["name"], f"{d['rows']:,}", features, f"{100 * d['base_rate']:.1f} %", d["protected"], where
+        )
     screen = console(no_color=no_color)
     screen.print(table)
-    if absent := [d.name for d in known if d.place is None]:
+    if absent := [d["name"] for d in known if d["place"] is None]:
         screen.print(f"Fetch what is absent: fairask datasets pull {' '.join(absent)}")
 
 
@@ -95,25 +96,25 @@ def info(name: _Name, as_json: opt.Json = False, no_color: opt.NoColor = False) 
 
     d = datasets.info(_known(name))
     if as_json:
-        print(json.dumps(asdict(d), indent=1))
+        print(json.dumps(d, indent=1))
         return
-    share = {g: f"{100 * rate:.1f} % positive" for g, rate in d.base_rates.items()}
-    groups = "; ".join(f"{g}: {n:,} rows, {share[g]}" for g, n in d.group_sizes.items())
-    features = ", ".join(f"{n} ({variant})" for variant, n in d.features.items())
+    share = {g: f"{100 * rate:.1f} % positive" for g, rate in d["base_rates"].items()}
+    groups = "; ".join(f"{g}: {n:,} rows, {share[g]}" for g, n in d["group_sizes"].items())
+    features = ", ".join(f"{n} ({variant})" for variant, n in d["features"].items())
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(overflow="fold")
     facts = {
-        "dataset": d.name,
-        "positive": f"{d.target} ({100 * d.base_rate:.1f} %)",
-        "groups": f"{d.protected}: {groups}",
-        "rows": f"{d.rows:,}",
+        "dataset": d["name"],
+        "positive": f"{d['target']} ({100 * d['base_rate']:.1f} %)",
+        "groups": f"{d['protected']}: {groups}",
+        "rows": f"{d['rows']:,}",
         "features": features,
-        "about": d.description,
-        "cite": d.citation,
-        "licence": d.licence,
-        "source": d.source,
-        "where": d.path or d.place or f"absent: {d.how_to_get}",
+        "about": d["description"],
+        "cite": d["citation"],
+        "licence": d["licence"],
+        "source": d["source"],
+        "where": d["path"] or d["place"] or f"absent: {d['how_to_get']}",
     }
     for key, value in facts.items():
         table.add_row(Text(key, style="bold"), Text(value))
@@ -138,9 +139,13 @@ def pull(
     for name in chosen:
         bar = PullProgress(name, console(no_color=no_color, stderr=True))
         show = not quiet and screen.is_terminal
-        (result,) = datasets.pull_all([name], progress=bar if show else False, force=force)
-        failed |= (bad := result.action in ("failed", "manual"))
-        if bad or not quiet:
-            screen.print(Text(f"{name}: {result.message}", style="yellow" if bad else ""))
+        try:
+            path = datasets.pull(name, progress=bar if show else None, force=force)
+        except UserError as error:
+            failed = True
+            screen.print(Text(f"{name}: {error}", style="yellow"))
+            continue
+        if not quiet:
+            screen.print(Text(f"{name}: {path or 'comes with fairask: nothing to download'}"))
     if failed:
         raise typer.Exit(FAILED)

@@ -40,27 +40,28 @@ class DemoOptions:
 @takes_options
 def demo(options: DemoOptions) -> None:
     """Compare a fair model on chosen rows with a plain one and passive sampling on Adult (a minute)."""
-    from fairask.cli._play import About, play
+    from fairask.cli import _trials
     from fairask.cli.datasets import load_dataset
-    from fairask.experiment import MemoryTable, Task, choose_methods, planning, pool_size
+    from fairask.experiment import LabelledTable, Task
+    from fairask.experiment.method import choose_methods
+    from fairask.experiment.table import pool_size
 
     options.output.check()
-    goal = planning.check_goal(options.metric, Task.tolerance)
-    data = load_dataset(options.dataset)
-    rows, audit = len(data.y), options.audit_labels
-    audit = max(min(AUDIT, pool_size(rows) - options.budget), 0) if audit is None else audit
+    goal = _trials.check_goal(options.metric, Task.tolerance)
+    table = LabelledTable.from_dataset(load_dataset(options.dataset))
+    audit = options.audit_labels
+    if audit is None:
+        audit = max(min(AUDIT, pool_size(table.rows) - options.budget), 0)
     methods = choose_methods(["fare", "passive", "plain"], options.profile)
     task = Task(
         metric=goal,
         budget=options.budget,
         batch=options.batch,
-        baseline_budget=planning.baseline_budget(options.budget, rows),
+        baseline_budget=_trials.baseline_budget(options.budget, table.rows),
         seed=options.seed,
         audited=methods[0].name,
         audit=audit,
     )
-    planning.check_counts(task, rows, options.trials, options.jobs)
+    _trials.check_counts(task, table.rows, options.trials, options.jobs)
     command = command_of("demo", replace(options, audit_labels=audit))
-    about = About(data.name.capitalize(), data.target, data.protected, command)
-    table = MemoryTable.from_dataset(data)
-    play(table, methods, task, options.trials, options.jobs, about, options.output)
+    _trials.play(table, methods, task, options.trials, options.jobs, command, options.output)

@@ -12,7 +12,6 @@ from fairask.cli._requests import command_of, takes_options
 
 if TYPE_CHECKING:
     from fairask.experiment import LabelledTable
-    from fairask.experiment.table import TableColumns
 
 EXAMPLE = "fairask simulate loans.csv --label repaid --protected sex --budget 300"
 
@@ -46,28 +45,27 @@ class SimulateOptions:
     seed: opt.Seed = 0
     reading: opt.ReadingWithVectors = field(default_factory=opt.ReadingWithVectors)
     use_protected: opt.UseProtected = field(default=opt.USE_PROTECTED, metadata={"no": "--exclude-protected"})
-    stream: Annotated[
-        bool | None,
-        typer.Option(
-            "--stream/--no-stream",
-            help="Pass over the table in every round, or read it once; default by its size.",
-        ),
-    ] = field(default=None, metadata={"no": "--no-stream"})
-    device: opt.Device = None
     output: opt.Output = field(default_factory=opt.Output, metadata=_SILENT)
 
-    def columns(self) -> TableColumns:
-        """Which columns are what."""
-        from fairask.experiment.table import TableColumns
+    def open(self) -> LabelledTable:
+        """Read the table."""
+        from fairask.experiment import LabelledTable
         from fairask.tables import TextColumns
 
-        text = TextColumns(self.text or (), self.text_model)
-        named = (self.label, self.protected, self.positive or (), self.drop or ())
-        return TableColumns(*named, self.use_protected, text)
+        return LabelledTable.open(
+            self.table,
+            label=self.label,
+            protected=self.protected,
+            positive=self.positive or (),
+            drop=self.drop or (),
+            use_protected=self.use_protected,
+            text=TextColumns(self.text or (), self.text_model),
+            form=self.reading.format(),
+        )
 
     def again(self, table: LabelledTable, budget: int, batch: int) -> str:
         """Return the command that makes the same again, with what was chosen for the user."""
-        positive = self.positive if len(self.positive or ()) > 1 else [table.positive]
+        positive = self.positive if len(self.positive or ()) > 1 else [table.answers[1]]
         compared = replace(self.compared, budget=budget, batch=batch)
         return command_of("simulate", replace(self, positive=positive, compared=compared))
 
@@ -75,45 +73,25 @@ class SimulateOptions:
 @takes_options
 def simulate(options: SimulateOptions) -> None:
     """Compare methods on your own labelled table, before paying for labels."""
-    from fairask.cli._passes import passes
-    from fairask.cli._play import About, play
-    from fairask.experiment import Task, choose_methods, planning
-    from fairask.experiment.open import open_table
-    from fairask.pools import check_device
+    from fairask.cli import _trials
+    from fairask.experiment import Task
+    from fairask.experiment.method import choose_methods
 
-    methods = choose_methods(options.compared.strategy, options.compared.profile)
+    asked = options.compared
+    methods = choose_methods(asked.strategy, asked.profile)
     goal = Task(
-        metric=planning.check_goal(options.compared.metric, options.compared.tolerance),
-        tolerance=options.compared.tolerance,
+        metric=_trials.check_goal(asked.metric, asked.tolerance),
+        tolerance=asked.tolerance,
         seed=options.seed,
         blind=not options.use_protected,
         audited=methods[0].name,
-        stop=planning.simulated_rule(options.stop),
-        device=options.device,
+        stop=_trials.simulated_rule(options.stop),
     )
     options.output.check()
-    if options.device is not None:
-        check_device(options.device)
-    planning.check_audit_share(options.audit_share)
-    with passes(quiet=not options.output.talks) as progress:
-        table = open_table(
-            options.table,
-            options.columns(),
-            stream=options.stream,
-            form=options.reading.format(),
-            progress=progress,
-        )
-    task = planning.plan_task(
-        goal, table.rows, options.compared.budget, options.compared.batch, audit_share=options.audit_share
-    )
-    task = replace(task, baseline_budget=planning.baseline_budget(task.budget, table.rows))
-    planning.check_counts(task, table.rows, options.trials, options.jobs)
-    table.notes = [*table.notes, *planning.sub_pool_notes(table, methods, task)]
-    about = About(
-        title=options.table.rstrip("/").rpartition("/")[2] or options.table,
-        target=f"{options.label} = {table.positive}",
-        protected=", ".join(options.protected),
-        command=options.again(table, task.budget + task.audit, task.batch),
-        answers=(table.negative, table.positive),
-    )
-    play(table, methods, task, options.trials, options.jobs, about, options.output)
+    _trials.check_audit_share(options.audit_share)
+    table = options.open()
+    task = _trials.plan_task(goal, table.rows, asked.budget, asked.batch, audit_share=options.audit_share)
+    task = replace(task, baseline_budget=_trials.baseline_budget(task.budget, table.rows))
+    _trials.check_counts(task, table.rows, options.trials, options.jobs)
+    command = options.again(table, task.budget + task.audit, task.batch)
+    _trials.play(table, methods, task, options.trials, options.jobs, command, options.output)

@@ -11,7 +11,7 @@ from fairask.cli._options import Json, say
 from fairask.errors import UserError
 
 if TYPE_CHECKING:
-    from fairask.cli._plugins import Check
+    from fairask.cli._app import Check
 
 EXAMPLE = "fairask verify loans"
 
@@ -34,9 +34,8 @@ def verify(
 
     Without a model: whether the certificate of an audit is as it was issued, and about the table named.
     """
-    from fairask.audit.check import check_issued
-    from fairask.audit.folder import STATE
-    from fairask.tables.read import SUFFIXES
+    from fairask.audit.certificate import STATE, check_issued
+    from fairask.tables.formats import SUFFIXES
 
     found: Check
     issued = Path(study).suffix == ".json" or (Path(study) / STATE).is_file()
@@ -66,7 +65,7 @@ def verify(
 
 def _by_studio(place: str, model: str | None, pool: str | None) -> Check:
     """Check a study, or a certificate beside the model of a study: the studio knows both."""
-    from fairask.cli._plugins import plugins
+    from fairask.cli._app import plugins
 
     if not plugins():
         raise UserError(

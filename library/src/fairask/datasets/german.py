@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from fairask.datasets._encode import encode
-from fairask.datasets._spec import GroupCount, ParsedTable, Spec
-from fairask.datasets.reading import read_table, words
+from fairask.datasets.dataset import Parsed, RawTable, Spec
 
-COLUMNS = words(
-    """
-    checking duration history purpose amount savings employment installment-rate status debtors
-    residence property age other-plans housing credits job dependants telephone foreign class
-    """
-)
+COLUMNS = """
+    checking duration history purpose amount savings employment installment-rate status debtors residence
+    property age other-plans housing credits job dependants telephone foreign class
+""".split()
 NUMERIC = {"duration", "amount", "installment-rate", "residence", "age", "credits", "dependants"}
 #: A92: divorced, separated or married women; A95: single women (which does not occur).
-FEMALE = {"A92", "A95"}
+FEMALE = ["A92", "A95"]
 
 
-def parse(texts: Sequence[str], source: str) -> ParsedTable:
-    """Read the space-separated codes; class 1 is a good risk, 2 a bad one."""
-    table = read_table(texts[0], source=source, names=COLUMNS, delimiter=" ")
-    X, names = encode(table.select(COLUMNS[:-1], NUMERIC), source)
+def parse(table: RawTable) -> Parsed:
+    """All 20 columns are features; class 1 is a good risk, 2 a bad one."""
+    X, names = table.encode(COLUMNS[:-1], NUMERIC)
     y = (table.numbers("class") == 1).astype(np.int64)
-    groups = np.array(["Female" if code in FEMALE else "Male" for code in table.text("status")])
-    return ParsedTable(X, names, y, groups)
+    groups = np.where(np.isin(table.text("status"), FEMALE), "Female", "Male")
+    return Parsed(X, names, y, groups)
 
 
 SPEC = Spec(
     name="german",
     files=("german/german.data",),
+    columns=COLUMNS,
     parse=parse,
     target="good credit risk",
     protected="sex",
@@ -43,9 +37,9 @@ SPEC = Spec(
     ),
     licence="CC BY 4.0",
     source="https://archive.ics.uci.edu/dataset/144/statlog+german+credit+data",
-    counts={"Female": GroupCount(310, 201), "Male": GroupCount(690, 499)},
+    counts={"Female": (310, 201), "Male": (690, 499)},
     features={"paper": 48},
-    table_sha256="5dfceabdf4493501f6d7cb04d19738dfb7bfeafd06e58813102e165f8976bac0",
-    sha256=("b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",),
-    embedded=True,
+    sha256="5dfceabdf4493501f6d7cb04d19738dfb7bfeafd06e58813102e165f8976bac0",
+    embedded="e7b268294daf82577970132eb80b87ec0c7fd764cf5ec41b34ba145a4b9fa9e6",
+    delimiter=" ",
 )

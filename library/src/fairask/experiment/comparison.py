@@ -2,28 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+import json
+import platform
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from fairask.audit import Certificate
-from fairask.experiment.method import BASELINE, Method
-from fairask.experiment.runner import compute
-from fairask.experiment.saving import LabelSaving, label_saving
-from fairask.experiment.story import (
-    Beside,
-    Enough,
-    Guess,
-    Outcome,
-    labels_that_suffice,
-)
+from fairask.experiment.loop import Run, run_trial
+from fairask.experiment.method import BASELINE, Method, Task
+from fairask.experiment.runner import Job, compute, read_run, run
 from fairask.experiment.table import LabelledTable
-from fairask.experiment.task import Task
-from fairask.experiment.trial import Run, Trial
 from fairask.metrics import Float, Int
-from fairask.plotting import mean_and_error
+from fairask.report import words
+from fairask.report.figures import mean_and_error
+from fairask.report.words import Beside, Guess, LabelSaving, Outcome, Why
+
+#: A curve is only called flat if it is so for this share of the labels.
+_FLAT = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Trial(Job):
+    """A trial of a method on a table.
+
+    Attributes
+    ----------
+    table : LabelledTable
+    method : Method
+    task : Task
+    number : int
+    board : ndarray of shape (3,), optional
+        Holds labels, accuracy and violation of the last round while the trial lasts.
+    """
+
+    table: LabelledTable
+    method: Method
+    task: Task
+    number: int
+    board: NDArray[np.float64] | None = None
+
+    @property
+    def path(self) -> PurePosixPath:
+        """Where the result lies."""
+        made_from = json.dumps([self.about(), self.table.fingerprint], sort_keys=True)
+        mark = hashlib.sha256(made_from.encode()).hexdigest()[:8]
+        table = re.sub(r"[^\w.-]", "_", self.table.title)
+        return PurePosixPath(table, f"{self.method.name}-{mark}", f"trial-{self.number:04d}.json")
+
+    def about(self) -> dict[str, object]:
+        """Table, task and settings; not the trial."""
+        return {"table": self.table.title, "task": asdict(self.task), "settings": self.method.settings}
+
+    def run(self) -> Run:
+        """Compute the trial."""
+
+        def show(*score: float) -> None:
+            if self.board is not None:
+                self.board[:] = score
+
+        split = self.table.split(self.task.seed, self.number)
+        pictured = self.number == 0 and self.method.name == "fare"
+        return run_trial(self.method, split, self.task, self.number, pictured=pictured, on_round=show)
 
 
 def compare(
@@ -31,104 +79,236 @@ def compare(
     methods: Sequence[Method],
     task: Task,
     trials: int,
-    jobs: int = 1,
+    *,
+    jobs: int | None = None,
+    folder: Path | None = None,
     board: NDArray[np.float64] | None = None,
-) -> Iterator[Run]:
-    """Yield runs as they finish; results do not depend on ``jobs``.
+    on_done: Callable[[Job, float], None] | None = None,
+    command: str = "",
+) -> Comparison:
+    """Run methods on a table; results do not depend on where, or on ``jobs``.
 
-    ``board[method, trial]`` holds (labels, accuracy, violation) of the last round while runs last. Give a
-    memory map if there are several jobs.
+    Parameters
+    ----------
+    table : LabelledTable
+    methods : sequence of Method
+        The baseline, passive sampling, must be among them.
+    task : Task
+    trials : int
+        Runs of each method; those of one number share their split and seed.
+    jobs : int, optional
+        Processes; default what ``joblib.parallel_config`` says, or one.
+    folder : Path, optional
+        Keeps finished runs: the same call goes on from there. Curves are kept, and nothing else of a run.
+    board : ndarray of shape (methods, trials, 3), optional
+        Holds (labels, accuracy, violation) of the last round while runs last. Give a memory map if there
+        are several jobs.
+    on_done : callable, optional
+        Called with a run of ``folder`` and its seconds.
+    command : str
+        The command that makes the same again, for the report.
 
     Examples
     --------
     >>> from fairask.datasets import load
-    >>> from fairask.experiment import METHODS, MemoryTable
-    >>> table = MemoryTable.from_dataset(load("german"))
-    >>> [run.labels.tolist() for run in compare(table, [METHODS["passive"]], Task(budget=100), trials=2)]
-    [[50, 100], [50, 100]]
+    >>> from fairask.experiment import METHODS
+    >>> table = LabelledTable.from_dataset(load("german"))
+    >>> compare(table, [METHODS["passive"]], Task(budget=100), trials=2).curves("passive")[0].tolist()
+    [50, 100]
     """
-    if not table.parallel:
-        for trial in range(trials):
-            split = table.split(task.seed, trial)  # reading the test rows is a pass: methods share it
-            for method in methods:
-                yield Trial(method, split, task, trial).run()
-        return
     todo = [
-        _Planned(table, method, task, trial, None if board is None else board[m, trial])
-        for trial in range(trials)
+        Trial(table, method, task, number, None if board is None else board[m, number])
+        for number in range(trials)
         for m, method in enumerate(methods)
     ]
-    yield from compute(_Planned.run, todo, jobs=jobs)
+    if folder is None:
+        runs = list(compute(Trial.run, todo, jobs))
+    else:
+        run(todo, folder, workers=jobs, on_done=on_done)
+        runs = [read_run(folder / trial.path, trial.method.name) for trial in todo]
+    return Comparison(table, methods, task, runs, command)
 
 
-@dataclass(frozen=True, eq=False)
-class _Planned:
-    """A trial that a worker is to run."""
+def over_trials(values: Sequence[float] | Float) -> Guess:
+    """Mean over trials of an accuracy or a gap, with the limits of Student's t at 95 %.
 
-    table: LabelledTable
-    method: Method
-    task: Task
-    number: int
-    board: NDArray[np.float64] | None
+    Examples
+    --------
+    >>> over_trials([0.1, 0.2, 0.3]).limits()
+    '0.00 to 0.45'
+    """
+    found = np.asarray(values, dtype=np.float64)
+    mean, n = float(found.mean()), len(found)
+    if n == 1:  # one trial says nothing of how trials differ
+        return Guess(round(mean, 12), -np.inf, np.inf)
+    away = float(stdtrit(n - 1, 0.975)) * float(found.std(ddof=1)) / n**0.5
+    return Guess(round(mean, 12), round(max(mean - away, 0.0), 12), round(min(mean + away, 1.0), 12))
 
-    def run(self) -> Run:
-        def show(*score: float) -> None:
-            if self.board is not None:
-                self.board[:] = score
 
-        split = self.table.split(self.task.seed, self.number)
-        pictured = self.number == 0 and self.method.name == "fare"
-        return Trial(self.method, split, self.task, self.number, pictured).run(show)
+@dataclass(frozen=True)
+class Enough:
+    """How many labels suffice.
+
+    Attributes
+    ----------
+    labels : int or None
+        From here on accuracy is that at the end and the gap is within the tolerance; None: not reached.
+    budget : int
+    gap : float
+        Mean gap at the end.
+    why : str
+        "flat" where the labels suffice, otherwise the reason why that is not known.
+    """
+
+    labels: int | None
+    budget: int
+    gap: float
+    why: Why
+
+    def sentence(self) -> str:
+        """Say it."""
+        return words.enough_sentence(self.why, self.labels, self.budget, self.gap)
+
+
+def labels_that_suffice(labels: Int, accuracy: Float, violation: Float, tolerance: float) -> Enough:
+    """Find the number of labels after which more labels bring nothing.
+
+    Accuracy counts as flat from the first round on after which the mean over trials never differs from the
+    last round's by more than half a point, or one standard error of the difference. That must hold for the
+    last fifth of the labels at least.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (rounds,)
+    accuracy, violation : ndarray of shape (trials, rounds)
+    tolerance : float
+
+    Examples
+    --------
+    >>> curve = np.array([[0.70, 0.80, 0.801, 0.80, 0.80]])
+    >>> labels_that_suffice(np.arange(100, 600, 100), curve, np.zeros((1, 5)), 0.1).labels
+    200
+    >>> print(labels_that_suffice(np.array([100, 200]), np.array([[0.7, 0.8]]), np.zeros((1, 2)), 0.1).labels)
+    None
+    """
+    less = accuracy[:, -1:] - accuracy
+    error = less.std(axis=0, ddof=1) / len(less) ** 0.5 if len(less) > 1 else np.zeros(len(labels))
+    below, bound = less.mean(axis=0), np.maximum(words.SAME, error)  # below the accuracy at the end, that is
+    flat, fair = _from_where(np.abs(below) <= bound), _from_where(violation.mean(axis=0) <= tolerance)
+    budget, end, first = int(labels[-1]), float(violation[:, -1].mean()), max(flat, fair)
+    latest = (1.0 - _FLAT) * budget
+    why: Why
+    if end > tolerance:
+        why = "gap"
+    elif labels[first] <= latest:
+        why = "flat"
+    elif first == 0:
+        why = "one round" if len(labels) == 1 else "few rounds"
+    elif flat == 0 or labels[flat] <= latest:
+        why = "late gap"
+    elif (below[:flat] > bound[:flat]).all():
+        why = "rises"
+    else:
+        why = "falls" if (below[:flat] < -bound[:flat]).all() else "changes"
+    return Enough(int(labels[first]) if why == "flat" else None, budget, end, why)
+
+
+def _from_where(fine: NDArray[np.bool_]) -> int:
+    """Return the first round from which on all are fine."""
+    rough = np.flatnonzero(~fine)
+    return int(rough[-1]) + 1 if len(rough) else 0
+
+
+def label_saving(
+    spent: int,
+    goal: Float,
+    labels: Int,
+    accuracy: Float,
+    violation: Float,
+    limit: float,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> LabelSaving:
+    """Find the labels at which a reference has a method's final mean accuracy, with an interval over trials.
+
+    Curves are linear between rounds. Trials of both are resampled together, as they share their splits.
+
+    Parameters
+    ----------
+    spent : int
+        Labels of the method.
+    goal : ndarray of shape (trials,)
+        Accuracy of the method at its end.
+    labels : ndarray of shape (rounds,)
+        Labels of the reference.
+    accuracy, violation : ndarray of shape (trials, rounds)
+        Of the reference.
+    limit : float
+        Largest mean violation of the reference that counts as fair.
+    resamples, seed : int
+
+    Examples
+    --------
+    >>> curve = np.array([[0.70, 0.80], [0.72, 0.82]])
+    >>> label_saving(50, np.array([0.76, 0.76]), np.array([50, 150]), curve, np.zeros((2, 2)), 0.1).needed
+    100.0
+    """
+    fine = np.arange(labels[0], labels[-1] + 1)
+
+    def needed(rows: Int) -> float:
+        # Rounding of the interpolation must not cost a label.
+        there = np.interp(fine, labels, accuracy[rows].mean(axis=0)) >= goal[rows].mean() - 1e-12
+        fair = np.interp(fine, labels, violation[rows].mean(axis=0)) <= limit
+        enough = np.flatnonzero(there & fair)
+        return float(fine[enough[0]]) if len(enough) else np.inf
+
+    rng = np.random.default_rng(seed)
+    n = len(goal)
+    if n == 1:
+        return LabelSaving(spent, needed(np.arange(n)), np.nan, np.nan, int(fine[-1]))
+    draws = [needed(rng.integers(n, size=n)) for _ in range(resamples)]
+    # "lower" and "higher" take a resample as it is: between a number and inf there is nothing.
+    low = float(np.quantile(draws, 0.05, method="lower"))
+    high = float(np.quantile(draws, 0.95, method="higher"))
+    return LabelSaving(spent, needed(np.arange(n)), low, high, int(fine[-1]))
 
 
 @dataclass(frozen=True)
 class Final:
-    """Accuracy and violation at the budget: mean and standard error, and how many runs are fair."""
+    """Accuracy and gap at the budget: mean and standard error, and how many runs are fair."""
 
     accuracy: float
     accuracy_se: float
-    violation: float
-    violation_se: float
+    gap: float
+    gap_se: float
     within: int
     runs: int
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Methods compared on one table.
+    """Methods compared on one table, and what to say of it.
 
     Attributes
     ----------
-    title, target, protected : str
-        The table, what is predicted, and what the groups are.
+    table : LabelledTable
     methods : list of Method
-    runs : list of Run
     task : Task
-    trials : int
-    pool_shares : dict of str to float
-        Share of each group.
-    settings : dict of str to str
-        Everything else that made these results, for the reader.
+    runs : list of Run
     command : str
         Makes them again.
-    notes : list of str
-        What was done to the table.
-    answers : pair of str
-        The negative and the positive answer, as people say them.
     """
 
-    title: str
-    target: str
-    protected: str
+    table: LabelledTable
     methods: Sequence[Method]
-    runs: Sequence[Run]
     task: Task
-    trials: int
-    pool_shares: Mapping[str, float]
-    settings: Mapping[str, str] = field(default_factory=dict)
+    runs: Sequence[Run]
     command: str = ""
-    notes: Sequence[str] = ()
-    answers: tuple[str, str] = ("no", "yes")
+
+    @property
+    def trials(self) -> int:
+        """Runs of each method."""
+        return len(self.of(self.methods[0].name))
 
     @property
     def names(self) -> dict[str, str]:
@@ -148,7 +328,7 @@ class Comparison:
         return labels[kept], accuracy, np.stack([r.violation for r in runs])[:, kept]
 
     def final(self, name: str) -> Final:
-        """Accuracy and violation of a method at the budget."""
+        """Accuracy and gap of a method at the budget."""
         _, accuracy, violation = self.curves(name)
         return self._final(accuracy[:, -1], violation[:, -1])
 
@@ -166,13 +346,11 @@ class Comparison:
         needed = [run.labels_needed for run in said if run.labels_needed is not None]
         return len(said), int(np.median(needed)) if needed else None
 
-    def by_column(self, name: str) -> dict[str, Guess]:
-        """Violation of a method at the budget by each protected column alone, if there are several."""
+    def by_column(self, name: str) -> dict[str, float]:
+        """Mean gap of a method at the budget by each protected column alone, if there are several."""
         runs = self.of(name)
         columns = runs[0].by_column if runs else {}
-        return {
-            column: Guess.over_trials(np.array([run.by_column[column] for run in runs])) for column in columns
-        }
+        return {column: float(np.mean([run.by_column[column] for run in runs])) for column in columns}
 
     def references(self) -> list[tuple[str, int, Final]]:
         """What people have without a fair method: a name, the labels it takes, and how good it is.
@@ -183,7 +361,7 @@ class Comparison:
         if not found:
             return []
         constant = np.array([r.constant_accuracy for r in found])
-        answer = self.answers[found[0].positive]
+        answer = self.table.answers[found[0].positive]
         rows = [(f"always '{answer}'", 0, self._final(constant, np.zeros(len(found))))]
         if "plain" not in self.names:
             accuracy, gap = np.array([(r.plain_accuracy, r.plain_violation) for r in found]).T
@@ -199,10 +377,10 @@ class Comparison:
         _, accuracy, violation = self.curves(name)
         plain = np.array([(r.plain_accuracy, r.plain_violation) for r in found]).T
         return Beside(
-            Outcome(Guess.over_trials(accuracy[:, -1]), Guess.over_trials(violation[:, -1])),
-            Outcome(Guess.over_trials(plain[0]), Guess.over_trials(plain[1])),
+            Outcome(over_trials(accuracy[:, -1]), over_trials(violation[:, -1])),
+            Outcome(over_trials(plain[0]), over_trials(plain[1])),
             float(np.mean([r.constant_accuracy for r in found])),
-            self.answers[found[0].positive],
+            self.table.answers[found[0].positive],
             self.task.tolerance,
             self.task.budget,
         )
@@ -216,10 +394,10 @@ class Comparison:
     def saving(self, name: str) -> LabelSaving:
         """Labels with which the baseline is as accurate as a method at the budget, and fair.
 
-        Fair means: mean violation within the tolerance, or no larger than the method's own.
+        Fair means: mean gap within the tolerance, or no larger than the method's own.
         """
         labels, accuracy, violation = self.curves(BASELINE, whole=True)
-        limit = max(self.task.tolerance, self.final(name).violation)
+        limit = max(self.task.tolerance, self.final(name).gap)
         return label_saving(self.task.budget, self.curves(name)[1][:, -1], labels, accuracy, violation, limit)
 
     def baseline_reach(self) -> int:
@@ -231,3 +409,171 @@ class Comparison:
         """The method of which one model was audited, by name, and the certificate."""
         found = ((self.names[r.method], r.certificate) for r in self.runs if r.certificate is not None)
         return next(found, None)
+
+    def headline(self) -> str:
+        """The case the user is in, or the verdict without references; then how many labels suffice.
+
+        Where a constant answer is as good there is no number of labels to speak of.
+        """
+        beside = self.beside()
+        if beside is None:
+            return self.verdict()
+        return beside.sentence() + ("" if beside.case == "no better" else f" {self.enough().sentence()}")
+
+    def verdict(self) -> str:
+        """In how many runs each method is within the tolerance, and in how many it said "infeasible"."""
+        ends = {method.label: self.final(method.name) for method in self.methods}
+        counts = [(label, end.within, end.runs) for label, end in ends.items()]
+        said = [
+            words.infeasible_sentence(method.label, runs, ends[method.label].runs, needed)
+            for method in self.methods
+            for runs, needed in [self.infeasible(method.name)]
+        ]
+        first = words.within_sentence(self.task.budget, self.task.tolerance, counts)
+        return " ".join([first, *filter(None, said)])
+
+    def findings(self) -> list[str]:
+        """What else there is to say: columns alone, what the baseline needs, where runs would stop."""
+        several = [
+            (m.label, gaps, self.final(m.name).gap) for m in self.methods if (gaps := self.by_column(m.name))
+        ]
+        return [
+            *(words.columns_apart_sentence(*each) for each in several),
+            *(
+                self.saving(method.name).sentence(method.label, self.final(method.name).accuracy)
+                for method in self.methods
+                if method.name != BASELINE and not method.constraint
+            ),
+            *(self._stops() if self.task.stop is not None else []),
+        ]
+
+    def _stops(self) -> list[str]:
+        """For each method, where the stopping rule would have ended its runs, and what that costs."""
+        out, budget = [], self.task.budget
+        for method in self.methods:
+            runs, end = self.of(method.name), self.final(method.name)
+            at = [np.flatnonzero(r.labels <= min(r.stopped or budget, budget))[-1] for r in runs]
+            points = [(run.accuracy[i], run.violation[i]) for run, i in zip(runs, at, strict=True)]
+            accuracy, gap = np.mean(points, axis=0)
+            ends = (
+                f"accuracy {accuracy:.3f} ({end.accuracy:.3f} at {budget:,}), gap {gap:.3f} ({end.gap:.3f})"
+            )
+            out.append(words.stop_sentence(method.label, [run.stopped for run in runs], budget, ends))
+        return out
+
+    def audit_findings(self) -> list[str]:
+        """What audits of the first model would buy, and what its audit found."""
+        plan = next((run.audit_plan for run in self.runs if run.audit_plan is not None), None)
+        out = []
+        if plan is not None:
+            chances = [row.certify_alike for row in plan.rows]
+            out.append(words.audit_plan_sentence([row.budget for row in plan.rows], chances))
+        if self.audited is not None:
+            name, proof = self.audited
+            out.append(words.audit_sentence(name, proof.n_labels, proof.headline()))
+        return out
+
+    def remarks(self) -> list[str]:
+        """Warnings of the runs, in words."""
+        out = []
+        for method in self.methods:
+            runs = self.of(method.name)
+            total: Counter[str] = Counter()
+            for found in runs:
+                total.update(found.warnings)
+            rounds = sum(len(found.labels) for found in runs)
+            out += [words.warned_sentence(method.label, n, rounds, k) for k, n in sorted(total.items())]
+        return out
+
+    def settings(self) -> dict[str, str]:
+        """Everything that made the results, for the reader of a report."""
+        task, known = self.task, self.table.describe()
+        audit = "none"
+        if task.audit:
+            audit = f"at most {task.audit:,} labels besides, first run of {task.audited}"
+        packages = (f"{p} {version(p)}" for p in ("fairask", "numpy", "scipy", "scikit-learn"))
+        return {
+            "table": known.pop("table"),
+            "split": known.pop("split"),
+            "fairness": f"{task.metric} ≤ {task.tolerance:g}, fitted at that less a margin: from the "
+            "evidence (profile calibrated), 1/√labels (paper)",
+            "model": "profile calibrated: average of a ridge logistic regression and a random forest, "
+            f"thresholds {'without' if task.blind else 'by'} the group, chosen on the pool; paper: logistic "
+            "regression without penalty in the empirical fair oracle",
+            "labels": f"{task.budget:,} in batches of {task.batch:,}; passive up to {task.baseline_budget:,}",
+            "audit": audit,
+            "runs and seed": f"{self.trials:,} runs, seed {task.seed}",
+            "versions": ", ".join([f"Python {platform.python_version()}", *packages]),
+            **known,
+        }
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values for JSON; NaN becomes null."""
+        methods = []
+        for method in self.methods:
+            labels, accuracy, violation = self.curves(method.name)
+            methods.append(
+                {
+                    "method": method.name,
+                    "label": method.label,
+                    "settings": method.describe(),
+                    **{k: _number(v) for k, v in asdict(self.final(method.name)).items()},
+                    **self._needs(method.name),
+                    "labels_that_suffice": self.enough(method.name).labels,
+                    **dict(
+                        zip(("infeasible_runs", "labels_needed"), self.infeasible(method.name), strict=True)
+                    ),
+                    "gap_by_column": {k: _number(v) for k, v in self.by_column(method.name).items()},
+                    "labels": labels.tolist(),
+                    "accuracy_by_round": _numbers(accuracy.mean(axis=0)),
+                    "gap_by_round": _numbers(violation.mean(axis=0)),
+                    "final_accuracy_by_trial": _numbers(accuracy[:, -1]),
+                    "final_gap_by_trial": _numbers(violation[:, -1]),
+                }
+            )
+        plan = next((run.audit_plan.to_dict() for run in self.runs if run.audit_plan is not None), None)
+        audit = None
+        if self.audited is not None:
+            name, proof = self.audited
+            audit = {"method": name, "trial": 0, "certificate": proof.to_dict(), "plan": plan}
+        return {
+            "table": self.table.title,
+            "headline": self.headline(),
+            "case": None if (beside := self.beside()) is None else beside.case,
+            "verdict": self.verdict(),
+            "references": [
+                {"label": label, "labels": labels, **{k: _number(v) for k, v in asdict(end).items()}}
+                for label, labels, end in self.references()
+            ],
+            "budget": self.task.budget,
+            "batch": self.task.batch,
+            "trials": self.trials,
+            "seed": self.task.seed,
+            "metric": self.task.metric,
+            "tolerance": self.task.tolerance,
+            "baseline_budget": self.baseline_reach(),
+            "methods": methods,
+            "audit": audit,
+            "settings": self.settings(),
+            "notes": list(self.table.notes),
+            "command": self.command,
+        }
+
+    def _needs(self, name: str) -> dict[str, object]:
+        """Labels that the baseline needs, null for more than it was given; one run has no interval."""
+        if name == BASELINE:
+            return {"baseline_needs": None, "baseline_needs_interval": None}
+        saved = self.saving(name)
+        needed, low, high = (
+            int(v) if np.isfinite(v) else None for v in (saved.needed, saved.low, saved.high)
+        )
+        interval = [low, high] if saved.has_interval else None
+        return {"baseline_needs": needed, "baseline_needs_interval": interval}
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else value
+
+
+def _numbers(values: Float) -> list[float | None]:
+    return [_number(v) for v in values.tolist()]

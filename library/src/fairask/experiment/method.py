@@ -1,4 +1,4 @@
-"""Methods: a name, and how to make a learner."""
+"""Methods, which are a name and how to make a learner, and the task that all of them get."""
 
 from __future__ import annotations
 
@@ -12,14 +12,94 @@ from sklearn.linear_model import LogisticRegression
 
 from fairask.errors import UserError, suggest
 from fairask.experiment.rivals import Decide, decider
-from fairask.experiment.split import Split
-from fairask.experiment.task import BatchPlan, Task
+from fairask.experiment.table import Split
 from fairask.learner import PROFILES, FairActiveLearner, Profile
+from fairask.metrics import Metric
 from fairask.oracle import EmpiricalFairOracle, LinearForestClassifier, decision_probability
+from fairask.stopping import StoppingRule
 from fairask.strategies import STRATEGIES
 
 #: The method that the others must beat.
 BASELINE = "passive"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A fairness goal, a number of labels and a seed.
+
+    Attributes
+    ----------
+    metric, tolerance
+        As in the learner.
+    budget, batch : int
+        Labels per run and per batch.
+    baseline_budget : int
+        Labels for passive sampling, to see how many more it needs.
+    seed : int
+        Seed of all trials.
+    blind : bool
+        Whether calibrated models must decide without the group. The paper's never read it by itself.
+    audited, audit : str, int
+        The method whose model of trial 0 is audited, and the labels for that, besides the budget.
+    stop : StoppingRule, optional
+        A rule that does not end the runs; the labels at which it first says stop are recorded.
+    """
+
+    metric: Metric = "tprp"
+    tolerance: float = 0.1
+    budget: int = 700
+    batch: int = 50
+    baseline_budget: int = 0
+    seed: int = 0
+    blind: bool = False
+    audited: str = ""
+    audit: int = 0
+    stop: StoppingRule | None = None
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """Sizes of batches, and the labels at which a run is measured.
+
+    Attributes
+    ----------
+    budget, batch : int
+        Labels per run and per batch.
+    reach : int
+        Labels after the budget's end, if more than the budget.
+    stride : int
+        Labels per batch after the budget's end, if more than ``batch``: there a curve is only read off.
+    first : int
+        Labels of the first batch, if they differ.
+    grid : int
+        Batches end at multiples of it, and only there (and after the first batch and the budget) the model
+        is measured; 0 measures after every batch.
+
+    Examples
+    --------
+    >>> batches = BatchPlan(75, 10, first=30, grid=25)
+    >>> [batches.size(spent) for spent in (0, 30, 40, 70)], batches.is_measured(40)
+    ([30, 10, 10, 5], False)
+    """
+
+    budget: int
+    batch: int
+    reach: int = 0
+    first: int = 0
+    grid: int = 0
+    stride: int = 0
+
+    def size(self, spent: int) -> int:
+        """Size of the batch after ``spent`` labels, before it is cut to the labels left."""
+        if spent < self.first:
+            return self.first
+        if spent >= self.budget:
+            return max(self.stride, self.batch)
+        return min(self.batch, self.grid - spent % self.grid) if self.grid else self.batch
+
+    def is_measured(self, spent: int) -> bool:
+        """Whether the model of ``spent`` labels is measured."""
+        return not self.grid or spent % self.grid == 0 or spent in (self.first, self.budget)
 
 
 @dataclass(frozen=True)
@@ -88,11 +168,10 @@ class Method:
 
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
         """Make the learner of a trial. All methods of a trial share its seed, and so their first batch."""
-        X, groups = split.pool()
         bare = bool(self.constraint)
-        learner = FairActiveLearner(
-            X,
-            groups,
+        return FairActiveLearner(
+            split.table.X[split.pool],
+            split.table.groups[split.pool],
             strategy=self.strategy,
             strategy_params=dict(self.strategy_params),
             metric=task.metric,
@@ -106,7 +185,6 @@ class Method:
             batch_size=task.batch,
             random_state=int(np.random.SeedSequence([task.seed, trial]).generate_state(1)[0]),
         )
-        return learner if task.device is None else learner.on_device(task.device)
 
     def unconstrained_oracle(self) -> EmpiricalFairOracle:
         """What a learner without a constraint chooses rows by; only uncertainty sampling reads it."""

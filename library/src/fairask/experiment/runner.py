@@ -1,4 +1,8 @@
-"""Compute missing results, here or on a cluster, and write each one when it is done."""
+"""Compute missing results, and write each one when it is done.
+
+Trials run in processes of this machine. Inside ``with joblib.parallel_config(backend=...)`` they run where
+that says: on a Dask or Ray cluster, for example.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,16 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from fairask.checks import check_choice
-from fairask.experiment.trial import References, Run
-
-#: Where jobs can be computed.
-BACKENDS = ("joblib", "dask", "ray")
+from fairask.experiment.loop import References, Run
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -94,9 +94,7 @@ def run(
     jobs: Sequence[Job],
     folder: Path,
     *,
-    workers: int = 1,
-    backend: str = "joblib",
-    scheduler: str | None = None,
+    workers: int | None = None,
     on_done: Callable[[Job, float], None] | None = None,
 ) -> int:
     """Compute the missing jobs and write each as it is done; return how many there were.
@@ -108,25 +106,18 @@ def run(
     ----------
     jobs : sequence of Job
     folder : Path
-    workers : int
-        Worker processes (joblib and ray); a Dask cluster brings its own.
-    backend : {"joblib", "dask", "ray"}
-    scheduler : str, optional
-        Address of the Dask scheduler or Ray cluster; without it one is started on this machine.
+    workers : int, optional
+        Worker processes; default what ``joblib.parallel_config`` says, or one.
     on_done : callable, optional
         Called with a job and its seconds.
     """
-    check_choice(backend, "backend", BACKENDS)
-    if scheduler is not None and backend == "joblib":
-        raise ValueError("scheduler is for backend='dask' or 'ray'; joblib runs on this machine alone")
     todo = missing(jobs, folder)
     if not todo:
         return 0
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "timings.csv").open("a", newline="") as log:
         timings = csv.writer(log)
-        results = compute(_timed, todo, jobs=workers, backend=backend, scheduler=scheduler)
-        for job, result, seconds in results:
+        for job, result, seconds in compute(_timed, todo, workers):
             write_run(folder, job, result)
             timings.writerow([*job.path.with_suffix("").parts, f"{seconds:.3f}"])
             log.flush()
@@ -142,67 +133,20 @@ def _timed(job: Job) -> tuple[Job, Run, float]:
 
 
 def compute(
-    call: Callable[[Item], Found],
-    items: Sequence[Item],
-    *,
-    jobs: int = 1,
-    backend: str = "joblib",
-    scheduler: str | None = None,
+    call: Callable[[Item], Found], items: Sequence[Item], workers: int | None = None
 ) -> Iterator[Found]:
     """Yield ``call(item)`` as results come, each computed with one BLAS thread.
 
     More threads would compete for the cores, and could change the last digits.
     """
-    tasks = (delayed(_single_threaded)(call, item) for item in items)
-    with _workers(backend, jobs, scheduler):
-        if backend != "ray":
-            n_jobs = jobs if backend == "joblib" else -1
-            yield from Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")(tasks)
-            return
-        # Ray's joblib backend cannot hand back results one by one: take them in slices.
-        width = 8 * max(jobs, 1)
-        with Parallel(n_jobs=jobs, batch_size=1) as parallel:
-            for start in range(0, len(items), width):
-                part = items[start : start + width]
-                yield from parallel(delayed(_single_threaded)(call, item) for item in part)
+    # Ray's backend cannot hand back results one by one.
+    one_by_one = get_active_backend()[0].supports_return_generator
+    parallel = Parallel(
+        n_jobs=workers, batch_size=1, return_as="generator_unordered" if one_by_one else "list"
+    )
+    yield from parallel(delayed(_single_threaded)(call, item) for item in items)
 
 
 def _single_threaded(call: Callable[[Item], Found], item: Item) -> Found:
     with threadpool_limits(1):
         return call(item)
-
-
-@contextmanager
-def _workers(backend: str, jobs: int, scheduler: str | None) -> Iterator[None]:
-    if backend == "joblib":
-        with parallel_config(backend="loky", inner_max_num_threads=1):
-            yield
-    elif backend == "dask":
-        with _dask_client(jobs, scheduler), parallel_config(backend="dask"):
-            yield
-    else:
-        _start_ray(jobs, scheduler)
-        with parallel_config(backend="ray"):
-            yield
-
-
-def _dask_client(jobs: int, scheduler: str | None) -> AbstractContextManager[object]:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError("backend='dask' needs Dask: pip install 'fairask[dask]'") from error
-    local = {"n_workers": jobs, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    make: Callable[..., AbstractContextManager[object]] = Client
-    return make(**({"address": scheduler} if scheduler else local))
-
-
-def _start_ray(jobs: int, scheduler: str | None) -> None:
-    try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError as error:
-        raise ImportError("backend='ray' needs Ray: pip install 'fairask[ray]'") from error
-    if not ray.is_initialized():
-        ray.init(**({"address": scheduler} if scheduler else {"num_cpus": jobs}), include_dashboard=False)
-    register: Callable[[], None] = register_ray
-    register()

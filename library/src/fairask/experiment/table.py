@@ -1,140 +1,206 @@
-"""Labelled tables: what a comparison needs of one, wherever its rows are."""
+"""Labelled tables: rows with features, groups and labels, and their splits into a pool and test rows."""
 
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairask.datasets import Dataset
-from fairask.experiment.split import MemorySplit, Split, pool_size, split
-from fairask.metrics import Float, Int
-from fairask.pools.runners import ProgressCallback
-from fairask.tables import TextColumns
+from fairask.metrics import Float, Int, Matrix
+from fairask.pools.places import local_path
+from fairask.pools.sources.place import open_place
+from fairask.report.words import leaks_sentence
+from fairask.tables import TableError, TableFormat, TextColumns, prepare, read_noted
+from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
+from fairask.tables.groups import as_specs
+from fairask.tables.leaks import columns_that_tell
+
+#: Share of the rows that may be asked for; the rest are test rows.
+TRAIN_SHARE = 0.75
+
+#: Features, labels and groups of the rows that models are tested on.
+TestRows = tuple[Matrix, Int, NDArray[np.str_]]
 
 
-@dataclass(frozen=True)
-class TableColumns:
-    """Which columns of a file are what: arguments of :func:`fairask.tables.prepare`."""
+def pool_size(rows: int) -> int:
+    """Rows of the pool (the rest are test rows) in a table of ``rows``.
 
-    label: str
-    protected: str | Sequence[str]
-    positive: str | Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    use_protected: bool = False
-    text: TextColumns | None = None
-
-
-class LabelledTable(ABC):
-    """Rows with features, groups and labels 0 or 1.
-
-    Attributes
-    ----------
-    rows, n_features : int
-    base_rate : float
-        Share of positive labels.
-    group_shares : dict of str to float
-        Share of each group, in sorted order.
-    positive, negative : str
-        The label that counts as 1, and the other, in words.
-    notes : sequence of str
-        What was done to the table that its owner should know.
-    digest : str
-        sha256 of what the table was made from.
-    parallel : bool
-        Whether trials run side by side. Passes over a streamed table use all cores by themselves.
+    Examples
+    --------
+    >>> pool_size(1000)
+    750
     """
-
-    rows: int
-    n_features: int
-    base_rate: float
-    group_shares: dict[str, float]
-    positive: str
-    negative: str
-    notes: Sequence[str]
-    digest: str
-    parallel: bool
-
-    @abstractmethod
-    def split(self, seed: int, trial: int) -> Split:
-        """Pool and test rows of a trial; they depend on seed and trial alone."""
-
-    def report_passes(self, progress: ProgressCallback | None) -> None:
-        """Call ``progress`` during passes; a table in memory has none."""
-        return
-
-    def size(self) -> str:
-        """Rows, features and base rate in words."""
-        return f"{self.rows:,} rows, {self.n_features:,} features, {100 * self.base_rate:.1f} % positive"
-
-    @abstractmethod
-    def describe(self) -> dict[str, str]:
-        """The table and its splits in words, for a report."""
+    return int(TRAIN_SHARE * rows)
 
 
-class MemoryTable(LabelledTable):
-    """A table in memory.
+def split(
+    rows: int, pool: int, seed: int | list[int], strata: NDArray[np.generic] | None = None
+) -> tuple[Int, Int]:
+    """Split rows at random into ``pool`` rows to ask for and the rest to test on.
 
     Parameters
     ----------
+    rows, pool : int
+    seed : int or list of int
+        The split depends on nothing else.
+    strata : array of shape (rows,), optional
+        Both parts get the same share of each stratum, for small tables.
+
+    Examples
+    --------
+    >>> pool, test = split(8, 6, seed=0)
+    >>> len(pool), sorted([*pool.tolist(), *test.tolist()])
+    (6, [0, 1, 2, 3, 4, 5, 6, 7])
+    """
+    order = np.random.default_rng(seed).permutation(rows)
+    if strata is not None:
+        _, code = np.unique(strata, return_inverse=True)
+        # The rank within the stratum as a share of the stratum: the smallest ranks take all strata alike.
+        rank = np.empty(rows)
+        for c in range(code.max() + 1):
+            members = order[code[order] == c]
+            rank[members] = (np.arange(len(members)) + 0.5) / len(members)
+        order = order[np.argsort(rank[order], kind="stable")]
+    return order[:pool], order[pool:]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTable:
+    """Rows with features, groups and labels 0 or 1, and what to call them.
+
+    Attributes
+    ----------
     X, y, groups : ndarray
+    title, target, protected : str
+        The table, what is predicted, and what the groups are.
+    answers : pair of str
+        The negative and the positive label, as people say them.
     stratify : bool
         Split each (group, label) stratum alike, for small tables; the paper splits all rows at random.
-    labels : pair of str
-        The negative and the positive label in words.
-    notes, digest
-        As in :class:`LabelledTable`.
-    by_column : mapping of str to ndarray, optional
+    by_column : dict of str to ndarray
         Groups by each protected column alone, if there are several.
+    notes : list of str
+        What was done to the table that its owner should know.
+    digest : str
+        sha256 of what the table was made from.
+
+    Examples
+    --------
+    >>> from fairask.datasets import load
+    >>> LabelledTable.from_dataset(load("german")).size()
+    '1,000 rows, 57 features, 70.0 % positive'
     """
 
-    parallel = True
-
-    def __init__(
-        self,
-        X: Float,
-        y: Int,
-        groups: NDArray[np.str_],
-        *,
-        stratify: bool = False,
-        labels: tuple[str, str] = ("no", "yes"),
-        notes: Sequence[str] = (),
-        digest: str = "",
-        by_column: Mapping[str, NDArray[np.str_]] | None = None,
-    ) -> None:
-        self.by_column = by_column
-        self.X, self.y, self.groups, self.stratify = X, y, groups, stratify
-        self.negative, self.positive = labels
-        self.notes, self.digest = notes, digest
-        self.rows, self.n_features = X.shape
-        self.base_rate = float(y.mean())
-        names, counts = np.unique(groups, return_counts=True)
-        self.group_shares = {str(g): float(n) / len(y) for g, n in zip(names, counts, strict=True)}
+    X: Float
+    y: Int
+    groups: NDArray[np.str_]
+    title: str = "table"
+    target: str = ""
+    protected: str = ""
+    answers: tuple[str, str] = ("no", "yes")
+    stratify: bool = False
+    by_column: Mapping[str, NDArray[np.str_]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    digest: str = ""
 
     @classmethod
-    def from_dataset(cls, data: Dataset) -> MemoryTable:
-        """Take a dataset of the package.
+    def from_dataset(cls, data: Dataset) -> LabelledTable:
+        """Take a dataset of the package."""
+        made = cls(data.X, data.y, data.groups, data.name, data.target, data.protected)
+        object.__setattr__(made, "digest", made.fingerprint)
+        return made
 
-        Examples
-        --------
-        >>> from fairask.datasets import load
-        >>> MemoryTable.from_dataset(load("german")).rows
-        1000
+    @classmethod
+    def open(
+        cls,
+        place: str,
+        *,
+        label: str,
+        protected: str | Sequence[str],
+        positive: str | Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        use_protected: bool = False,
+        text: TextColumns | None = None,
+        form: TableFormat | None = None,
+    ) -> LabelledTable:
+        """Read a CSV or Parquet file, a folder of Parquet files, or a URL.
+
+        Parameters
+        ----------
+        place : str
+        label, protected, positive, drop, use_protected, text
+            As in :func:`fairask.tables.prepare`.
+        form : TableFormat, optional
+            How the file is written; what is not said is recognised.
         """
-        return cls(data.X, data.y, data.groups, digest=_digest(data.X, data.y, data.groups))
+        raw, digest, notes = _read(place, form)
+        data = prepare(
+            raw,
+            digest=digest,
+            label=label,
+            protected=protected,
+            positive=positive,
+            drop=drop,
+            use_protected=use_protected,
+            text=text,
+        )
+        telling = columns_that_tell(data.X, data.y, data.feature_names)
+        return cls(
+            data.X,
+            data.y,
+            data.groups,
+            title=place.rstrip("/").rpartition("/")[2] or place,
+            target=f"{label} = {data.positive}",
+            protected=", ".join(as_specs(protected)),
+            answers=(data.negative, data.positive),
+            stratify=True,
+            by_column=data.by_column,
+            notes=[*notes, *data.notes, *([leaks_sentence(telling)] if telling else [])],
+            digest=data.digest,
+        )
 
-    def split(self, seed: int, trial: int) -> MemorySplit:
-        """Pool and test rows of a trial."""
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    @cached_property
+    def base_rate(self) -> float:
+        """Share of positive labels."""
+        return float(self.y.mean())
+
+    @cached_property
+    def group_shares(self) -> dict[str, float]:
+        """Share of each group, in sorted order."""
+        names, counts = np.unique(self.groups, return_counts=True)
+        return {str(name): float(n) / self.rows for name, n in zip(names, counts, strict=True)}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """sha256 of the encoded rows: results of a table that has changed lie elsewhere."""
+        digest = hashlib.sha256()
+        for part in (np.ascontiguousarray(self.X, dtype="<f8"), np.ascontiguousarray(self.y, dtype="<i8")):
+            digest.update(repr(part.shape).encode() + part.tobytes())
+        digest.update("\0".join(map(str, self.groups)).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def split(self, seed: int, trial: int) -> Split:
+        """Pool and test rows of a trial; they depend on seed and trial alone."""
         strata = np.char.add(self.groups.astype(str), self.y.astype(str)) if self.stratify else None
-        parts = split(self.rows, pool_size(self.rows), [seed, trial], strata)
-        return MemorySplit(self.X, self.y, self.groups, parts, self.by_column)
+        return Split(self, *split(self.rows, pool_size(self.rows), [seed, trial], strata))
+
+    def size(self) -> str:
+        """Rows, features and base rate in words."""
+        return f"{self.rows:,} rows, {self.X.shape[1]:,} features, {100 * self.base_rate:.1f} % positive"
 
     def describe(self) -> dict[str, str]:
-        """The table and its splits in words."""
+        """The table and its splits in words, for a report."""
         pool = pool_size(self.rows)
         how = "within each group and label" if self.stratify else "at random"
         return {
@@ -145,17 +211,57 @@ class MemoryTable(LabelledTable):
         }
 
 
-def _digest(X: Float, y: Int, groups: Sequence[str] | NDArray[np.str_]) -> str:
-    """Return the sha256 of an encoded table.
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The rows of one trial: numbers of the rows to ask for, and of those to test on.
 
-    Examples
-    --------
-    >>> X, y = np.zeros((2, 1)), np.array([0, 1])
-    >>> _digest(X, y, ["a", "b"]) == _digest(X, y, ["a", "c"])
-    False
+    Attributes
+    ----------
+    table : LabelledTable
+    pool, held_out : ndarray of int
     """
-    digest = hashlib.sha256()
-    for part in (np.ascontiguousarray(X, dtype="<f8"), np.ascontiguousarray(y, dtype="<i8")):
-        digest.update(repr(part.shape).encode() + part.tobytes())
-    digest.update("\0".join(map(str, groups)).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+
+    table: LabelledTable
+    pool: Int
+    held_out: Int
+
+    @cached_property
+    def test(self) -> TestRows:
+        """Features, labels (0 or 1) and groups of the test rows."""
+        rows = self.held_out
+        return self.table.X[rows], self.table.y[rows], self.table.groups[rows]
+
+    @property
+    def test_by_column(self) -> dict[str, NDArray[np.str_]]:
+        """Groups of the test rows by each protected column alone, if there are several."""
+        return {column: alone[self.held_out] for column, alone in self.table.by_column.items()}
+
+    def labels_of(self, rows: Int) -> Int:
+        """Labels of rows of the pool, 0 or 1."""
+        return self.table.y[self.pool[rows]]
+
+
+def _read(place: str, form: TableFormat | None) -> tuple[object, str, Sequence[str]]:
+    """Return the raw cells of a table, the digest of where they are from, and notes on how they were read."""
+    local = local_path(place)
+    parquet = local is None or local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
+    if local is not None and (is_dataset_folder(local) or (form is not None and form.vectors)):
+        parquet = False
+    if local is not None and (not parquet or not local.exists() or local.is_file()):
+        table, notes = read_noted(Path(local), form)
+        return table, file_digest(local), notes
+    try:
+        files = open_place(place)
+    except FileNotFoundError as error:
+        raise TableError(f"there is no file or folder {place}", "Check the path") from error
+    except (ValueError, ImportError) as error:
+        raise TableError(str(error), "Give a Parquet file or a folder of them") from error
+    import pyarrow as pa
+
+    names = list(files.schema.names)
+    check_names(place, names)
+    parts = [
+        pa.Table.from_batches([batch]) for block in files.select(names) for batch in files.read(block, names)
+    ]
+    table = pa.concat_tables(parts, promote_options="permissive")
+    return table, hashlib.sha256(repr(files.records()).encode()).hexdigest(), ()

@@ -9,7 +9,7 @@ from typing import Literal, TypedDict, get_args
 import numpy as np
 from sklearn.base import clone
 
-from fairask.checks import check_choice, check_count, check_number
+from fairask.checks import check_choice, check_count, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.defaults import BATCH
 from fairask.errors import suggest
@@ -159,10 +159,10 @@ class LearnerConfig:
         if isinstance(self.random_state, np.random.Generator | np.random.RandomState):
             object.__setattr__(self, "random_state", drawn_seed(self.random_state))
         elif self.random_state is not None:
-            check_count(self.random_state, "random_state", least=0)
+            check_seed(self.random_state)
         check_count(self.batch_size, "batch_size")
         check_margin(self.margin)
-        check_number(self.tolerance, "tolerance", 0, 1)
+        check_tolerance(self.tolerance)
 
     def changed(self, settings: LearnerSettings) -> LearnerConfig:
         """Return the settings with some replaced, or raise naming one that does not exist."""
@@ -176,7 +176,7 @@ class LearnerConfig:
         """The seed; a new one from the system where none was given."""
         if self.random_state is None:
             return int(np.random.SeedSequence().generate_state(1)[0])
-        return check_count(self.random_state, "random_state", least=0)
+        return check_seed(self.random_state)
 
     def stopping_rule(self) -> StoppingRule | None:
         """The stopping rule as an object."""

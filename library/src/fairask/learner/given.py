@@ -12,7 +12,8 @@ from fairask.matrix import row_count
 from fairask.metrics import Matrix, encode_groups
 from fairask.oracle import FairOracle
 from fairask.pools import Pool
-from fairask.tables.columns import FrameColumns, column_names, refuse_nameless, refuse_texts, series_name
+from fairask.tables.arrow import column_names
+from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
 
 
 def as_pool(

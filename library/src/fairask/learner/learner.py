@@ -27,7 +27,7 @@ from fairask.pools import Pool
 from fairask.sampling import draw
 from fairask.stopping import AnyOf, Budget, StoppingRule
 from fairask.strategies import uniform_proposal
-from fairask.tables.folding import check_group_count
+from fairask.tables.groups import check_group_count
 
 #: Streams of random numbers beside those of the batches, which are numbered from 0: the last two numbers
 #: that a seed sequence takes as one word, so that no batch reaches them.

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairask.audit import Audit, AuditPlan, BudgetTable, Certificate, Strata
-from fairask.audit.planner import BUDGETS, plan_strata
+from fairask.audit import Audit, AuditPlan, Certificate
+from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
+from fairask.audit.strata import Strata
 from fairask.learner.state import LearnerRecord
 from fairask.metrics import Metric
 from fairask.oracle import FairOracle

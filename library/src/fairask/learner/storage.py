@@ -19,7 +19,8 @@ from fairask.learner.state import DrawLog, LearnerState
 from fairask.matrix import sparse_bytes
 from fairask.metrics import Matrix
 from fairask.pools import Pool
-from fairask.tables.columns import FrameColumns, column_names
+from fairask.tables.arrow import column_names
+from fairask.tables.frames import FrameColumns
 
 if TYPE_CHECKING:
     from fairask.learner.learner import FairActiveLearner

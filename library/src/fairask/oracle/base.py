@@ -1,13 +1,13 @@
-"""The contract of a fair oracle, and what all of them share: predictions, rates and names."""
+"""The contract of a fair oracle: what it is fitted on, what it answers, and what all of them share."""
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,17 +22,106 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fairask.checks import check_number
+from fairask.checks import check_lengths, check_tolerance
 from fairask.errors import UserError
-from fairask.matrix import row_count, row_uniforms
-from fairask.metrics import CONDITION_NAMES, METRICS, Float, Int, Matrix, Metric, check_metric
-from fairask.oracle.labelled import Labelled, PoolSample
+from fairask.matrix import row_count, row_uniforms, take_rows
+from fairask.metrics import (
+    CONDITION_NAMES,
+    METRICS,
+    Bool,
+    Float,
+    Int,
+    Matrix,
+    Metric,
+    check_metric,
+    encode_groups,
+)
 from fairask.oracle.logistic import fast_ridge
 from fairask.rules import Rule, RuleMixture, decide
-from fairask.tables.columns import FrameColumns, arranged, column_names, refuse_texts, split_column
+from fairask.tables.arrow import column_names
+from fairask.tables.frames import FrameColumns, arranged, refuse_texts, split_column
+from fairask.tables.groups import check_group_count
 
 #: What ``random_state`` may be.
 Seed = int | np.random.RandomState | np.random.Generator | None
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled rows, in draw order.
+
+    Attributes
+    ----------
+    X : array or data frame of shape (n, d)
+    y : ndarray of 0.0 and 1.0
+    groups : ndarray of group codes
+    risk_weights, fairness_weights : ndarray
+        Importance weights in the error and in the rates.
+    indices : ndarray
+        Their rows in the pool.
+    group_values : sequence
+        The group with code i, as the user knows it. Some may have no labelled row yet.
+    classes : pair
+        The labels 0 and 1, as the user knows them. One of them may have no labelled row yet.
+    """
+
+    X: Matrix
+    y: Float
+    groups: Int
+    risk_weights: Float
+    fairness_weights: Float
+    indices: Int
+    group_values: Sequence[object]
+    classes: tuple[object, object] = (0, 1)
+
+    @classmethod
+    def of(
+        cls,
+        X: Matrix,
+        y: Float,
+        groups: Int,
+        group_values: Sequence[object],
+        risk_weights: Float | None = None,
+        fairness_weights: Float | None = None,
+    ) -> Labelled:
+        """Rows that are numbered from 0; weights are 1 by default, those of the rates the risk's.
+
+        Examples
+        --------
+        >>> len(Labelled.of(np.eye(2), np.array([0.0, 1.0]), np.array([0, 1]), ["a", "b"]))
+        2
+        """
+        risk = np.ones(len(y)) if risk_weights is None else risk_weights
+        fairness = risk if fairness_weights is None else fairness_weights
+        return cls(X, y, groups, risk, fairness, np.arange(len(y)), group_values)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of the population."""
+        return len(self.group_values)
+
+    def where(self, mask: Bool) -> Labelled:
+        """The labelled rows for which ``mask`` is true."""
+        return Labelled(
+            take_rows(self.X, mask),
+            self.y[mask],
+            self.groups[mask],
+            self.risk_weights[mask],
+            self.fairness_weights[mask],
+            self.indices[mask],
+            self.group_values,
+            self.classes,
+        )
+
+
+class PoolSample(NamedTuple):
+    """Unlabelled rows that stand for the population: features and group codes."""
+
+    X: Matrix
+    groups: Int
 
 
 @dataclass(frozen=True)
@@ -59,10 +148,9 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
 
     A subclass implements
 
-    * :meth:`fit`, for users: checks its arguments and its settings, then calls :meth:`fit_labelled`;
-    * :meth:`fit_labelled`, for the learner: fits on rows that were checked before. Some groups and one of the
-      classes may have no labelled row. It sets the attributes below, and gives the same result for the same
-      rows, settings and ``random_state``;
+    * :meth:`fit_labelled`, which fits on rows that :meth:`fit` or the learner checked before. Some groups and
+      one of the classes may have no labelled row. It sets the attributes below, and gives the same result for
+      the same rows, settings and ``random_state``;
     * :meth:`perturbed`: fits models on other labels or weights of the same rows, without changing the oracle.
 
     What an oracle can do is said by attributes, which have these defaults:
@@ -74,6 +162,8 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         ``margin_``, and ``price_``, the error that a unit of tolerance costs. Both are 0.0 otherwise.
     ``estimator = None``
         The base learner; None is logistic regression.
+    ``without_groups = False``
+        Whether it is fitted without groups, and so without a constraint.
 
     Attributes
     ----------
@@ -106,6 +196,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     tolerance: float
     random_state: Seed
     sensitive_features: str | int | None = None
+    without_groups: bool = False
 
     members_: Sequence[Rule]
     weights_: Float
@@ -119,7 +210,6 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     classes_: NDArray[Any]
     columns_: FrameColumns | None = None
 
-    @abstractmethod
     def fit(
         self,
         X: Matrix,
@@ -128,7 +218,26 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         sample_weight: ArrayLike | None = None,
         fairness_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit on labelled rows."""
+        """Fit on labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Two classes; the larger value in sorted order is the positive one.
+        sensitive_features : array-like of shape (n,), optional
+            Group of each row. A fit without groups is refused unless ``without_groups`` is set.
+        sample_weight : array-like of shape (n,), optional
+            Importance weights of the rows in the error.
+        fairness_weight : array-like of shape (n,), optional
+            Importance weights of the rows in the rates; by default those in the error.
+        """
+        self.check_settings()
+        X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features)
+        names, codes = self._training_groups(sensitive_features, len(labels))
+        self.fit_labelled(weighted_rows(X, labels, codes, names, sample_weight, fairness_weight))
+        self.classes_ = classes
+        return self
 
     @abstractmethod
     def fit_labelled(self, labelled: Labelled, background: PoolSample | None = None) -> Self:
@@ -152,7 +261,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     def check_settings(self) -> None:
         """Raise ValueError naming a setting that makes no sense."""
         check_metric(self.metric)
-        check_number(self.tolerance, "tolerance", 0, 1)
+        check_tolerance(self.tolerance)
         column = self.sensitive_features
         if column is not None and (isinstance(column, bool) or not isinstance(column, str | Integral)):
             raise TypeError(
@@ -301,6 +410,19 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
             raise ValueError(f"y has one class only ({classes[0]!r}); Classifier can't train with one class")
         return X, codes.astype(np.float64), classes, sensitive_features
 
+    def _training_groups(self, sensitive_features: ArrayLike | None, n: int) -> tuple[list[Any], Int]:
+        """Group values and the code of each of the ``n`` rows to fit on; one group where none is wanted."""
+        if self.without_groups:
+            if sensitive_features is not None:
+                raise UserError("groups were given, and without_groups=True", "leave one of them out")
+            return [None], np.zeros(n, dtype=np.int64)
+        if sensitive_features is None:
+            raise missing_groups()
+        names, codes = encode_groups(sensitive_features, "sensitive_features")
+        check_lengths(X=n, sensitive_features=len(codes))
+        check_group_count(names)
+        return names, codes
+
     def _rows_and_codes(self, X: Matrix, sensitive_features: ArrayLike | None) -> tuple[Matrix, Int | None]:
         """Check rows to predict; return their features, and their group codes if these are read."""
         check_is_fitted(self)
@@ -356,7 +478,9 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         return np.array([index[v] for v in values], dtype=np.int64)
 
     def _name(self, labelled: Labelled) -> None:
-        """Set the names of classes and groups."""
+        """Set the names of classes and groups, and the number of features where ``fit`` did not."""
+        if "n_features_in_" not in vars(self):
+            self.n_features_in_ = labelled.X.shape[1]
         self.classes_ = np.array(labelled.classes)
         self.groups_ = np.array([*labelled.group_values, None], dtype=object)[:-1]  # tuples stay whole
 
@@ -366,6 +490,66 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(drawn_seed(self.random_state))
+
+
+@dataclass(frozen=True)
+class FairFit:
+    """How a strategy fits fair models: as the learner does, with its oracle, tolerance, margin and weights.
+
+    Attributes
+    ----------
+    labelled : Labelled
+    current : callable
+        Returns the fair model of these rows, fitting it when it is asked for first.
+    """
+
+    labelled: Labelled
+    current: Callable[[], FairOracle]
+
+    @property
+    def model(self) -> FairOracle:
+        """The current fair model."""
+        return self.current()
+
+    def __call__(self, labels: Float | None = None, weights: Float | None = None) -> list[PerturbedModel]:
+        """Fit on the labelled rows with other labels (k, n) or with weights (k, n) times their own."""
+        return self.model.perturbed(self.labelled, labels, weights)
+
+
+def missing_groups() -> UserError:
+    """Return the error of a fit without groups: such a model would look fair, and nothing was constrained."""
+    return UserError(
+        "sensitive_features is missing: without groups nothing is constrained",
+        "give fit(X, y, sensitive_features=...), name a column of X in the setting sensitive_features "
+        "(in a pipeline too), or set without_groups=True",
+    )
+
+
+def weighted_rows(
+    X: Matrix,
+    y: Float,
+    codes: Int,
+    names: Sequence[object],
+    sample_weight: ArrayLike | None,
+    fairness_weight: ArrayLike | None,
+) -> Labelled:
+    """Labelled rows with the weights that ``fit`` was given."""
+    risk, fairness = (
+        None if weight is None else _checked_weight(weight, len(y), name)
+        for weight, name in ((sample_weight, "sample_weight"), (fairness_weight, "fairness_weight"))
+    )
+    return Labelled.of(X, y, codes, names, risk, fairness)
+
+
+def _checked_weight(weight: ArrayLike, n: int, name: str) -> Float:
+    array = np.asarray(weight, dtype=np.float64)
+    if array.ndim == 0:
+        array = np.full(n, float(array))
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}, expected ({n},)")
+    if not np.isfinite(array).all() or (array < 0).any() or not array.any():
+        raise ValueError(f"{name} must be finite, not negative and not all zero")
+    return array
 
 
 def drawn_seed(random_state: Seed) -> int:

@@ -3,44 +3,78 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from scipy.special import logit
+from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from fairask.checks import check_lengths
+from fairask.checks import check_lengths, check_level
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.errors import DisagreementWarning, InfeasibleWarning
 from fairask.matrix import take_rows
-from fairask.metrics import Bool, Float, Int, Matrix, Metric, encode_groups
-from fairask.oracle.base import FairOracle, PerturbedModel, Seed
-from fairask.oracle.choosing import (
-    PoolScores,
-    RuleGoal,
-    choose_aware,
-    choose_blind,
-    fit_group_model,
-    log_odds,
+from fairask.metrics import METRICS, Bool, Float, Int, Matrix, Metric, encode_groups
+from fairask.oracle.base import (
+    FairOracle,
+    Labelled,
+    PerturbedModel,
+    PoolSample,
+    Seed,
+    missing_groups,
+    weighted_rows,
 )
-from fairask.oracle.curves import fit_curves
-from fairask.oracle.labelled import Labelled, PoolSample, check_weight, name_cells, rates_by_label, worst_gap
 from fairask.oracle.linear_forest import LinearForestClassifier
-from fairask.oracle.logistic import fast_ridge
+from fairask.oracle.logistic import FEW_FEATURES, fast_ridge
 from fairask.oracle.probability import RIDGES, Calibration, calibrate, folds_by_label, perturb
-from fairask.oracle.promise import SafeChoice, largest_gap
-from fairask.oracle.row_space import FEW_FEATURES
-from fairask.oracle.warned import Shortfall
+from fairask.oracle.promise import (
+    SafeChoice,
+    choose_rule,
+    choose_thresholds,
+    draw_rates,
+    fit_curves,
+    largest_gap,
+    tabulate,
+)
+from fairask.oracle.reduction import FairnessMoments, search
+from fairask.report import words
 from fairask.rules import ConstantRule, PlugInRule, Probability, Rule
-from fairask.tables.folding import check_group_count
+from fairask.tables.groups import check_group_count
 
 #: Draws of the calibration curves.
 _DRAWS = 256
 #: Standard errors by which pool and labels may disagree on a gap.
 _DISAGREEMENT = 3.5
+#: Parts of the tolerance at which a blind rule is searched for; the safest that is worth it is taken.
+_BLIND_PATH = (1.0, 0.6, 0.3, 0.0)
+#: Rows of the pool on which the rates of blind rules are drawn.
+_BLIND_ROWS = 1500
+
+
+class _PoolRows(NamedTuple):
+    """Rows of the pool: features, group codes, calibrated probabilities, and means of the curves there."""
+
+    X: Matrix
+    codes: Int
+    p: Float
+    mean: Float
+
+
+class _Chosen(NamedTuple):
+    """A mixture of rules, why it was chosen, and what it decides."""
+
+    rules: list[PlugInRule]
+    weights: Float
+    choice: SafeChoice
+    decisions: Float  #: on the labelled rows, by models that did not see them
+    exploring: tuple[list[PlugInRule], Float]  #: the mixture whose expected violation is within the tolerance
+    thresholds: Float  #: probability from which each group is predicted positive
+    n_fits: int
 
 
 class CalibratedFairOracle(FairOracle):
@@ -48,7 +82,7 @@ class CalibratedFairOracle(FairOracle):
 
     1. Probabilities: a classifier, whose predictions of rows held out are calibrated.
     2. Curves: P(y = 1 | score, group) with its uncertainty, from those predictions and the labels; groups
-       share what the labels do not tell apart (:func:`fairask.oracle.curves.fit_curves`).
+       share what the labels do not tell apart (:func:`fairask.oracle.promise.fit_curves`).
     3. Rates and error of a rule follow from the curves and the pool, where features and groups are known. The
        most accurate thresholds by group are chosen whose gap is within the tolerance with probability
        ``level`` (blind to the group: a threshold on the expected cost).
@@ -66,7 +100,7 @@ class CalibratedFairOracle(FairOracle):
         a random forest; with sparse features, or more than 200, it is "linear". "linear" is the logistic
         regression alone, with a ridge chosen out of fold: its coefficients can be read, and pools of any
         size are counted whole.
-    metric, tolerance, randomized, random_state, sensitive_features
+    metric, tolerance, randomized, random_state, sensitive_features, without_groups
         As in :class:`EmpiricalFairOracle`.
     level : float in [0.5, 1)
         Probability with which the violation is within the tolerance; 0.5 is no safety at all: the expected
@@ -132,6 +166,7 @@ class CalibratedFairOracle(FairOracle):
         pool_rows: int = 5000,
         random_state: Seed = None,
         sensitive_features: str | int | None = None,
+        without_groups: bool = False,
     ) -> None:
         self.estimator = estimator
         self.metric = metric
@@ -143,12 +178,12 @@ class CalibratedFairOracle(FairOracle):
         self.pool_rows = pool_rows
         self.random_state = random_state
         self.sensitive_features = sensitive_features
+        self.without_groups = without_groups
 
     def check_settings(self) -> None:
         """See :class:`FairOracle`."""
         super().check_settings()
-        if not 0.5 <= self.level < 1.0:
-            raise ValueError(f"level={self.level!r} must be in [0.5, 1)")
+        check_level(self.level)
         if isinstance(self.estimator, str) and self.estimator != "linear":
             raise ValueError(f"estimator={self.estimator!r} must be a classifier, 'linear' or None")
         if not self.needs_numbers and not has_probabilities(self.estimator):
@@ -166,81 +201,71 @@ class CalibratedFairOracle(FairOracle):
         sample_weight: ArrayLike | None = None,
         fairness_weight: ArrayLike | None = None,
         pool: tuple[Matrix, ArrayLike] | None = None,
-    ) -> CalibratedFairOracle:
+    ) -> Self:
         """Fit on labelled rows.
 
         Parameters
         ----------
         X, y, sensitive_features, sample_weight, fairness_weight
-            As in :meth:`EmpiricalFairOracle.fit`.
+            As in :meth:`FairOracle.fit`.
         pool : (X, sensitive_features), optional
             Unlabelled rows of the population; without it the labelled rows stand for it.
         """
+        if pool is None:
+            return super().fit(X, y, sensitive_features, sample_weight, fairness_weight)
         self.check_settings()
-        X, labels, classes, sensitive_features = self._training_rows(
-            X, y, sensitive_features, None if pool is None else pool[0]
-        )
-        n = len(labels)
-        weight = check_weight(sample_weight, n, "sample_weight")
-        fairness = weight if fairness_weight is None else check_weight(fairness_weight, n, "fairness_weight")
-        free = sensitive_features is None
+        X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features, pool[0])
         if sensitive_features is None:
-            sensitive_features, pool = np.zeros(n, dtype=np.int64), None
-        pool_X, pool_groups = (X, sensitive_features) if pool is None else self._checked_rows(*pool)
+            raise missing_groups()
+        pool_X, pool_groups = self._checked_rows(*pool)
         if pool_groups is None:
             raise TypeError("pool has no groups: give (X, sensitive_features) of its rows")
-        groups, pool_codes = encode_groups(pool_groups, "sensitive_features" if pool is None else "pool")
-        if not free:
-            check_group_count(groups)
-        index = {g: i for i, g in enumerate(groups)}
+        groups, pool_codes = encode_groups(pool_groups, "pool")
+        check_group_count(groups)
         named, own = encode_groups(sensitive_features, "sensitive_features")
-        unknown = [g for g in named if g not in index]
+        check_lengths(X=len(labels), sensitive_features=len(own))
+        unknown = [g for g in named if g not in groups]
         if unknown:
             raise ValueError(
                 f"sensitive_features has {unknown[0]!r}, which is not among the pool's groups {groups}"
             )
-        check_lengths(X=n, sensitive_features=len(own))
-        codes = np.array([index[g] for g in named])[own]
-        rows = Labelled.of(X, labels, codes, groups, weight, fairness)
+        codes = np.array([groups.index(g) for g in named])[own]
+        rows = weighted_rows(X, labels, codes, groups, sample_weight, fairness_weight)
         self.fit_labelled(rows, PoolSample(pool_X, pool_codes))
         self.classes_ = classes
         return self
 
-    def fit_labelled(self, labelled: Labelled, background: PoolSample | None = None) -> CalibratedFairOracle:
+    def fit_labelled(self, labelled: Labelled, background: PoolSample | None = None) -> Self:
         """See :class:`FairOracle`; the labelled rows stand for the population without a ``background``."""
         self._name(labelled)
-        if "n_features_in_" not in vars(self):
-            self.n_features_in_ = labelled.X.shape[1]
         rng = self._rng()
         fold = folds_by_label(labelled.groups, labelled.y, min(self.n_folds, len(labelled)), rng)
         self.calibration_ = calibrate(
             labelled, fold, estimator=self._classifier(rng, labelled.X), ridges=self._ridges(len(labelled))
         )
-        model = self.calibration_.model
-        X, codes = (labelled.X, labelled.groups) if background is None else self._sample(background, rng)
-        p, own_p = model.proba(X, codes), self._held_out(labelled.groups)
+        X, codes = self._sample(background or PoolSample(labelled.X, labelled.groups), rng)
+        p, own_p = self.calibration_.model.proba(X, codes), self._held_out(labelled.groups)
         # Given the score, a row's propensity says little of its label: full weights would only add noise. It
         # says something, though: on development populations roots of the weights told errors of gaps best.
         self.curves_ = fit_curves(
             logit(own_p), labelled.y, labelled.groups, np.sqrt(labelled.fairness_weights),
-            labelled.n_groups, log_odds(p), n_draws=_DRAWS, rng=rng,
+            labelled.n_groups, _log_odds(p), n_draws=_DRAWS, rng=rng,
         )  # fmt: skip
-        mean = self.curves_.table().proba(log_odds(p), codes)
-        self._pool_sample_ = (X, codes, mean)
-        pool = PoolScores(X, codes, p, mean)
-        goal = RuleGoal(self.metric, self.tolerance, self.level, self.randomized)
-        if self.blind:
-            group_model, unseen = fit_group_model(self._estimator(), X, codes), self._held_out(None)
-            chosen = choose_blind(self.curves_, model, group_model, pool, unseen, labelled, goal, rng)
-        else:
-            chosen = choose_aware(self.curves_, model, pool, own_p, labelled, goal, rng)
+        self._pool_ = _PoolRows(X, codes, p, self.curves_.mean(_log_odds(p), codes))
+        choose = self._choose_blind if self.blind else self._choose_aware
+        chosen = choose(labelled, self._pool_, rng)
         self._exploring_, self.n_fits_ = chosen.exploring, chosen.n_fits
         self.thresholds_ = dict(zip(self.groups_, chosen.thresholds.tolist(), strict=True))
-        self._store(chosen.rules, chosen.weights, chosen.choice)
-        self._compare_with_labels(labelled, chosen.decisions)
-        self._allow_for_unseen(np.isin(np.arange(labelled.n_groups), codes))
+        self._store(chosen.rules, chosen.weights, chosen.choice, len(labelled))
+        self._compare_with_labels(labelled, chosen.decisions, np.isin(np.arange(labelled.n_groups), codes))
         self._warn(len(labelled))
         return self
+
+    def _sample(self, pool: PoolSample, rng: np.random.Generator) -> PoolSample:
+        if len(pool.groups) <= self.pool_rows:
+            return pool
+        rows = np.sort(rng.choice(len(pool.groups), self.pool_rows, replace=False))
+        return PoolSample(take_rows(pool.X, rows), pool.groups[rows])
 
     def _held_out(self, groups: Int | None) -> Float:
         """Calibrated probabilities of the labelled rows by models that did not see them."""
@@ -248,7 +273,71 @@ class CalibratedFairOracle(FairOracle):
         p = calibration.model.scaling.proba(calibration.out_of_fold, groups)
         return np.clip(p, 1e-6, 1.0 - 1e-6)
 
-    def _store(self, rules: list[PlugInRule], weights: Float, choice: SafeChoice) -> None:
+    def _choose_aware(self, labelled: Labelled, pool: _PoolRows, rng: np.random.Generator) -> _Chosen:
+        """Choose a threshold for each group."""
+        tables = tabulate(self.curves_, _log_odds(pool.p), pool.codes, labelled.n_groups, self.metric, rng)
+        choice = choose_thresholds(tables, self.tolerance, self.level, randomized=self.randomized)
+        cuts, unsafe = (
+            np.array([t.cuts[k] for t, k in zip(tables, position, strict=True)])
+            for position in (choice.position, choice.unsafe)
+        )
+        rule = PlugInRule(expit(cuts), -np.ones(labelled.n_groups), self.calibration_.model)
+        own_p = self._held_out(labelled.groups)
+        values = self.curves_.mean(np.clip(cuts, -6.0, 6.0), np.arange(len(cuts)))
+        return _Chosen(
+            [rule],
+            np.ones(1),
+            choice,
+            decisions=(rule.costs(own_p, labelled.groups) < 0).astype(np.float64),
+            exploring=([replace(rule, intercept=expit(unsafe))], np.ones(1)),
+            thresholds=np.where(np.isfinite(cuts), values, np.where(cuts > 0, 1.0, 0.0)),
+            n_fits=sum(len(t.cuts) for t in tables),
+        )
+
+    def _choose_blind(self, labelled: Labelled, pool: _PoolRows, rng: np.random.Generator) -> _Chosen:
+        """Search for rules that do not read the group at several tolerances, and choose among them."""
+        model, estimator, mean = self.calibration_.model, self._estimator(), pool.mean
+        # Probabilities of the groups given the features.
+        group_model = LogisticRegression(C=1.0, max_iter=500) if estimator is None else clone(estimator)
+        group_model.fit(pool.X, pool.codes)
+        seen = (model.proba(pool.X, None), group_model.predict_proba(pool.X))
+        learner = PlugInLearner(mean, pool.codes, seen, labelled.n_groups, self.metric)
+        moments = FairnessMoments.soft(mean, pool.codes, labelled.n_groups, self.metric)
+        found = []
+        for part in _BLIND_PATH:
+            limit = part * self.tolerance
+            found += search(moments, learner, limit, randomized=self.randomized, max_fits=60, worthwhile=5e-4)
+        members = [solution.members for solution in found]
+        decided = np.array(
+            [weights @ np.array([r.costs(*seen) < 0 for r in rules], float) for rules, weights in members]
+        )
+        some = rng.permutation(len(pool.codes))[:_BLIND_ROWS]
+        scores, codes = _log_odds(pool.p[some]), pool.codes[some]
+        choice = choose_rule(
+            draw_rates(self.curves_, scores, codes, decided[:, some], self.metric, rng),
+            np.array([solution.mixture.error for solution in found]),
+            float(mean.mean()),
+            float(1.0 - mean.mean()),
+            self.tolerance,
+            self.level,
+            randomized=self.randomized,
+        )
+        rules, weights = members[int(choice.position[0])]
+        unsafe, parts = members[int(choice.unsafe[0])]
+        own_seen = (self._held_out(None), group_model.predict_proba(labelled.X))
+        complete = [replace(rule, probability=model, group_model=group_model) for rule in rules]
+        return _Chosen(
+            complete,
+            weights,
+            choice,
+            decisions=weights @ np.array([rule.costs(*own_seen) < 0 for rule in rules], dtype=np.float64),
+            exploring=([replace(rule, group_model=group_model) for rule in unsafe], parts),
+            thresholds=complete[int(np.argmax(weights))].thresholds(),
+            n_fits=sum(len(solution.candidates.errors) for solution in found),
+        )
+
+    def _store(self, rules: list[PlugInRule], weights: Float, choice: SafeChoice, n: int) -> None:
+        """Set what follows from the choice on the pool, ``n`` labels being at hand."""
         self.members_, self.weights_ = [*rules], choice.share * weights
         if choice.share < 1.0:
             self.members_ = [*rules, ConstantRule(choice.constant)]
@@ -262,54 +351,45 @@ class CalibratedFairOracle(FairOracle):
         self.violation_interval_ = (min(low, self.violation_), max(high, self.violation_))
         self.safety_cost_ = max(choice.error - choice.error_unsafe, 0.0)
         self.error_constant_ = choice.error_constant
+        short = max(choice.upper_unmixed / max(self.tolerance, 1e-3), 1.0)
+        self.labels_needed_ = int(np.ceil(n * short**2))
         self._upper = choice.upper
-        self._short_of_labels = max(choice.upper_unmixed / max(self.tolerance, 1e-3), 1.0)
         self.margin_ = 0.0 if self.level <= 0.5 else max(choice.upper - self.violation_, 0.0)
         self.price_ = self.safety_cost_ / self.margin_ if self.margin_ > 0 else 0.0
 
-    def _compare_with_labels(self, labelled: Labelled, decisions: Float) -> None:
-        """Estimate the violation from the labelled rows alone, and warn where the pool's estimate differs."""
-        constant = float(self.members_[-1].value) if isinstance(self.members_[-1], ConstantRule) else 0.0
-        mixed = self.share_ * decisions + (1.0 - self.share_) * constant
-        rates, variances = rates_by_label(labelled, mixed, self.metric)
+    def _compare_with_labels(self, labelled: Labelled, decisions: Float, in_pool: Bool) -> None:
+        """Estimate the violation from the labels alone; note where they contradict the pool or are too few.
+
+        Where labels say nothing of a group's rate, it may be any: the other groups' is but a guess.
+        """
+        last = self.members_[-1]
+        constant = float(last.value) if isinstance(last, ConstantRule) else 0.0
+        least = (1.0 - self.share_) * constant
+        rates, variances = rates_by_label(labelled, self.share_ * decisions + least, self.metric)
         pool = np.array(list(self.rates_.values())).reshape(rates.shape)
         self.violation_by_labels_ = float(np.max([np.ptp(row) for row in rates]))
-        self._unseen = np.isnan(rates)
         gap = rates[:, :, None] - rates[:, None, :]
         noise = np.sqrt(variances[:, :, None] + variances[:, None, :])
         with np.errstate(invalid="ignore"):
             off = np.abs(gap - (pool[:, :, None] - pool[:, None, :])) / noise
         self._contradicted = bool(np.nan_to_num(off).max() > _DISAGREEMENT)
-        self.labels_needed_ = int(np.ceil(len(labelled) * self._short_of_labels**2))
-
-    def _allow_for_unseen(self, in_pool: Bool) -> None:
-        """Where labels say nothing of a group's rate, it may be any: the other groups' is but a guess."""
-        self._unseen = self._unseen & in_pool
-        if not self._unseen.any():
-            return
-        last = self.members_[-1]
-        least = (1.0 - self.share_) * (isinstance(last, ConstantRule) and last.value)
-        rates = np.array(list(self.rates_.values())).reshape(self._unseen.shape)
-        worst = worst_gap(rates, self._unseen, least, least + self.share_)
-        self._upper = max(worst, self.violation_interval_[1])
-        self.violation_interval_ = (0.0, self._upper)
-        within = worst <= self.tolerance + 1e-9
-        self.feasible_, self._unseen = self.feasible_ and within, self._unseen & (not within)
+        self._unseen = np.isnan(rates) & in_pool
+        if self._unseen.any():
+            worst = worst_gap(pool, self._unseen, least, least + self.share_)
+            self._upper = max(worst, self.violation_interval_[1])
+            self.violation_interval_ = (0.0, self._upper)
+            within = worst <= self.tolerance + 1e-9
+            self.feasible_, self._unseen = self.feasible_ and within, self._unseen & (not within)
 
     def _warn(self, n: int) -> None:
         if not self.feasible_:
-            goal = f"{self.metric} violation within {self.tolerance:g} with probability {self.level:g}"
-            unseen = name_cells(self._unseen, self.metric, list(self.groups_))
-            said = Shortfall(n, self.labels_needed_, goal, self._upper, unseen).words()
+            unseen = words.name_cells(self._unseen, METRICS[self.metric], list(self.groups_))
+            goal = f"{self.metric} gap within {self.tolerance:g} with probability {self.level:g}"
+            said = words.shortfall(n, self.labels_needed_, goal, self._upper, unseen)
             warnings.warn(said, InfeasibleWarning, stacklevel=4)
         if self._contradicted:
-            low, high = self.violation_interval_
-            warnings.warn(
-                f"the labels alone put the violation at {self.violation_by_labels_:.2f}, the pool puts it "
-                f"between {low:.2f} and {high:.2f}: do not trust this model without an audit",
-                DisagreementWarning,
-                stacklevel=4,
-            )
+            said = words.contradicted(self.violation_by_labels_, *self.violation_interval_)
+            warnings.warn(said, DisagreementWarning, stacklevel=4)
 
     def perturbed(
         self, labelled: Labelled, labels: Float | None = None, weights: Float | None = None
@@ -322,13 +402,13 @@ class CalibratedFairOracle(FairOracle):
         check_is_fitted(self)
         y = labelled.y[None, :] if labels is None else labels
         risk = np.broadcast_to((1.0 if weights is None else weights) * labelled.risk_weights, y.shape)
-        X, codes, p = self._pool_sample_
+        X, codes, _, mean = self._pool_
         own, part = self._exploring_
 
         def fitted(model: Probability) -> tuple[list[PlugInRule], float]:
             rules = [replace(rule, probability=model) for rule in own]
             positive = part @ np.array([r.decide(X, codes) for r in rules], dtype=np.float64)
-            return rules, float(np.mean(positive * (1.0 - p) + (1.0 - positive) * p))
+            return rules, float(np.mean(positive * (1.0 - mean) + (1.0 - positive) * mean))
 
         _, error = fitted(self.calibration_.model)
         models = perturb(self.calibration_, labelled, y, risk, self._classifier(self._rng(), labelled.X))
@@ -357,7 +437,7 @@ class CalibratedFairOracle(FairOracle):
         model = super().bare()
         known = self.calibration_
         model.calibration_ = Calibration(known.model.bare(), np.zeros(0), known.ridge, known.log_loss)
-        for name in ("_pool_sample_", "_exploring_", "curves_"):
+        for name in ("_pool_", "_exploring_", "curves_"):
             model.__dict__.pop(name, None)
         return model
 
@@ -392,9 +472,105 @@ class CalibratedFairOracle(FairOracle):
         ridge = None if plain else fast_ridge(self.estimator, n)
         return RIDGES if ridge is None else (ridge,)
 
-    def _sample(self, pool: PoolSample, rng: np.random.Generator) -> tuple[Matrix, Int]:
-        X, codes = pool
-        if len(codes) <= self.pool_rows:
-            return X, codes
-        rows = np.sort(rng.choice(len(codes), self.pool_rows, replace=False))
-        return take_rows(X, rows), codes[rows]
+
+class PlugInLearner:
+    """The exact base learner of the search on a calibrated pool.
+
+    On rows whose label is 1 with probability p, the Lagrangian's cost of predicting 1 is linear in p within
+    each group: ``a_g + b_g p``. The best rule that sees the group predicts 1 where that is negative; the
+    best that does not averages the cost over the group's probability given the features.
+
+    Parameters
+    ----------
+    p : ndarray of shape (rows,)
+        Probability that each row's label is 1.
+    codes : ndarray of shape (rows,)
+        Group of each row.
+    seen : pair of ndarray
+        What the rule sees, as in :meth:`PlugInRule.costs`: ``(p, codes)``, or when it is blind the
+        probabilities of 1 under each group and those of the groups.
+    metric : str
+    """
+
+    batched = False
+
+    def __init__(
+        self, p: Float, codes: Int, seen: tuple[Float, NDArray[Any]], n_groups: int, metric: Metric
+    ) -> None:
+        self.p, self.seen, self.metric, self.n_groups = p, seen, metric, n_groups
+        inside = {1: p, 0: 1.0 - p, None: np.ones_like(p)}
+        totals = [np.bincount(codes, weights=inside[z], minlength=n_groups) for z in METRICS[metric]]
+        self.per_row = len(p) / np.maximum(np.concatenate(totals), 1e-12)
+
+    def fit(
+        self, costs: Float, multipliers: Float, starts: Sequence[PlugInRule] | None
+    ) -> tuple[list[PlugInRule], Float]:
+        """See :class:`BaseLearner`; the rule follows from the multipliers alone."""
+        rules = [self.rule(m) for m in multipliers]
+        return rules, np.array([rule.costs(*self.seen) < 0 for rule in rules], dtype=np.float64)
+
+    def rule(self, multipliers: Float) -> PlugInRule:
+        """The rule for one multiplier per rate."""
+        intercept, slope = np.full(self.n_groups, 1.0), np.full(self.n_groups, -2.0)
+        price = (multipliers * self.per_row).reshape(-1, self.n_groups)
+        for z, label in enumerate(METRICS[self.metric]):
+            # An expected cost of price * p, price * (1 - p) or price.
+            intercept = intercept + (0.0 if label == 1 else price[z])
+            slope = slope + {1: price[z], 0: -price[z], None: 0.0}[label]
+        return PlugInRule(intercept, slope)
+
+
+def _log_odds(p: Float) -> Float:
+    """Finite log odds."""
+    return np.asarray(logit(np.clip(p, 1e-6, 1.0 - 1e-6)))
+
+
+def rates_by_label(labelled: Labelled, decisions: Float, metric: Metric) -> tuple[Float, Float]:
+    """Estimate a rule's rates from the labels alone: rates and variances, both (conditions, groups).
+
+    Rows have their importance weights. The variance is that of a ratio of weighted sums, with one more
+    observation, so that rates of 0 and 1 do not look certain. Fewer than three rows say nothing: the rate
+    is NaN and its variance infinite.
+
+    Parameters
+    ----------
+    decisions : ndarray
+        Probability that the rule predicts 1 on each labelled row, by a model that did not see the row.
+
+    Examples
+    --------
+    >>> y, groups = np.array([1.0, 0.0] * 20), np.repeat([0, 1], 20)
+    >>> rows = Labelled.of(np.zeros((40, 1)), y, groups, ["a", "b"])
+    >>> rates_by_label(rows, y, "eo")[0].tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
+    y, conditions = labelled.y, METRICS[metric]
+    rates = np.full((len(conditions), labelled.n_groups), np.nan)
+    variances = np.full(rates.shape, np.inf)
+    for z, condition in enumerate(conditions):
+        inside = labelled.fairness_weights * {1: y, 0: 1.0 - y, None: np.ones_like(y)}[condition]
+        for g in range(labelled.n_groups):
+            weight = inside * (labelled.groups == g)
+            if (weight > 0).sum() < 3:
+                continue
+            total = weight.sum()
+            rates[z, g] = rate = weight @ decisions / total
+            floor = 0.5 / (total**2 / (weight @ weight) + 2.0) ** 2
+            variances[z, g] = ((weight * (decisions - rate)) ** 2).sum() / total**2 + floor
+    return rates, variances
+
+
+def worst_gap(rates: Float, unknown: Bool, least: float, most: float) -> float:
+    """Largest gap that rates (conditions, groups) can have where those marked lie anywhere in [least, most].
+
+    Examples
+    --------
+    >>> worst_gap(np.array([[0.5, 0.6]]), np.array([[False, True]]), 0.0, 1.0)
+    0.5
+    """
+    low, high = np.where(unknown, least, rates), np.where(unknown, most, rates)
+    if low.shape[1] < 2:
+        return 0.0
+    gaps = high[:, :, None] - low[:, None, :]
+    gaps[:, range(low.shape[1]), range(low.shape[1])] = 0.0  # a group has no gap with itself
+    return float(gaps.max())

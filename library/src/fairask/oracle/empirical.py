@@ -1,26 +1,33 @@
-"""EmpiricalFairOracle: the paper's EFO as a scikit-learn classifier."""
+"""EmpiricalFairOracle: the paper's EFO as a scikit-learn classifier, and the base learners it is made of."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from sklearn import config_context
+from sklearn.base import clone
 
-from fairask.checks import check_lengths
-from fairask.classifiers import Classifier
+from fairask.blas import small_problem
+from fairask.classifiers import Classifier, weight_parameter
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
-from fairask.matrix import row_count
-from fairask.metrics import Float, Matrix, Metric, encode_groups
-from fairask.oracle._moments import FairnessMoments
-from fairask.oracle._search import Solution, search
-from fairask.oracle.base import FairOracle, PerturbedModel, Seed
-from fairask.oracle.labelled import Labelled, PoolSample, check_weight
-from fairask.oracle.learners import EstimatorLearner, LogisticLearner
-from fairask.oracle.logistic import SEPARABLE_RIDGE, fast_ridge, held_back
-from fairask.rules import LinearRule
-from fairask.tables.folding import check_group_count
+from fairask.matrix import row_count, take_rows
+from fairask.metrics import Float, Int, Matrix, Metric
+from fairask.oracle.base import FairOracle, Labelled, PerturbedModel, PoolSample, Seed
+from fairask.oracle.logistic import (
+    SEPARABLE_RIDGE,
+    LogisticFit,
+    fast_ridge,
+    held_back,
+    row_space,
+    solve_in_row_space,
+    solve_logistic,
+    with_intercept,
+)
+from fairask.oracle.reduction import FairnessMoments, Solution, search
+from fairask.rules import ConstantRule, FittedRule, LinearRule, Rule
 
 
 class EmpiricalFairOracle(FairOracle):
@@ -51,6 +58,8 @@ class EmpiricalFairOracle(FairOracle):
     sensitive_features : str or int, optional
         Name or position of the protected column of ``X``, for tools that pass ``X`` and ``y`` alone, such as
         ``GridSearchCV`` or ``cross_validate``. The column tells the groups and is no feature.
+    without_groups : bool
+        Fit without groups, and so without a constraint. A fit without groups is refused otherwise.
 
     Attributes
     ----------
@@ -90,6 +99,7 @@ class EmpiricalFairOracle(FairOracle):
         max_fits: int = 60,
         random_state: Seed = None,
         sensitive_features: str | int | None = None,
+        without_groups: bool = False,
     ) -> None:
         self.estimator = estimator
         self.metric = metric
@@ -99,44 +109,7 @@ class EmpiricalFairOracle(FairOracle):
         self.max_fits = max_fits
         self.random_state = random_state
         self.sensitive_features = sensitive_features
-
-    def fit(
-        self,
-        X: Matrix,
-        y: ArrayLike,
-        sensitive_features: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        fairness_weight: ArrayLike | None = None,
-    ) -> EmpiricalFairOracle:
-        """Fit on labelled rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            Two classes; the larger value in sorted order is the positive one.
-        sensitive_features : array-like of shape (n,), optional
-            Group of each row. Without it there is nothing to constrain.
-        sample_weight : array-like of shape (n,), optional
-            Importance weights of the rows in the error.
-        fairness_weight : array-like of shape (n,), optional
-            Importance weights of the rows in the rates; by default those in the error.
-        """
-        self.check_settings()
-        X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features)
-        n = len(labels)
-        weight = check_weight(sample_weight, n, "sample_weight")
-        fairness = weight if fairness_weight is None else check_weight(fairness_weight, n, "fairness_weight")
-        if sensitive_features is None:
-            groups: list[Any] = [None]
-            codes = np.zeros(n, dtype=np.int64)
-        else:
-            groups, codes = encode_groups(sensitive_features, "sensitive_features")
-            check_lengths(X=n, sensitive_features=len(codes))
-            check_group_count(groups)
-        self.fit_labelled(Labelled.of(X, labels, codes, groups, weight, fairness))
-        self.classes_ = classes
-        return self
+        self.without_groups = without_groups
 
     def fit_labelled(self, labelled: Labelled, background: PoolSample | None = None) -> EmpiricalFairOracle:
         """See :class:`FairOracle`; this oracle looks at its labelled rows alone."""
@@ -152,8 +125,6 @@ class EmpiricalFairOracle(FairOracle):
             labelled, solution.candidates.rules[0]
         )
         self.rates_ = self._named_rates(np.where(moments.occupied[0], solution.rates, np.nan))
-        if "n_features_in_" not in vars(self):
-            self.n_features_in_ = labelled.X.shape[1]
         self._warn(len(labelled))
         return self
 
@@ -226,3 +197,122 @@ class EmpiricalFairOracle(FairOracle):
                 InfeasibleWarning,
                 stacklevel=3,
             )
+
+
+class LogisticLearner:
+    """Logistic regression for all problems at once, warm-started."""
+
+    batched = True
+
+    def __init__(self, X: Matrix, ridge: float = SEPARABLE_RIDGE, shift: bool = True) -> None:
+        self.space, self.ridge, self.shift = row_space(X), ridge, shift
+        self.X1 = with_intercept(self.space.Z)
+        self.X1_single = self.X1.astype(np.float32)
+
+    def fit(
+        self, costs: Float, multipliers: Float, starts: Sequence[LinearRule] | None
+    ) -> tuple[list[LinearRule], Float]:
+        """See :class:`BaseLearner`."""
+        solve = self._solve_reduced if self.space.reduced else self._solve
+        with small_problem(len(costs) * self.X1.size):
+            fit = solve((costs < 0).astype(np.float64), np.abs(costs) + 1e-12, starts)
+            beta, scores = fit.beta, fit.beta @ self.X1.T
+        if self.shift:
+            shift = best_shift(scores, costs)
+            beta[:, -1] -= shift
+            scores -= shift[:, None]
+        if self.space.reduced:
+            beta = np.hstack([self.space.lift(beta[:, :-1]), beta[:, -1:]])
+        rules = [LinearRule(b, h) for b, h in zip(beta, fit.inverse, strict=True)]
+        return rules, (scores > 0).astype(np.float64)
+
+    def _solve(self, target: Float, weight: Float, starts: Sequence[LinearRule] | None) -> LogisticFit:
+        start = None
+        if starts is not None:
+            start = LogisticFit(np.array([r.beta for r in starts]), np.array([r.inverse for r in starts]))
+        return solve_logistic(
+            self.X1, target, weight, ridge=self.ridge, start=start, X1_single=self.X1_single
+        )
+
+    def _solve_reduced(
+        self, target: Float, weight: Float, starts: Sequence[LinearRule] | None
+    ) -> LogisticFit:
+        penalty = np.full((len(target), self.X1.shape[1]), self.ridge)
+        start = None if starts is None else self._lowered(starts)
+        beta = solve_in_row_space(self.X1, target, weight, penalty, start=start, tol=1e-4)
+        return LogisticFit(beta, np.zeros((len(beta), 0, 0), dtype=np.float32))
+
+    def _lowered(self, rules: Sequence[LinearRule]) -> Float:
+        """Coefficients on the coordinates in which rows are fitted."""
+        beta = np.array([rule.beta for rule in rules])
+        if not self.space.reduced:
+            return beta
+        return np.hstack([self.space.lower(beta[:, :-1]), beta[:, -1:]])
+
+    def cuts(self, rule: LinearRule) -> tuple[Int, Float]:
+        """Rows in the order of their score, and the n + 1 thresholds between them (NaN between equals)."""
+        scores = self.X1 @ self._lowered([rule])[0]
+        order = np.argsort(scores)
+        ranked = scores[order]
+        between = np.where(np.diff(ranked) > 1e-9, 0.5 * (ranked[1:] + ranked[:-1]), np.nan)
+        return order, np.r_[ranked[0] - 1.0, between, ranked[-1] + 1.0]
+
+
+def best_shift(scores: Float, costs: Float) -> Float:
+    """Shift of each row of scores that makes ``scores > shift`` cheapest on the sample; 0 if none helps.
+
+    Logistic loss is a surrogate: its direction is good, its threshold not the one with the least
+    weighted error. Moving the threshold stays within linear classifiers and costs one sort.
+
+    Examples
+    --------
+    >>> best_shift(np.array([[-2.0, -1.0, 1.0]]), np.array([[1.0, -1.0, -1.0]]))
+    array([-1.5])
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    gains = np.cumsum(np.take_along_axis(costs, order, axis=1)[:, ::-1], axis=1)[:, ::-1]
+    rows = np.arange(len(scores))
+    # Predicting 1 from rank j on costs gains[:, j]; equal scores cannot be separated.
+    split = np.where(np.diff(ranked, axis=1, prepend=-np.inf) > 1e-9, gains, np.inf)
+    best = split.argmin(axis=1)
+    below = ranked[rows, np.maximum(best - 1, 0)]
+    shift = np.where(best > 0, 0.5 * (below + ranked[rows, best]), ranked[:, 0] - 1.0)
+    none = split[rows, best] > 0.0  # predicting 0 everywhere is cheaper still
+    shift = np.where(none, ranked[:, -1] + 1.0, shift)
+    value = np.where(none, 0.0, split[rows, best])
+    now = (costs * (scores > 0)).sum(axis=1)
+    return np.where(value < now - 1e-9, shift, 0.0)
+
+
+class EstimatorLearner:
+    """Any classifier; those whose ``fit`` takes no weights see a weighted resample instead."""
+
+    batched = False
+
+    def __init__(self, estimator: Classifier | None, X: Matrix, rng: np.random.Generator) -> None:
+        self.estimator, self.X, self.rng = estimator, X, rng
+
+    def fit(
+        self, costs: Float, multipliers: Float, starts: Sequence[Rule] | None
+    ) -> tuple[list[Rule], Float]:
+        """See :class:`BaseLearner`."""
+        rules = [self._fit_one((c < 0).astype(np.int64), np.abs(c)) for c in costs]
+        return rules, np.array([rule.decide(self.X) for rule in rules], dtype=np.float64)
+
+    def _fit_one(self, target: Int, weight: Float) -> Rule:
+        # Rows without cost have no effect, and a learner may refuse zero weights for a whole class.
+        useful = weight > 0
+        if len(set(target[useful].tolist())) < 2:
+            return ConstantRule(bool(target[useful][0]) if useful.any() else False)
+        estimator = clone(self.estimator)
+        weight = weight * (len(weight) / weight.sum())
+        name = weight_parameter(estimator)
+        if name is not None:
+            # A pipeline takes weights by the name of its step, as it does without metadata routing.
+            with config_context(enable_metadata_routing=False):
+                return FittedRule(estimator.fit(self.X, target, **{name: weight}))
+        rows = self.rng.choice(len(weight), size=len(weight), p=weight / weight.sum())
+        if len(set(target[rows].tolist())) < 2:
+            return ConstantRule(bool(target[rows][0]))
+        return FittedRule(estimator.fit(take_rows(self.X, rows), target[rows]))

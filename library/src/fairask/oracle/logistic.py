@@ -2,33 +2,45 @@
 
 The oracle asks for the same rows again and again with other targets and weights (other multipliers,
 other label flips). Solving those problems as one batch turns them into a few matrix products.
+
+Features that are many or sparse are reduced first. With a ridge, the best coefficients are a combination of
+the rows they are fitted on. So n rows with d > n features are as good as n rows with at most n features: any
+coordinates with the same inner products. In the principal axes of the rows the Hessian is nearly diagonal,
+and conjugate gradients solve Newton's system in a few matrix products for all problems at once. Sparse rows
+are used through their inner products alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
+from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from fairask.blas import small_problem
 from fairask.classifiers import Classifier
-from fairask.metrics import Bool, Float
+from fairask.metrics import Bool, Float, Matrix
 
 #: Ridge on the mean loss that stands in for "no penalty": it only keeps Newton finite when the
 #: sample is separable, where the unpenalised optimum is at infinity.
 SEPARABLE_RIDGE = 1e-5
 #: Ridge on the intercept, for targets of one class.
 INTERCEPT_RIDGE = 1e-7
-
+#: Dense rows with up to this many features keep them: there is little to gain.
+FEW_FEATURES = 200
 #: Share of the ridge in the loss from which it may keep a fit from separating its rows.
 _MATERIAL = 0.05
 #: A Hessian is kept while each step still shrinks the decrement by this factor.
 _STALE = 0.5
+#: Halvings of a step, and conjugate gradients of one, in the space of the rows.
+_MAX_HALVINGS, _MOST_INNER_STEPS = 20, 60
+
+Single: TypeAlias = NDArray[np.float32]
 
 
 def with_intercept(X: Float) -> Float:
@@ -55,7 +67,7 @@ def logistic_loss(signed: Float, weight: Float, beta: Float, penalty: Float) -> 
     return np.asarray((weight * loss).sum(axis=1) + 0.5 * (penalty * beta * beta).sum(axis=1))
 
 
-def _inverse_hessian(X1: NDArray[np.float32], curvature: Float, penalty: Float) -> NDArray[np.float32]:
+def _inverse_hessian(X1: Single, curvature: Float, penalty: Float) -> Single:
     # The Hessian only preconditions, so single precision serves, and A.T @ A of one array is half the work.
     # (Fewer rows do not serve: rare one-hot levels vanish from them.)
     A = np.sqrt(curvature.astype(np.float32))[:, :, None] * X1
@@ -66,7 +78,7 @@ def _inverse_hessian(X1: NDArray[np.float32], curvature: Float, penalty: Float) 
     return np.stack([_inverse(one) for one in hessian]) if len(hessian) else hessian
 
 
-def _inverse(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+def _inverse(matrix: Single) -> Single:
     """Inverse of a positive definite matrix by its Cholesky factor: half the work of a general inverse."""
     factor, failed = lapack.spotrf(matrix, lower=0)
     if not failed:
@@ -84,7 +96,7 @@ class LogisticFit:
     """Coefficients (p, d) and the inverse Hessians (p, d, d) that warm-start a neighbouring problem."""
 
     beta: Float
-    inverse: NDArray[np.float32]
+    inverse: Single
 
 
 class LinePoint(NamedTuple):
@@ -95,13 +107,6 @@ class LinePoint(NamedTuple):
     loss: Float
 
 
-class Moved(NamedTuple):
-    """Where a step ended, and for which problems it was halved."""
-
-    point: LinePoint
-    halved: Bool
-
-
 def take_step(
     at: LinePoint,
     step: Float,
@@ -110,9 +115,10 @@ def take_step(
     weight: Float,
     penalty: Float,
     halvings: int = 12,
-) -> Moved:
+) -> tuple[LinePoint, Bool]:
     """Go ``step`` down from ``at``; halve it where it does not lower the loss by a quarter of its promise.
 
+    Returns where the step ended, and for which problems it was halved.
     ``change`` is what the step does to the signed scores, ``decrement`` the product of step and gradient.
     """
     size = np.ones(len(step))
@@ -125,7 +131,7 @@ def take_step(
         size = np.where(bad, 0.5 * size, size)
     else:
         beta, signed = at.beta - size[:, None] * step, at.signed - size[:, None] * change
-    return Moved(LinePoint(beta, signed, loss), size < 1.0)
+    return LinePoint(beta, signed, loss), size < 1.0
 
 
 def solve_logistic(
@@ -135,7 +141,7 @@ def solve_logistic(
     *,
     ridge: float | Float = SEPARABLE_RIDGE,
     start: LogisticFit | None = None,
-    X1_single: NDArray[np.float32] | None = None,
+    X1_single: Single | None = None,
     max_iter: int = 60,
     tol: float = 1e-4,
 ) -> LogisticFit:
@@ -168,54 +174,196 @@ def solve_logistic(
     array([[ 0.91, -0.45]])
     """
     with small_problem(len(target) * X1.size):
-        return _solve(X1, target, weight, ridge, start, X1_single, max_iter, tol)
+        p, d = len(target), X1.shape[1]
+        single = X1.astype(np.float32) if X1_single is None else X1_single
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        if np.ndim(ridge) == 2:
+            penalty = np.array(np.broadcast_to(ridge, (p, d)), dtype=np.float64)
+        else:
+            penalty = np.tile(np.broadcast_to(ridge, p)[:, None], (1, d))
+        penalty[:, -1] = INTERCEPT_RIDGE
+        beta = np.zeros((p, d)) if start is None else start.beta.copy()
+        inverse = np.zeros((p, d, d), dtype=np.float32) if start is None else start.inverse.copy()
+        fresh = np.full(p, start is None)
+        sign = 2.0 * target - 1.0
+        signed = sign * (beta @ X1.T)
+        loss = logistic_loss(signed, weight, beta, penalty)
+        last = np.full(p, np.inf)
+        live = np.arange(p)
+        for _ in range(max_iter):
+            b, s, m, w, r = beta[live], sign[live], signed[live], weight[live], penalty[live]
+            wrong = expit(-m)
+            slope = w * wrong  # -d loss / d signed score
+            gradient = r * b - (slope * s) @ X1
+            if fresh[live].any():
+                renew = fresh[live]
+                inverse[live[renew]] = _inverse_hessian(single, (slope * (1.0 - wrong))[renew], r[renew])
+            step = np.einsum("pij,pj->pi", inverse[live], gradient)
+            decrement = (gradient * step).sum(axis=1)
+            moved, halved = take_step(LinePoint(b, m, loss[live]), step, s * (step @ X1.T), decrement, w, r)
+            beta[live], signed[live], loss[live] = moved
+            fresh[live] = (decrement > _STALE * last[live]) | halved
+            last[live] = decrement
+            # The decrement was measured before this step, so a problem stops one step better than asked.
+            live = live[decrement > tol]
+            if not len(live):
+                break
+        return LogisticFit(beta, inverse)
 
 
-def _solve(
+@dataclass(frozen=True)
+class RowSpace:
+    """Rows in coordinates of their own space.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+        The rows.
+    Z : ndarray of shape (n, r)
+        Their coordinates, ``Z @ Z.T == X @ X.T``, along principal axes: the columns are orthogonal. Or ``X``
+        itself.
+    """
+
+    X: Matrix
+    Z: Float
+
+    @property
+    def reduced(self) -> bool:
+        """Whether the coordinates are others than the features."""
+        return self.Z is not self.X
+
+    def lift(self, coordinates: Float) -> Float:
+        """Coefficients on the features (p, d) from those on the coordinates (p, r)."""
+        if not self.reduced:
+            return coordinates
+        rows = self.Z @ (coordinates / (self.Z**2).sum(axis=0)).T
+        return np.asarray((self.X.T @ rows).T)
+
+    def lower(self, coefficients: Float) -> Float:
+        """Coefficients on the coordinates (p, r) from those on the features, which the rows must span."""
+        if not self.reduced:
+            return coefficients
+        scores = np.asarray(self.X @ coefficients.T)
+        return np.asarray((self.Z.T @ scores).T / (self.Z**2).sum(axis=0))
+
+
+def row_space(X: Matrix) -> RowSpace:
+    """Return coordinates of the rows of ``X``; dense rows with few features, or enough rows, keep them.
+
+    Examples
+    --------
+    >>> space = row_space(np.eye(2, 300) * [[3.0], [4.0]])
+    >>> abs(space.Z).tolist()
+    [[3.0, 0.0], [0.0, 4.0]]
+    >>> bool(np.allclose(space.lift(space.Z), space.X))
+    True
+    """
+    n, d = X.shape
+    if not issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+        if d <= max(n, FEW_FEATURES):
+            return RowSpace(X, X)
+    gram = X @ X.T
+    values, vectors = np.linalg.eigh(gram.toarray() if issparse(gram) else gram)
+    # Smaller values are rounding noise: rows that depend on others.
+    kept = values > n * np.finfo(np.float64).eps * max(float(values[-1]), 1e-300)
+    if not kept.any():  # all rows are zero
+        kept[-1], values[-1] = True, 1e-300
+    return RowSpace(X, vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def solve_in_row_space(
     X1: Float,
     target: Float,
     weight: Float,
-    ridge: float | Float,
-    start: LogisticFit | None,
-    X1_single: NDArray[np.float32] | None,
-    max_iter: int,
-    tol: float,
-) -> LogisticFit:
-    p, d = len(target), X1.shape[1]
-    single = X1.astype(np.float32) if X1_single is None else X1_single
+    penalty: Float,
+    *,
+    start: Float | None = None,
+    max_iter: int = 100,
+    tol: float = 1e-10,
+) -> Float:
+    """Solve ``p`` weighted ridge logistic regressions by Newton's method with conjugate gradients.
+
+    Parameters
+    ----------
+    X1 : ndarray of shape (n, r)
+        Coordinates of a :class:`RowSpace`, and further columns such as the intercept's.
+    target, weight : ndarray of shape (p, n)
+    penalty : ndarray of shape (p, r)
+        ``penalty / 2 * beta^2`` is added to the weighted mean loss, coefficient by coefficient. The last is
+        the intercept's, which has :data:`INTERCEPT_RIDGE` whatever is given.
+    start : ndarray of shape (p, r), optional
+        Coefficients of similar problems.
+    tol : float
+        A problem is done when its Newton decrement (twice the loss still to gain) is below this.
+
+    Examples
+    --------
+    >>> X1 = np.array([[-1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> y, penalty = np.array([[0.0, 1.0, 0.0, 1.0]]), np.full((1, 2), 1e-7)
+    >>> solve_in_row_space(X1, y, np.ones((1, 4)), penalty).round(2)
+    array([[ 0.91, -0.45]])
+    """
     weight = weight / weight.sum(axis=1, keepdims=True)
-    if np.ndim(ridge) == 2:
-        penalty = np.array(np.broadcast_to(ridge, (p, d)), dtype=np.float64)
-    else:
-        penalty = np.tile(np.broadcast_to(ridge, p)[:, None], (1, d))
-    penalty[:, -1] = INTERCEPT_RIDGE
-    beta = np.zeros((p, d)) if start is None else start.beta.copy()
-    inverse = np.zeros((p, d, d), dtype=np.float32) if start is None else start.inverse.copy()
-    fresh = np.full(p, start is None)
+    penalty = np.hstack([penalty[:, :-1], np.full((len(penalty), 1), INTERCEPT_RIDGE)])
+    beta = np.zeros((len(target), X1.shape[1])) if start is None else start.copy()
     sign = 2.0 * target - 1.0
     signed = sign * (beta @ X1.T)
     loss = logistic_loss(signed, weight, beta, penalty)
-    last = np.full(p, np.inf)
-    live = np.arange(p)
+    single, squares = X1.astype(np.float32), X1 * X1
+    live = np.arange(len(target))
     for _ in range(max_iter):
         b, s, m, w, r = beta[live], sign[live], signed[live], weight[live], penalty[live]
         wrong = expit(-m)
-        slope = w * wrong  # -d loss / d signed score
-        gradient = r * b - (slope * s) @ X1
-        if fresh[live].any():
-            renew = fresh[live]
-            inverse[live[renew]] = _inverse_hessian(single, (slope * (1.0 - wrong))[renew], r[renew])
-        step = np.einsum("pij,pj->pi", inverse[live], gradient)
+        curvature = w * wrong * (1.0 - wrong)
+        gradient = r * b - (w * wrong * s) @ X1
+        parts = (curvature, r, gradient, curvature @ squares + r)
+        step = _newton_steps(single, *(part.astype(np.float32) for part in parts))
         decrement = (gradient * step).sum(axis=1)
-        moved = take_step(LinePoint(b, m, loss[live]), step, s * (step @ X1.T), decrement, w, r)
-        beta[live], signed[live], loss[live] = moved.point
-        fresh[live] = (decrement > _STALE * last[live]) | moved.halved
-        last[live] = decrement
-        # The decrement was measured before this step, so a problem stops one step better than asked.
+        moved, _ = take_step(
+            LinePoint(b, m, loss[live]), step, s * (step @ X1.T), decrement, w, r, _MAX_HALVINGS
+        )
+        beta[live], signed[live], loss[live] = moved
         live = live[decrement > tol]
         if not len(live):
             break
-    return LogisticFit(beta, inverse)
+    return beta
+
+
+def _newton_steps(
+    X1: Single, curvature: Single, penalty: Single, gradient: Single, diagonal: Single
+) -> Float:
+    """Solve ``(X1.T C X1 + P) step = gradient`` for each problem, by preconditioned conjugate gradients.
+
+    Single precision serves: a step that is off by rounding costs part of a further step at most.
+    """
+    steps = np.zeros(gradient.shape)
+    step, residual = np.zeros_like(gradient), gradient.copy()
+    scaled = residual / diagonal
+    direction, size = scaled.copy(), np.einsum("pi,pi->p", residual, scaled)
+    # The better the point, the more exact the step: that keeps Newton's fast convergence.
+    enough = np.maximum(size * np.minimum(1e-2, size), 1e-12 * size)
+    live = np.arange(len(gradient))
+    for _ in range(_MOST_INNER_STEPS):
+        going = size > enough
+        if not going.all():
+            steps[live[~going]] = step[~going]
+            live, size, enough = live[going], size[going], enough[going]
+            step, residual, direction = step[going], residual[going], direction[going]
+            curvature, penalty, diagonal = curvature[going], penalty[going], diagonal[going]
+            if not len(live):
+                break
+        image = (curvature * (direction @ X1.T)) @ X1 + penalty * direction
+        length = size / np.einsum("pi,pi->p", direction, image)
+        step += length[:, None] * direction
+        residual -= length[:, None] * image
+        scaled = residual / diagonal
+        new = np.einsum("pi,pi->p", residual, scaled)
+        direction *= (new / size)[:, None]
+        direction += scaled
+        size = new
+    steps[live] = step
+    return steps
 
 
 def held_back(X: Float, y: Float, weight: Float, beta: Float) -> bool:

@@ -12,13 +12,11 @@ from scipy.special import expit, logit
 from sklearn import config_context
 from sklearn.base import clone
 
-from fairask.classifiers import Classifier
+from fairask.classifiers import Classifier, weight_parameter
 from fairask.matrix import take_rows
 from fairask.metrics import Bool, Float, Int, Matrix
-from fairask.oracle.labelled import Labelled
-from fairask.oracle.learners import weight_parameter
-from fairask.oracle.logistic import LogisticFit, solve_logistic
-from fairask.oracle.row_space import RowSpace, row_space, solve_in_row_space
+from fairask.oracle.base import Labelled
+from fairask.oracle.logistic import LogisticFit, RowSpace, row_space, solve_in_row_space, solve_logistic
 from fairask.rules import CLIP, FittedProbability, LinearProbability, Scaling
 
 #: Ridges on the mean loss among which the out-of-fold log loss chooses.

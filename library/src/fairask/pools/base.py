@@ -33,7 +33,7 @@ class Pool(ABC):
     """Unlabelled rows, some of which may still be asked for.
 
     This is the contract between a pool and everything that draws from one: strategies, the learner and the
-    audit. A subclass says where the rows are (:class:`MemoryPool`, :class:`StreamedPool`).
+    audit. A subclass says where the rows are (:class:`Pool`, :class:`StreamedPool`).
 
     Rows are numbered 0 to ``n_rows - 1``. A pool never changes: :meth:`excluding` returns another pool over
     the same rows. Every result depends on row numbers, features, groups and the given seed alone, never on
@@ -109,8 +109,8 @@ class Pool(ABC):
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
-        >>> MemoryPool(np.zeros((4, 1)), np.zeros(4, int), 1).excluding([1, 2]).rows.tolist()
+        >>> from fairask.pools import Pool
+        >>> Pool(np.zeros((4, 1)), np.zeros(4, int), 1).excluding([1, 2]).rows.tolist()
         [0, 3]
         """
         other = copy(self)
@@ -128,8 +128,8 @@ class Pool(ABC):
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
-        >>> pool = MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).on_device("cpu")
+        >>> from fairask.pools import Pool
+        >>> pool = Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).on_device("cpu")
         >>> pool.by_group().counts.tolist()
         [2, 1]
         """
@@ -142,8 +142,8 @@ class Pool(ABC):
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
-        >>> MemoryPool(np.zeros((4, 1)), np.zeros(4, int), 1).everything().counts.tolist()
+        >>> from fairask.pools import Pool
+        >>> Pool(np.zeros((4, 1)), np.zeros(4, int), 1).everything().counts.tolist()
         [4]
         """
         excluded, zero = self.excluded, np.zeros(1, dtype=np.int64)
@@ -156,8 +156,8 @@ class Pool(ABC):
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
-        >>> MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group().counts.tolist()
+        >>> from fairask.pools import Pool
+        >>> Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group().counts.tolist()
         [2, 1]
         """
         return self._cells(Group())
@@ -167,9 +167,9 @@ class Pool(ABC):
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
+        >>> from fairask.pools import Pool
         >>> from fairask.rules import LinearRule
-        >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+        >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
         >>> rules = [LinearRule(np.array([1.0, 0.0])), LinearRule(np.array([1.0, -1.0]))]
         >>> cells = pool.by_prediction(rules)
         >>> cells.counts.tolist(), cells.patterns.tolist()
@@ -190,9 +190,9 @@ class Pool(ABC):
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
+        >>> from fairask.pools import Pool
         >>> from fairask.rules import LinearRule
-        >>> pool = MemoryPool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+        >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
         >>> cells = pool.by_decision(LinearRule(np.array([1.0, 0.0])))
         >>> cells.groups.tolist(), cells.patterns.tolist(), cells.counts.tolist()
         ([0, 0, 1], [[False, True, True]], [1, 1, 1])
@@ -213,8 +213,8 @@ class Pool(ABC):
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
-        >>> pool = MemoryPool(np.array([[3.0], [1.0], [2.0]]), np.zeros(3, int), 1)
+        >>> from fairask.pools import Pool
+        >>> pool = Pool(np.array([[3.0], [1.0], [2.0]]), np.zeros(3, int), 1)
         >>> pool.lowest(lambda X, groups: X[:, 0], 2, seed=0).tolist()
         [1, 2]
         """

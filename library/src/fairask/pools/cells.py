@@ -41,8 +41,8 @@ class Cells:
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
-        >>> cells = MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group()
+        >>> from fairask.pools import Pool
+        >>> cells = Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group()
         >>> cells.locate(np.array([0, 1]), np.array([1, 0])).tolist()
         [2, 1]
         """
@@ -56,8 +56,8 @@ class Cells:
 
         Examples
         --------
-        >>> from fairask.pools import MemoryPool
-        >>> rows, cells = MemoryPool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group().unfold()
+        >>> from fairask.pools import Pool
+        >>> rows, cells = Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group().unfold()
         >>> rows.tolist(), cells.tolist()
         ([0, 1, 2], [0, 1, 0])
         """

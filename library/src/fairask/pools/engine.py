@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 
 from fairask.errors import UserError, suggest
 from fairask.pools.sample import RowSample
-from fairask.tables.extras import optional
-from fairask.tables.groups import GroupColumns
-from fairask.tables.protected import protected_columns
+from fairask.tables.arrow import optional
+from fairask.tables.groups import GroupColumns, protected_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

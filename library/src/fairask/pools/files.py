@@ -18,9 +18,8 @@ from fairask.errors import UserError
 from fairask.matrix import tie_breakers, within
 from fairask.metrics import Int
 from fairask.pools.sample import RowSample
-from fairask.tables.extras import optional
-from fairask.tables.groups import GroupColumns
-from fairask.tables.protected import protected_columns
+from fairask.tables.arrow import optional
+from fairask.tables.groups import GroupColumns, protected_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

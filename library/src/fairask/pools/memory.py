@@ -17,7 +17,7 @@ from fairask.classifiers import Classifier
 from fairask.matrix import row_count, row_set, sparse_bytes, take_rows, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, Matrix
 from fairask.rules import GroupLinearRule, LinearRule, Rule, RuleMixture, as_rule
-from fairask.tables.columns import FrameColumns
+from fairask.tables.frames import FrameColumns
 
 #: A code has one bit per rule but the first.
 MOST_RULES = 64

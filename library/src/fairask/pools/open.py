@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from fairask.checks import check_choice, check_count
 from fairask.errors import suggest
 from fairask.pools.base import Pool
-from fairask.pools.memory import Pool as MemoryPool
+from fairask.pools.memory import Pool as Pool
 from fairask.pools.runners import ProgressCallback, Runner, Threads, collect
 from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.dask import DaskFrame, OnDask, is_dask_frame
@@ -23,7 +23,7 @@ from fairask.pools.sources.place import open_place
 from fairask.pools.streamed import StreamedPool
 from fairask.pools.tensor import TensorPool, is_tensor
 from fairask.tables import Encoder, GroupColumns, Survey, TextColumns, plain_encoder, survey
-from fairask.tables.protected import protected_columns
+from fairask.tables.groups import protected_columns
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -111,7 +111,7 @@ def open_pool(
     if isinstance(source, str | os.PathLike) and Path(os.fspath(source)).suffix == ".npy":
         X, codes, values = open_npy(os.fspath(source), protected)
         workers = client if isinstance(client, int) else None
-        return MemoryPool(X, codes, len(values), group_values=values, workers=workers, progress=progress)
+        return Pool(X, codes, len(values), group_values=values, workers=workers, progress=progress)
     names = [protected] if isinstance(protected, str) else [str(name) for name in np.asarray(protected)]
     table: AnyTable
     runner: Runner
@@ -128,7 +128,7 @@ def open_pool(
     else:
         raise TypeError(
             f"source must be a path, a URL, a frame or a tensor, got {type(source).__name__}; "
-            "give arrays and other data frames to MemoryPool or FairActiveLearner"
+            "give arrays and other data frames to Pool or FairActiveLearner"
         )
     features = _features(table.schema, protected_columns(names, table.schema.names), columns, drop)
     fit = encoder is None and preprocess == "standardize"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem

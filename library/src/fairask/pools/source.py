@@ -16,12 +16,10 @@ from fairask.pools.engine import Engine
 from fairask.pools.files import Files
 from fairask.pools.memory import Pool
 from fairask.pools.sample import SAMPLE
-from fairask.tables.columns import FrameColumns
-from fairask.tables.encode import Encoder
-from fairask.tables.extras import optional
-from fairask.tables.groups import GroupColumns
-from fairask.tables.protected import as_specs, protected_columns
-from fairask.tables.survey import TextColumns, survey
+from fairask.tables.arrow import optional
+from fairask.tables.encoder import Encoder, TextColumns, survey
+from fairask.tables.frames import FrameColumns
+from fairask.tables.groups import GroupColumns, as_specs, protected_columns
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem

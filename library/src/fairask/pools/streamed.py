@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.metrics import Int
 from fairask.pools import base
 from fairask.pools.base import Pool
-from fairask.pools.memory import Pool as MemoryPool
+from fairask.pools.memory import Pool as Pool
 from fairask.pools.runners import ProgressCallback, Runner, collect
 from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.encoded import EncodedTable
 from fairask.pools.tasks import Fetch, Found, Read
 from fairask.tables import Encoder, GroupColumns
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,12 +157,12 @@ class StreamedPool(Pool):
             X = np.ascontiguousarray(self.encoder(batch))
             self._cached.update(_by_row(Found(at, X, self.protected.codes(batch))))
 
-    def in_memory(self) -> MemoryPool:
+    def in_memory(self) -> Pool:
         """The same rows as arrays, for strategies that must see all of them at once."""
         parts = self._run(
             Read(), dict.fromkeys(np.flatnonzero(np.diff(self._source.starts)).tolist()), "reading"
         )
-        pool = MemoryPool(
+        pool = Pool(
             np.concatenate([part.X for part in parts.values()]),
             np.concatenate([part.groups for part in parts.values()]),
             self.n_groups,

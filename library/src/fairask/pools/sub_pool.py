@@ -6,7 +6,7 @@ import numpy as np
 
 from fairask.matrix import nth_left
 from fairask.pools.base import Pool
-from fairask.pools.memory import Pool as MemoryPool
+from fairask.pools.memory import Pool as Pool
 
 #: Rows of a sub-pool.
 SUB_POOL = 1 << 16
@@ -43,7 +43,7 @@ def sub_pool_note(of: int, batch: int) -> str:
     )
 
 
-class SubPool(MemoryPool):
+class SubPool(Pool):
     """Rows of another pool, drawn uniformly without replacement from those available, and held in memory.
 
     Rows of a sub-pool are numbered anew. Which rows it has depends on the generator and the numbers of the
@@ -66,7 +66,7 @@ class SubPool(MemoryPool):
 
     Examples
     --------
-    >>> whole = MemoryPool(np.arange(8.0)[:, None], np.arange(8) % 2, 2).excluding([0, 1])
+    >>> whole = Pool(np.arange(8.0)[:, None], np.arange(8) % 2, 2).excluding([0, 1])
     >>> part = SubPool(whole, 3, np.random.default_rng(0))
     >>> len(part), part.of, bool((part.X[:, 0] == part.drawn).all())
     (3, 6, True)

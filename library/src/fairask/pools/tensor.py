@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.errors import UserError
 from fairask.metrics import Int, encode_groups
 from fairask.pools.base import Pool
-from fairask.pools.memory import Pool as MemoryPool
+from fairask.pools.memory import Pool as Pool
 from fairask.pools.runners import ProgressCallback
 from fairask.pools.sources.tensor import MOST_GROUPS, TensorSource
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -101,10 +101,10 @@ class TensorPool(Pool):
             digest.update(repr([int(one) for one in sums]).encode())
         return digest.hexdigest()
 
-    def in_memory(self) -> MemoryPool:
+    def in_memory(self) -> Pool:
         """The same rows as arrays, for strategies that must see all of them at once."""
         X, groups = self._tensors.X, self._tensors.groups
-        return MemoryPool(
+        return Pool(
             X.float().cpu().numpy(),
             groups.long().cpu().numpy(),
             self.n_groups,

@@ -1,34 +1,51 @@
-"""The report: one HTML file that opens from disk, and what is said of the results it is made from."""
+"""What people read: sentences (:mod:`fairask.report.words`), figures, and the report as one HTML file.
 
-from fairask.report._page import curves_display, render, write_report
-from fairask.report._study import StudyReport, render_study
-from fairask.report._tables import write_tables
-from fairask.report._words import (
-    audit_line,
-    column_lines,
-    headline,
-    plan_line,
-    savings,
-    settings_of,
-    stops,
-    to_dict,
-    verdict,
-)
+Names are imported when they are first used: every layer of the package takes its sentences from here, and
+must not wait for what draws.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairask.report.figures import (
+        DrawnRowsDisplay,
+        EstimateCurvesDisplay,
+        GroupRatesDisplay,
+        LabelsOverTimeDisplay,
+        LabelSpendDisplay,
+        LearningCurveDisplay,
+        SamplingDisplay,
+        group_color,
+        method_color,
+        style,
+    )
+    from fairask.report.pages import write_report
 
 __all__ = [
-    "StudyReport",
-    "audit_line",
-    "column_lines",
-    "curves_display",
-    "headline",
-    "plan_line",
-    "render",
-    "render_study",
-    "savings",
-    "settings_of",
-    "stops",
-    "to_dict",
-    "verdict",
+    "DrawnRowsDisplay",
+    "EstimateCurvesDisplay",
+    "GroupRatesDisplay",
+    "LabelSpendDisplay",
+    "LabelsOverTimeDisplay",
+    "LearningCurveDisplay",
+    "SamplingDisplay",
+    "group_color",
+    "method_color",
+    "style",
     "write_report",
-    "write_tables",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'fairask.report' has no attribute {name!r}")
+    home = "pages" if name == "write_report" else "figures"
+    found = globals()[name] = getattr(import_module(f"fairask.report.{home}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

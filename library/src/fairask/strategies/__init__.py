@@ -6,7 +6,6 @@ import inspect
 
 from fairask.errors import suggest
 from fairask.oracle import FairFit, Labelled
-from fairask.strategies._base import InMemoryStrategy, Reads, Strategy, uniform_proposal
 from fairask.strategies.fal import Fal
 from fairask.strategies.falcon import Falcon
 from fairask.strategies.falcur import FalCur
@@ -14,6 +13,7 @@ from fairask.strategies.fare import Fare
 from fairask.strategies.group_balanced import GroupBalanced
 from fairask.strategies.panda import Panda, PandaNotConverged
 from fairask.strategies.passive import Passive
+from fairask.strategies.strategy import InMemoryStrategy, Reads, Strategy, uniform_proposal
 from fairask.strategies.uncertainty import Uncertainty
 
 __all__ = [

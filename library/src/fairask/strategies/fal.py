@@ -13,9 +13,17 @@ from fairask.metrics import Float, Metric, check_metric
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import InMemoryStrategy
-from fairask.strategies._plain import Disparity, PlainModel, entropy, fit_plain, numeric, scaled, scores
-from fairask.strategies._replay import replay
+from fairask.strategies.baseline import (
+    Disparity,
+    PlainModel,
+    entropy,
+    fit_plain,
+    numeric,
+    replay,
+    scaled,
+    scores,
+)
+from fairask.strategies.strategy import InMemoryStrategy
 
 _VARIANTS = ("nested", "nested_append", "alpha_aggregate", "fair_by_covariance")
 _ADAPTIVE_STEPS = 11

@@ -14,9 +14,8 @@ from fairask.metrics import Float
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import InMemoryStrategy
-from fairask.strategies._plain import Disparity, fit_plain, numeric, scores
-from fairask.strategies._replay import replay
+from fairask.strategies.baseline import Disparity, fit_plain, numeric, replay, scores
+from fairask.strategies.strategy import InMemoryStrategy
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from fairask.design import group_design
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import Strategy
+from fairask.strategies.strategy import Strategy
 
 
 @dataclass(frozen=True)

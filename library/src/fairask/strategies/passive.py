@@ -10,7 +10,7 @@ import numpy as np
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.sampling import Proposal
-from fairask.strategies._base import Strategy, uniform_proposal
+from fairask.strategies.strategy import Strategy, uniform_proposal
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
 from fairask.pools.scores import DistanceToHalf
 from fairask.sampling import Proposal
-from fairask.strategies._base import Strategy
+from fairask.strategies.strategy import Strategy
 
 __all__ = ["DistanceToHalf", "Uncertainty"]
 

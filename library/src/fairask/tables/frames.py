@@ -1,68 +1,233 @@
-"""Data frames of any library that narwhals knows: pandas, polars, pyarrow and others."""
+"""The columns of a data frame by name: which are features, in which order, and which say the group."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.validation import _get_feature_names
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from fairask.errors import ColumnWarning, UserError, suggest
 from fairask.metrics import Matrix
-from fairask.tables.errors import TableError
-from fairask.tables.extras import Arrow, optional
+from fairask.tables.arrow import Arrow, column_names, frame_table
+from fairask.tables.cells import is_number
+from fairask.tables.encoder import Encoder, fit_encoder
+from fairask.tables.groups import GroupColumns, protected_columns
 
 
-def column_names(X: Matrix) -> list[str] | None:
-    """Return the names of a data frame's columns; None where there are none, as in an array.
-
-    Examples
-    --------
-    >>> column_names([[1.0, 2.0]]) is None
-    True
-    """
-    if type(X).__module__.startswith("pandas") and np.ndim(X) == 2 and X.columns.has_duplicates:
-        twice = X.columns[X.columns.duplicated()][0]
-        raise TableError(f"the data frame has more than one column {twice!r}", "Rename one of them")
-    names = _get_feature_names(X)
-    return None if names is None else [str(name) for name in names]
-
-
-def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:
-    """Return a data frame, or some of its columns, as a pyarrow table.
+def series_name(values: object) -> str | None:
+    """Return the name of a pandas or polars series; None where there is none, as in an array.
 
     Examples
     --------
     >>> import polars
-    >>> frame_table(polars.DataFrame({"a": [1, 2], "b": ["x", None]})).to_pydict()
-    {'a': [1, 2], 'b': ['x', None]}
+    >>> series_name(polars.Series("sex", ["f", "m"])), series_name(["f", "m"])
+    ('sex', None)
     """
-    pa = optional("pyarrow", "parquet")
-    if isinstance(frame, pa.RecordBatch):
-        frame = pa.Table.from_batches([frame])
-    nw = optional("narwhals", "parquet")
-    try:
-        known = nw.maybe_reset_index(nw.from_native(frame))
-    except TypeError as error:
-        raise TableError(
-            f"a {type(frame).__name__} is not a data frame",
-            "Give pandas, polars, pyarrow or a mapping of columns",
-        ) from error
-    if isinstance(known, nw.LazyFrame):
-        known = known.collect()
-    names = [str(name) for name in known.columns]
-    if columns is not None:
-        gone = [name for name in columns if name not in names]
-        if gone:
-            raise TableError(
-                f"the data frame has no column {gone[0]!r}", f"Give columns {', '.join(map(repr, columns))}"
-            )
-        known = known.select(list(columns))
-    try:
-        return known.to_arrow()
-    except (pa.ArrowException, TypeError) as error:
-        # pandas' sparse columns are a TypeError of pyarrow.
-        why = "; ".join(map(str, error.args))
-        raise TableError(
-            f"the data frame cannot be used: {why}",
-            "Give columns of one type each, none of them sparse",
-        ) from error
+    if isinstance(values, list | tuple | np.ndarray):
+        return None
+    # A series of pandas or polars has a name and a dtype; neither library is a dependency.
+    name = getattr(values, "name", None) if hasattr(values, "dtype") else None
+    return name if isinstance(name, str) and name else None
+
+
+def arranged(X: Matrix, names: Sequence[str] | None) -> Matrix:
+    """Return the columns with these names, in this order; anything without names as it is."""
+    given = column_names(X)
+    if names is None or given is None or given == list(names):
+        return X
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise UserError(
+            f"X has no column {missing[0]!r}, which the model was fitted on"
+            + (f" ({len(missing)} are missing: {', '.join(missing)})" if len(missing) > 1 else ""),
+            suggest(missing[0], given),
+        )
+    return _selected(X, names)
+
+
+def _selected(X: Matrix, names: Sequence[str]) -> Matrix:
+    """Return some columns of a data frame; pyarrow's tables are the only ones not indexed by a list."""
+    return X.select(list(names)) if type(X).__module__.startswith("pyarrow") else X[list(names)]
+
+
+def split_column(X: Matrix, column: str | int) -> tuple[Matrix, NDArray[np.generic]]:
+    """Return a table without one of its columns, and that column.
+
+    Examples
+    --------
+    >>> rest, groups = split_column(np.array([[1, 7], [2, 8]]), 1)
+    >>> rest.tolist(), groups.tolist()
+    ([[1], [2]], [7, 8])
+    """
+    names = column_names(X)
+    if names is not None:
+        name = names[column] if isinstance(column, int) else column
+        if name not in names:
+            raise UserError(f"sensitive_features={name!r} is not a column of X", suggest(name, names))
+        return _selected(X, [other for other in names if other != name]), np.asarray(X[name])
+    if isinstance(column, str):
+        refuse_nameless(X)
+        raise UserError(
+            f"sensitive_features={column!r} names a column, but X has no column names",
+            "give X as a data frame, or the column's position",
+        )
+    rows: Matrix = X.tocsc() if issparse(X) else np.asarray(X)
+    if rows.ndim != 2 or not -rows.shape[1] <= column < rows.shape[1]:
+        raise UserError(
+            f"sensitive_features={column} is not a column of X, which has shape {rows.shape}",
+            "give a position from 0 on",
+        )
+    kept = np.delete(np.arange(rows.shape[1]), column)
+    if issparse(rows):
+        return rows[:, kept].tocsr(), rows[:, [column]].toarray().ravel()
+    return rows[:, kept], rows[:, column]
+
+
+def refuse_nameless(X: Matrix) -> None:
+    """Raise for a data frame whose columns have no plain names: one that is not read, or one with levels."""
+    if type(X).__name__ == "LazyFrame":
+        raise UserError(
+            "X is a LazyFrame, whose rows are not read yet",
+            "collect() it, or make a pool of it with fairask.pools.open_pool",
+        )
+    if type(X).__module__.startswith("pandas") and np.ndim(X) == 2 and X.columns.nlevels > 1:
+        raise UserError(
+            "the columns of X have names of several levels",
+            "join them: X.columns = ['_'.join(map(str, name)) for name in X.columns]",
+        )
+
+
+def refuse_texts(X: Matrix) -> None:
+    """Raise naming a column of texts in an array, a list or a frame without names of columns.
+
+    Examples
+    --------
+    >>> refuse_texts([[1.0, 2.0]])
+    >>> refuse_texts([[1.0, "a"]])
+    Traceback (most recent call last):
+    fairask.errors.UserError: the column 1 of X holds texts, and features must be numbers; give X as a data...
+    """
+    if issparse(X) or column_names(X) is not None:
+        return
+    refuse_nameless(X)
+    if not isinstance(X, list):
+        X = np.asarray(X)
+        if X.dtype.kind in "biufc":
+            return
+    remedy = (
+        "give X as a data frame, whose texts and categories are encoded, or an estimator that takes "
+        "texts, such as a Pipeline with OneHotEncoder or TfidfVectorizer"
+    )
+    for row in X[:50]:
+        if isinstance(row, str):
+            raise UserError("X is a list of texts, and features must be numbers", remedy)
+        for position, value in enumerate(row if isinstance(row, list | tuple | np.ndarray) else ()):
+            if isinstance(value, str) and not is_number(value):
+                raise UserError(
+                    f"the column {position} of X holds texts, and features must be numbers", remedy
+                )
+
+
+def is_numbers(frame: Matrix, names: Sequence[str]) -> bool:
+    """Whether these columns are numbers or booleans without gaps, which need no encoder.
+
+    Examples
+    --------
+    >>> import polars
+    >>> frame = polars.DataFrame({"a": [1, 2], "b": [0.5, None], "c": ["x", "y"]})
+    >>> [is_numbers(frame, [name]) for name in frame.columns]
+    [True, False, False]
+    """
+    columns = (np.asarray(frame[name]) for name in names)
+    return all(c.dtype.kind in "biu" or (c.dtype.kind == "f" and not np.isnan(c).any()) for c in columns)
+
+
+@dataclass(frozen=True)
+class FrameColumns:
+    """How the columns of a data frame become features and groups, whatever their order.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Columns that are features, in the order of the fit.
+    encoder : Encoder, optional
+        What makes features of them; None where they are numbers, which are used as they are, or are left to
+        an estimator.
+    groups : GroupColumns, optional
+        The protected columns, if they are columns of the frame.
+
+    Examples
+    --------
+    >>> import polars
+    >>> frame = polars.DataFrame({"job": ["a", "b"], "age": [20, 40], "sex": ["f", "m"]})
+    >>> columns = FrameColumns.of(frame, protected="sex")
+    >>> columns.features(frame[["age", "job"]]).tolist()
+    [[0.0, -1.0], [1.0, 1.0]]
+    >>> columns.groups_of(frame[["age", "sex"]]).tolist()
+    ['f', 'm']
+    """
+
+    names: tuple[str, ...]
+    encoder: Encoder | None = None
+    groups: GroupColumns | None = None
+
+    @classmethod
+    def of(
+        cls,
+        frame: Matrix,
+        *,
+        protected: str | Sequence[str] | None = None,
+        keep_protected: bool = False,
+        encode: bool = True,
+    ) -> FrameColumns:
+        """Look at a frame: find its groups, and fit an encoder where a column is not numbers.
+
+        The protected columns are no features unless ``keep_protected``.
+        """
+        names, groups = column_names(frame) or [], None
+        if protected is not None:
+            columns = protected_columns(protected, names)
+            groups = GroupColumns.in_table(frame_table(frame, columns), protected)
+            names = [name for name in names if keep_protected or name not in columns]
+        if not names:
+            raise UserError("X has no column besides the protected ones", "Give a frame with features")
+        plain = not encode or is_numbers(frame, names)
+        encoder = None if plain else fit_encoder(frame_table(frame, names), names)
+        if encoder is not None and (unusable := encoder.unusable):
+            shown = ", ".join(f"{name!r} ({why})" for name, why in unusable.items())
+            warnings.warn(f"a model cannot learn from {shown}: left out", ColumnWarning, stacklevel=4)
+        return cls(tuple(names), encoder, groups)
+
+    def features(self, frame: Matrix) -> Matrix:
+        """Return the features of a frame's rows; a column that is missing is refused by name."""
+        rows = arranged(frame, self.names)
+        return rows if self.encoder is None else self.encoder.transform(rows)
+
+    def groups_of(self, frame: Matrix) -> NDArray[np.object_] | None:
+        """Return the group of each row; None where no column says it."""
+        if self.groups is None:
+            return None
+        columns = protected_columns(self.groups.columns, column_names(frame) or [])
+        return self.groups.named(self.groups.codes(frame_table(frame, columns).combine_chunks()))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values for JSON."""
+        return {
+            "names": list(self.names),
+            "encoder": None if self.encoder is None else self.encoder.to_dict(),
+            "groups": None if self.groups is None else self.groups.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Arrow]) -> FrameColumns:
+        """Rebuild from :meth:`to_dict`."""
+        encoder, groups = data["encoder"], data["groups"]
+        return cls(
+            tuple(data["names"]),
+            None if encoder is None else Encoder.from_dict(encoder),
+            None if groups is None else GroupColumns.from_dict(groups),
+        )

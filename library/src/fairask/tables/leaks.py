@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from fairask.report.words import IS_MISSING, column_of, said_column
+
 #: Accuracy from one column that nothing honest reaches.
 TELLING = 0.99
 #: Rows that are looked at, and rows per level of a category, at least.
 _MOST_ROWS, _ROWS_PER_LEVEL = 4000, 20
 #: Most groups that columns are compared with.
 _MOST_GROUPS = 8
-#: How the feature of a column ends that is 1 where the value is missing.
-_MISSING = " is missing"
 
 
 def columns_that_tell(
@@ -24,7 +24,7 @@ def columns_that_tell(
 
     A number tells by one threshold, a category (features ``column=level``) by the more frequent label of each
     level. The accuracy must be 0.99 or more, and half the errors of a constant answer or fewer. Where only
-    its emptiness tells, the column is called by that feature, ``column is missing``: see :func:`said_column`.
+    its emptiness tells, the column is called by that feature, ``column is missing``.
 
     Parameters
     ----------
@@ -58,30 +58,8 @@ def columns_that_tell(
     return {
         name: accuracy
         for name, accuracy in found.items()
-        if not (name.endswith(_MISSING) and column_of(name) in found)
+        if not (name.endswith(IS_MISSING) and column_of(name) in found)
     }
-
-
-def column_of(name: str) -> str:
-    """Return the column of the table that a name from :func:`columns_that_tell` is about.
-
-    Examples
-    --------
-    >>> column_of("closed_on is missing"), column_of("age")
-    ('closed_on', 'age')
-    """
-    return name.removesuffix(_MISSING)
-
-
-def said_column(name: str) -> str:
-    """Return a name from :func:`columns_that_tell` as people say it.
-
-    Examples
-    --------
-    >>> print(said_column("closed_on is missing"))
-    'closed_on' (whether it is empty)
-    """
-    return f"'{column_of(name)}'" + (" (whether it is empty)" if name.endswith(_MISSING) else "")
 
 
 def group_leaks(X: npt.NDArray[np.float64], groups: npt.ArrayLike, names: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import typer
 
-    from fairask.audit.check import CertificateCheck
+    from fairask.audit.certificate import CertificateCheck
     from fairask_studio.integrity import StudyCheck
 
 #: The sections of ``fairask --help``: names of commands and what they do.

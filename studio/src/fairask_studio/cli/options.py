@@ -68,7 +68,7 @@ def refit_after(study: Study, *, force: bool) -> Document | None:
 
 def fitted_news(study: Study, fitted: Document | None) -> tuple[Document, list[str]]:
     """Return what is new after a fit, as data and in lines: the model, and whether its labels suffice."""
-    from fairask.experiment.safety import safety_sentence
+    from fairask.report.words import safety_sentence
 
     if fitted is None:
         return {"fitted": None, "safety": None}, []

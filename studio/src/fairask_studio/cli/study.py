@@ -48,7 +48,7 @@ def certify(
     Exit codes: 0 certified, or an audit was begun or ended; 1 refuted; 3 undecided or labels awaited.
     """
     from fairask.audit import Certificate
-    from fairask.audit.planner import BUDGETS
+    from fairask.audit.simulation import BUDGETS
     from fairask.cli.audit import EXIT_CODES
 
     if end + plan + (labels is not None) > 1:

@@ -28,7 +28,7 @@ def tell(
     as_json: Json = False,
 ) -> None:
     """Read labels back; telling the same twice changes nothing."""
-    from fairask.tables.answers import match_labels
+    from fairask.tables.labels import match_labels
     from fairask_studio.files import check_told, read_labels
 
     with open_study(study) as opened:

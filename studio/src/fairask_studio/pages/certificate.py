@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException, Request
 from pydantic import Field
 
 from fairask.audit import AuditPlan, plan_audit
-from fairask.audit.questions import QUESTIONS
+from fairask.audit.plan import QUESTIONS
 from fairask.oracle import decision_probability
 from fairask.pools import Pool
 from fairask_studio import Study

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request
 
-from fairask.datasets.files import locate, read_texts
-from fairask.datasets.german import COLUMNS, FEMALE, NUMERIC, SPEC
-from fairask.datasets.reading import read_table
+from fairask.datasets.catalog import embedded
+from fairask.datasets.german import FEMALE, NUMERIC, SPEC
 from fairask_studio import Study
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
@@ -102,11 +101,10 @@ def demo_study(
     (1000, ['Female', 'Male'])
     >>> study.close()
     """
-    location = locate(SPEC)
-    assert location is not None  # the table is part of the package
-    raw = read_table(read_texts(SPEC, location)[0], source="german", names=COLUMNS, delimiter=" ")
+    raw = embedded(SPEC)
     table: dict[str, Sequence[object]] = {
-        name: [int(v) for v in raw.numbers(name)] if name in NUMERIC else raw.text(name) for name in WORDS
+        name: [int(v) for v in raw.numbers(name)] if name in NUMERIC else raw.text(name).tolist()
+        for name in WORDS
     }
     table["sex"] = ["Female" if code in FEMALE else "Male" for code in raw.text("status")]
     truth = ["yes" if value == 1 else "no" for value in raw.numbers("class")]

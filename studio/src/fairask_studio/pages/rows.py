@@ -17,8 +17,8 @@ from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
 from fairask.learner.state import DrawnRow
-from fairask.tables.answers import match_labels
-from fairask.tables.kinds import kind_of
+from fairask.tables.arrow import kind_of
+from fairask.tables.labels import match_labels
 from fairask_studio import Study, StudyError
 from fairask_studio.events import SKIP, Document, Event, RowsDrawn
 from fairask_studio.files import check_told, read_labels

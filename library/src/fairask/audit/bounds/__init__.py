@@ -1,5 +1,1 @@
-"""Bounds on a violation from labelled rows: one module per method, and the table of methods."""
-
-from fairask.audit.bounds.methods import METHODS
-
-__all__ = ["METHODS"]
+"""Bounds on rates and their differences, from counts alone."""

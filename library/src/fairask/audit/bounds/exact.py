@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from fairask.audit.bounds.newcombe import newcombe_upper
+from fairask.audit.bounds.proportions import newcombe_upper
 from fairask.metrics import Float, Int
 
 _GRID = 48

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairask.pools.sources.base import AnyTable
-from fairask.tables.values import coded, text_of
+from fairask.tables.cells import coded, text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeGuard, TypeVar, TypeVarTuple, cast
 
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 if TYPE_CHECKING:
     import dask.dataframe as dd

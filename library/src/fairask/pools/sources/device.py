@@ -16,7 +16,7 @@ from fairask.pools.runners import PassProgress, ProgressCallback
 from fairask.pools.sources.base import BlockSource
 from fairask.pools.sources.tensor import MOST_GROUPS, TensorSource
 from fairask.pools.tasks import BlockTask, Read
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 J = TypeVar("J")
 R = TypeVar("R")

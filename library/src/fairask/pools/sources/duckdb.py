@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from fairask.errors import UserError, suggest
 from fairask.pools.sources.engine import EngineTable, keyed
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 SCHEME = "duckdb"
 

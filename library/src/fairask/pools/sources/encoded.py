@@ -18,8 +18,8 @@ from fairask.pools.sources.base import AnyTable
 from fairask.pools.sources.engine import EngineTable
 from fairask.pools.tasks import BlockTask
 from fairask.tables import Encoder, GroupColumns
-from fairask.tables.extras import optional
-from fairask.tables.protected import protected_columns
+from fairask.tables.arrow import optional
+from fairask.tables.groups import protected_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

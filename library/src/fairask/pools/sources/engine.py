@@ -18,8 +18,7 @@ import numpy as np
 from fairask.errors import UserError, suggest
 from fairask.metrics import Int
 from fairask.pools.sources.parquet import FileRecord
-from fairask.tables.extras import Arrow, optional
-from fairask.tables.kinds import kind_of
+from fairask.tables.arrow import Arrow, kind_of, optional
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -15,10 +15,9 @@ from fairask.pools.codes import LinearCuts, linear_cuts
 from fairask.pools.sources.engine import EngineTable
 from fairask.rules import GroupLinearRule, LinearRule
 from fairask.tables import Encoder, GroupColumns, TableError
-from fairask.tables.categories import Category
-from fairask.tables.extras import Arrow, optional
-from fairask.tables.numbers import Number
-from fairask.tables.protected import protected_columns
+from fairask.tables.arrow import Arrow, optional
+from fairask.tables.encoder import Category, Number
+from fairask.tables.groups import protected_columns
 
 #: Different values of a column of texts, or combinations of protected columns, that become expressions.
 _MOST_VALUES = 10_000

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from fairask.pools.places import find_filesystem
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,8 +18,8 @@ from fairask.pools.sources.engine import KEY, EngineTable
 from fairask.pools.sources.expressions import Features, coded_frame, linear_rules_of
 from fairask.pools.tasks import BlockTask, CellRanks, CountCells, Counted, Fetch, FindRows, Found
 from fairask.tables import Encoder, GroupColumns
-from fairask.tables.extras import Arrow
-from fairask.tables.protected import protected_columns
+from fairask.tables.arrow import Arrow
+from fairask.tables.groups import protected_columns
 
 J = TypeVar("J")
 R = TypeVar("R")

@@ -29,7 +29,7 @@ from fairask.pools.tasks import (
     lowest,
 )
 from fairask.rules import GroupLinearRule, LinearRule, Rule
-from fairask.tables.extras import optional
+from fairask.tables.arrow import optional
 
 if TYPE_CHECKING:
     from torch import Tensor

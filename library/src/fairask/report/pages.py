@@ -1,0 +1,299 @@
+"""Reports: one HTML file each, that opens from disk, without scripts and without the network."""
+
+from __future__ import annotations
+
+import csv
+import math
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairask.audit import Certificate
+from fairask.experiment import Comparison
+from fairask.report.figures import (
+    ON_DARK,
+    DrawnRowsDisplay,
+    EstimateCurvesDisplay,
+    GroupRatesDisplay,
+    LabelsOverTimeDisplay,
+    LabelSpendDisplay,
+    LearningCurveDisplay,
+    SamplingDisplay,
+    panels,
+    svg,
+)
+from fairask.report.words import CONDITION_NAMES, METRIC_NAMES, RATE_NAMES, Guess, estimate_sentence
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from markupsafe import Markup
+
+#: Rates that are drawn, by metric.
+_RATES = {"tprp": ("tpr",), "fprp": ("fpr",), "eo": ("tpr", "fpr"), "dp": ("selection_rate",)}
+#: matplotlib's settings are the process's own, and several owners may ask for a report at once.
+_DRAWING = threading.Lock()
+_LONGEST = 60
+
+
+def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
+    """Write the report of a comparison to ``path``; the file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask.experiment import METHODS, LabelledTable, Run, Task
+    >>> table = LabelledTable(np.zeros((1, 1)), np.array([1]), np.array(["a"]))
+    >>> spend, rates = {"a": {"uniform": 50}}, {"tpr": [0.5]}
+    >>> run = Run("passive", 0, np.array([50]), np.array([0.8]), np.array([0.1]), spend, rates)
+    >>> comparison = Comparison(table, [METHODS["passive"]], Task(budget=50), [run])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(comparison, f"{folder}/report.html").name
+    'report.html'
+    """
+    target = Path(path)
+    scratch = target.with_name(target.name + ".part")
+    scratch.write_text(render(comparison), encoding="utf-8")
+    scratch.replace(target)
+    return target
+
+
+def render(comparison: Comparison) -> str:
+    """Return the report of a comparison as text, every name escaped."""
+    known = comparison.beside() is not None
+    return template("report.html.j2").render(
+        c=comparison,
+        palette=ON_DARK,
+        lines=[*([comparison.verdict()] if known else []), *comparison.findings()],
+        rows=[(m.label, comparison.task.budget, comparison.final(m.name)) for m in comparison.methods],
+        references=comparison.references(),
+        metric_name=METRIC_NAMES[comparison.task.metric],
+        figures=_comparison_figures(comparison),
+        sampling=_sampling(comparison),
+    )
+
+
+def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
+    """Write comparisons on several tables as ``results.csv`` and ``curves.png``; return both paths."""
+    table, figure = folder / "results.csv", folder / "curves.png"
+    drawn, axes = panels(None, 2, len(found), (7.4 * len(found), 5.8))
+    for column, comparison in enumerate(found):
+        curves_display(comparison).plot(ax=axes[column :: len(found)])
+        axes[column].set_title(f"{comparison.table.title}: accuracy on unseen rows")
+    drawn.savefig(figure, dpi=110)
+    with table.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["table", "method", "labels", *vars(found[0].final(found[0].methods[0].name))])
+        for c in found:
+            for method in c.methods:
+                end = vars(c.final(method.name)).values()
+                writer.writerow([c.table.title, method.name, c.task.budget, *end])
+    return {"table": table, "figure": figure}
+
+
+def template(name: str) -> Template:
+    """One of this package's pages; whatever is put into it is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("fairask.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)
+
+
+def curves_display(comparison: Comparison) -> LearningCurveDisplay:
+    """The two learning curves of a comparison, within its budget."""
+    return LearningCurveDisplay.from_results(
+        {m.name: comparison.curves(m.name) for m in comparison.methods},
+        tolerance=comparison.task.tolerance,
+        metric=comparison.task.metric,
+        names=comparison.names,
+    )
+
+
+def _comparison_figures(c: Comparison) -> dict[str, Markup]:
+    shares = c.table.group_shares
+    drawn = {"curves": svg(curves_display(c).plot().figure_, "curves")}
+    spend = LabelSpendDisplay.from_counts(_spend(c), shares, names=c.names)
+    drawn["spend"] = svg(spend.plot().figure_, "spend")
+    for i, rate in enumerate(_RATES[c.task.metric]):
+        tables = {m.name: [run.rates[rate] for run in c.of(m.name)] for m in c.methods}
+        display = GroupRatesDisplay.from_trials(tables, list(shares), title=RATE_NAMES[rate], names=c.names)
+        drawn[f"rates{i}"] = svg(display.plot().figure_, f"rates{i}")
+    if (sampling := _sampling(c)) is not None:
+        drawn["sampling"] = svg(sampling.plot().figure_, "sampling")
+    return drawn
+
+
+def _sampling(c: Comparison) -> SamplingDisplay | None:
+    return next((run.sampling for run in c.runs if run.sampling is not None), None)
+
+
+def _spend(c: Comparison) -> dict[str, dict[str, dict[str, float]]]:
+    out: dict[str, dict[str, dict[str, float]]] = {}
+    for method in c.methods:
+        total: dict[str, Counter[str]] = {group: Counter() for group in c.table.group_shares}
+        for run in c.of(method.name):
+            for group, by_component in run.spend.items():
+                total[group].update(by_component)
+        out[method.name] = {group: dict(counts) for group, counts in total.items()}
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class StudyReport:
+    """What a report on a study needs.
+
+    Attributes
+    ----------
+    title, question, protected : str
+    status : mapping
+        As :meth:`fairask_studio.Study.status` gives it.
+    moments : sequence of float
+        When each label came, in seconds.
+    drawn : DrawnRowsDisplay or None
+        Where the drawn rows lie.
+    settings : dict of str to str
+        For the table at the end.
+    commands : list of tuple of str
+        How to make this again: words, and what to type.
+    """
+
+    title: str
+    question: str
+    protected: str
+    status: Mapping[str, Any]
+    moments: Sequence[float] = ()
+    drawn: DrawnRowsDisplay | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    commands: Sequence[tuple[str, str]] = ()
+
+    @property
+    def estimate(self) -> Mapping[str, Any] | None:
+        """The last model's estimates, None while there are too few labels."""
+        history = self.status["history"]
+        found: Mapping[str, Any] | None = history[-1]["estimate"] if history else None
+        return found
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The last certificate."""
+        made = self.status["certificate"]
+        if made is None:
+            return None
+        return Certificate.from_dict(made)
+
+    def verdict(self) -> str:
+        """One sentence: how many labels, how accurate, and how fair as far as is known.
+
+        Examples
+        --------
+        >>> status = {"labels": 0, "history": [], "certificate": None, "metric": "tprp", "tolerance": 0.1}
+        >>> StudyReport("loans", "Repaid?", "sex", status).verdict()
+        'No labels yet: the first batch is uniform, so that nothing is assumed.'
+        """
+        status, guess, history = self.status, self.estimate, self.status["history"]
+        gap = None if guess is None or guess["violation"] is None else guess["violation"]
+        return estimate_sentence(
+            status["labels"],
+            history[-1]["labels"] if history else 0,
+            None if guess is None else guess["accuracy"]["value"],
+            None if gap is None else Guess(gap["value"], gap["low"], gap["high"]),
+            status["metric"],
+            status["tolerance"],
+        )
+
+
+def render_study(report: StudyReport) -> str:
+    """Return the report of a study as text, every name escaped.
+
+    Examples
+    --------
+    >>> group = {"group": "f", "pool": 2, "labels": 0, "components": {}}
+    >>> status = {"labels": 0, "budget": 4, "rows": 4, "metric": "tprp", "tolerance": 0.1, "groups": [group],
+    ...           "history": [], "certificate": None, "audit": None, "people": [], "overlap": 1, "skipped": 0,
+    ...           "agreement": {"rows": 0, "share": None, "alpha": None}, "open": 0, "strategy": "fare",
+    ...           "story": None, "safety": None}
+    >>> "No labels yet" in render_study(StudyReport("loans", "Repaid?", "sex", status))
+    True
+    """
+    with _DRAWING:
+        figures = _study_figures(report)
+    return str(
+        template("study.html.j2").render(
+            r=report,
+            s=report.status,
+            palette=ON_DARK,
+            figures=figures,
+            metric_name=METRIC_NAMES[report.status["metric"]],
+            conditions=CONDITION_NAMES,
+        )
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+
+
+def _study_figures(report: StudyReport) -> dict[str, Markup]:
+    status = report.status
+    drawn: dict[str, Markup] = {}
+    seen = [entry for entry in status["history"] if entry["estimate"]]
+    if seen:
+        curves = EstimateCurvesDisplay.from_rounds(
+            [entry["labels"] for entry in seen],
+            [_interval(entry["estimate"]["accuracy"]) for entry in seen],
+            [_interval(entry["estimate"]["violation"]) for entry in seen],
+            status["tolerance"],
+            metric=status["metric"],
+            strategy=status["strategy"],
+        )
+        drawn["curves"] = svg(curves.plot().figure_, "curves")
+        drawn |= _study_rates(seen[-1]["estimate"]["rates"])
+    if len(report.moments) > 1:
+        drawn["time"] = svg(LabelsOverTimeDisplay.from_seconds(report.moments).plot().figure_, "time")
+    if status["labels"]:
+        names = [_short(group["group"]) for group in status["groups"]]
+        spend = {name: dict(group["components"]) for name, group in zip(names, status["groups"], strict=True)}
+        pool = {
+            name: group["pool"] / status["rows"] for name, group in zip(names, status["groups"], strict=True)
+        }
+        display = LabelSpendDisplay.from_counts({"labels": spend}, pool, names={"labels": ""})
+        drawn["spend"] = svg(display.plot().figure_, "spend")
+    if report.drawn is not None:
+        drawn["drawn"] = svg(report.drawn.plot().figure_, "drawn")
+    return drawn
+
+
+def _interval(guess: Mapping[str, float] | None) -> list[float]:
+    return [math.nan] * 3 if guess is None else [guess["value"], guess["low"], guess["high"]]
+
+
+def _study_rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Markup]:
+    out = {}
+    for i, condition in enumerate(dict.fromkeys(rate["condition"] for rate in rates)):
+        known = [rate for rate in rates if rate["condition"] == condition]
+        if any(rate["value"] is None for rate in known):
+            continue
+        values = np.array([_interval(rate) for rate in known])
+        title = CONDITION_NAMES[condition]
+        display = GroupRatesDisplay(
+            trials={"model": np.empty((0, len(known)))},
+            means={"model": values[:, 0]},
+            intervals={"model": values[:, 1:]},
+            groups=[_short(rate["group"]) for rate in known],
+            title=title,
+            names={"model": ""},
+        )
+        display.plot().ax_.set_ylim(len(known) - 0.4, -0.6)
+        out[f"rates{i}"] = svg(display.figure_, f"rates{i}")
+    return out

@@ -1,0 +1,574 @@
+"""Every sentence that people read about gaps, labels and models.
+
+Pure functions of numbers and names, so that oracles, learners, the command line, reports and the studio say
+the same thing in the same words. This module imports nothing of the package, and all others may import it.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: What differs by less than this in accuracy is called the same.
+SAME = 0.005
+
+METRIC_NAMES = {
+    "tprp": "difference of true positive rates",
+    "fprp": "difference of false positive rates",
+    "eo": "equalized odds difference",
+    "dp": "difference of selection rates",
+}
+#: Rates that a metric compares: the name in tables of rates, and in words.
+RATE_NAMES = {
+    "tpr": "true positive rate",
+    "fpr": "false positive rate",
+    "selection_rate": "selection rate",
+}
+#: Rates by the condition on the label under which an estimate is made.
+CONDITION_NAMES = {"y=1": RATE_NAMES["tpr"], "y=0": RATE_NAMES["fpr"], "all": RATE_NAMES["selection_rate"]}
+
+#: Warnings of a run, by category.
+_WARNED = {
+    "InterpolationWarning": "the model separated its labels, so the constraint bound nothing",
+    "EmptyCellWarning": "a group had no label of one class yet, so its rate was unknown",
+    "InfeasibleWarning": "labels did not suffice for the tolerance; a model at a larger one was used",
+    "NoDisagreementWarning": "the perturbed classifiers agreed everywhere, so λ_fair alone was sampled",
+}
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A number with its limits; infinite limits where it is from one trial.
+
+    Examples
+    --------
+    >>> Guess(0.25)
+    Guess(value=0.25, low=0.25, high=0.25)
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+    def __post_init__(self) -> None:
+        for name, limit in (("low", self.low), ("high", self.high)):
+            if math.isnan(limit):
+                object.__setattr__(self, name, self.value)
+
+    def limits(self) -> str:
+        """Say the limits.
+
+        Examples
+        --------
+        >>> Guess(0.25, 0.2, 0.3).limits(), Guess(0.25, -np.inf, np.inf).limits()
+        ('0.20 to 0.30', 'one run: no interval; use --trials 10')
+        """
+        if math.isinf(self.high):
+            return "one run: no interval; use --trials 10"
+        return f"{self.low:.2f} to {self.high:.2f}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How good one way of deciding is: its accuracy, and its gap (None while a group's rate is unknown)."""
+
+    accuracy: Guess
+    gap: Guess | None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A fair model beside what people have without it.
+
+    Attributes
+    ----------
+    model : Outcome
+        The fair model.
+    plain : Outcome or None
+        The same classifier without a constraint, None while it is unknown.
+    constant : float
+        Accuracy of the constant answer, which has no gap.
+    answer : str
+        The constant answer, as people say it.
+    tolerance : float
+    labels : int
+        Labels that models were trained on.
+
+    Examples
+    --------
+    >>> model, plain = Outcome(Guess(0.84), Guess(0.05)), Outcome(Guess(0.85), Guess(0.40))
+    >>> print(Beside(model, plain, 0.76, "no", 0.1, 700).sentence())
+    Your data are unfair without us: gap 0.40. The fair model has gap 0.05 and gives up 1.0 points of
+    accuracy.
+    >>> Beside(plain, Outcome(Guess(0.85), Guess(0.04)), 0.76, "no", 0.5, 700).case
+    'fair already'
+    >>> Beside(model, plain, 0.84, "passed", 0.1, 700).sentence()
+    "No better than always answering 'passed': accuracy 0.840 with 700 labels, 0.840 without any."
+    """
+
+    model: Outcome
+    plain: Outcome | None
+    constant: float
+    answer: str
+    tolerance: float
+    labels: int
+
+    @property
+    def case(self) -> Literal["unfair", "fair already", "unsure", "no better", "unknown"]:
+        """The case the user is in; a constant answer that is as good comes first."""
+        if self.model.accuracy.value < self.constant + SAME:
+            return "no better"
+        if self.plain is None or self.plain.gap is None:
+            return "unknown"
+        if self.plain.gap.low > self.tolerance:
+            return "unfair"
+        return "fair already" if self.plain.gap.high <= self.tolerance else "unsure"
+
+    @property
+    def price(self) -> float:
+        """Accuracy that the fair model gives up against the plain one; negative where it is ahead."""
+        return 0.0 if self.plain is None else self.plain.accuracy.value - self.model.accuracy.value
+
+    def sentence(self) -> str:
+        """Say which case the user is in, and what fairness costs."""
+        case, plain = self.case, None if self.plain is None else self.plain.gap
+        if case == "no better":
+            return (
+                f"No better than always answering '{self.answer}': accuracy {self.model.accuracy.value:.3f} "
+                f"with {self.labels:,} labels, {self.constant:.3f} without any."
+            )
+        if case == "unknown" or plain is None:
+            return "Whether a plain model would be fair is not known yet: a group has too few labels."
+        if case == "unfair":
+            return f"Your data are unfair without us: gap {plain.value:.2f}. {self._bought()}"
+        if case == "fair already":
+            return (
+                f"A plain model is already within the tolerance: gap {plain.value:.2f} of at most "
+                f"{self.tolerance:g}. {self._bought()}"
+            )
+        return (
+            f"A plain model may be within the tolerance or not: gap {plain.value:.2f} ({plain.limits()}), "
+            f"tolerance {self.tolerance:g}. {self._bought()}"
+        )
+
+    def _bought(self) -> str:
+        gap = self.model.gap
+        if gap is None:
+            return "The gap of the fair model is not known yet."
+        points = 100 * abs(self.price)
+        if points < 100 * SAME:
+            costs = "is as accurate"
+        elif self.price > 0:
+            costs = f"gives up {points:.1f} points of accuracy"
+        else:
+            costs = f"is {points:.1f} points more accurate"
+        limits = f" ({gap.limits()})" if gap.low < gap.high else ""
+        above = ""
+        if gap.high > self.tolerance:
+            may = "" if gap.low > self.tolerance else "which may be "
+            above = f", {may}above the tolerance of {self.tolerance:g},"
+        return f"The fair model has gap {gap.value:.2f}{limits}{above} and {costs}."
+
+
+#: Why a number of labels suffices (flat), or why none is known to: the mean gap at the end ("gap") or shortly
+#: before ("late gap"), too few rounds, or what accuracy does.
+Why = Literal["flat", "gap", "late gap", "one round", "few rounds", "rises", "falls", "changes"]
+
+
+def enough_sentence(why: Why, labels: int | None, budget: int, gap: float) -> str:
+    """Say how many labels suffice; ``gap`` is the mean at the end of the budget.
+
+    Examples
+    --------
+    >>> enough_sentence("flat", 300, 700, 0.05)
+    'About 300 labels suffice; the curve is flat after that.'
+    >>> enough_sentence("rises", None, 700, 0.05)
+    'A flat curve is not reached within 700 labels: accuracy still rises.'
+    >>> enough_sentence("gap", None, 700, 0.15)
+    'The tolerance is not reached within 700 labels: the mean gap is 0.15.'
+    """
+    if why == "flat":
+        return f"About {labels:,} labels suffice; the curve is flat after that."
+    if why == "gap":
+        return f"The tolerance is not reached within {budget:,} labels: the mean gap is {gap:.2f}."
+    if why in ("one round", "few rounds"):
+        return f"{why.capitalize()} only: how many labels suffice is not known."
+    if why == "late gap":
+        return (
+            f"How many labels suffice is not known: the mean gap came within the tolerance only at the "
+            f"end of the {budget:,} labels."
+        )
+    moves = {"rises": "still rises", "falls": "falls", "changes": "still goes up and down"}[why]
+    return f"A flat curve is not reached within {budget:,} labels: accuracy {moves}."
+
+
+@dataclass(frozen=True)
+class LabelSaving:
+    """Labels that a reference needs for what a method has at its end; inf: more than the reference had.
+
+    ``low`` and ``high`` are the 5th and 95th percentile over bootstrap resamples of the trials, NaN where
+    there is one trial.
+    """
+
+    labels: int
+    needed: float
+    low: float
+    high: float
+    limit: int  #: labels that the reference was given
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there were several trials, and so an interval."""
+        return not math.isnan(self.low)
+
+    def count(self, value: float) -> str:
+        """Return a number of labels in words.
+
+        Examples
+        --------
+        >>> LabelSaving(100, 150.0, 120.0, np.inf, 300).count(np.inf)
+        'more than 300'
+        """
+        return f"{value:,.0f}" if math.isfinite(value) else f"more than {self.limit:,}"
+
+    def sentence(self, method: str, accuracy: float, reference: str = "Passive sampling") -> str:
+        """Say what the reference would need.
+
+        Examples
+        --------
+        >>> print(LabelSaving(100, 150.0, 120.0, np.inf, 300).sentence("FARE", 0.8))
+        Passive sampling reaches FARE's accuracy at 100 labels (0.800), as fairly, with 150 labels (90 %
+        interval: 120 to more than 300): 50 more.
+        """
+        goal = f"{method}'s accuracy at {self.labels:,} labels ({accuracy:.3f}), as fairly,"
+        limits = f" (90 % interval: {self.count(self.low)} to {self.count(self.high)})"
+        if not self.has_interval:
+            limits = " (one run: no interval)"
+        if not math.isfinite(self.needed):
+            return f"{reference}: {goal} is not reached within {self.limit:,} labels{limits}."
+        more = self.needed - self.labels
+        words = f"{more:,.0f} more" if more > 0 else f"{method} saves none here"
+        return f"{reference} reaches {goal} with {self.needed:,.0f} labels{limits}: {words}."
+
+
+def within_sentence(labels: int, tolerance: float, counts: Iterable[tuple[str, int, int]]) -> str:
+    """Say in how many runs each method is within the tolerance: its name, those runs, and all runs.
+
+    Examples
+    --------
+    >>> within_sentence(50, 0.1, [("FARE", 1, 1), ("passive", 0, 1)])
+    'With 50 labels FARE is within 0.1 in 1 of 1 runs; passive in 0 of 1.'
+    """
+    (name, within, runs), *others = counts
+    first = f"With {labels:,} labels {name} is within {tolerance:g} in {within} of {runs} runs"
+    return "; ".join([first, *(f"{name} in {within} of {runs}" for name, within, runs in others)]) + "."
+
+
+def stop_sentence(method: str, stopped: Sequence[int | None], budget: int, ends: str = "") -> str:
+    """Say where a stopping rule ended the runs of a method, or that it never did.
+
+    ``ends`` says what the runs had there.
+
+    Examples
+    --------
+    >>> stop_sentence("FARE", [None, None], 700)
+    'FARE: the stopping rule never fired within 700 labels (2 runs).'
+    >>> stop_sentence("FARE", [300, None, 400], 700)
+    'FARE: the stopping rule fired in 2 of 3 runs, at 350 labels in the mean; in 1 it never fired within 700.'
+    """
+    fired = [at for at in stopped if at is not None and at <= budget]
+    runs = f"{len(stopped)} run{'s' if len(stopped) != 1 else ''}"
+    if not fired:
+        return f"{method}: the stopping rule never fired within {budget:,} labels ({runs})."
+    never = len(stopped) - len(fired)
+    rest = f"; in {never} it never fired within {budget:,}" if never else ""
+    what = f": {ends}" if ends else ""
+    return (
+        f"{method}: the stopping rule fired in {len(fired)} of {runs}, at {np.mean(fired):,.0f} "
+        f"labels in the mean{rest}{what}."
+    )
+
+
+def columns_apart_sentence(method: str, gaps: Mapping[str, float], together: float) -> str:
+    """Say the gap of each protected column by itself, and that of their combinations.
+
+    Examples
+    --------
+    >>> columns_apart_sentence("FARE", {"sex": 0.02, "race": 0.04}, 0.05)
+    'FARE, gap of each column by itself: sex 0.020, race 0.040; of their combinations 0.050.'
+    """
+    each = ", ".join(f"{column} {gap:.3f}" for column, gap in gaps.items())
+    return f"{method}, gap of each column by itself: {each}; of their combinations {together:.3f}."
+
+
+def audit_sentence(method: str, labels: int, headline: str) -> str:
+    """Say what the audit of a method's first model found; ``headline`` is that of the certificate."""
+    return f"Audit of {method}'s first model with {labels:,} more labels: {headline}"
+
+
+def audit_plan_sentence(budgets: Sequence[int], chances: Sequence[float]) -> str:
+    """Say how often audits with these budgets certify a model whose groups are alike.
+
+    Examples
+    --------
+    >>> print(audit_plan_sentence([50, 1000], [0.0, 1.0]))
+    Audits of such a model with 50 and 1,000 labels certify it in 0% and 100% of cases if groups are
+    alike.
+    """
+    labels, shares = listed([f"{n:,}" for n in budgets]), listed([f"{share:.0%}" for share in chances])
+    return f"Audits of such a model with {labels} labels certify it in {shares} of cases if groups are alike."
+
+
+def warned_sentence(method: str, rounds: int, of: int, warning: str) -> str:
+    """Say in how many of a method's rounds a warning of this category was given.
+
+    Examples
+    --------
+    >>> warned_sentence("FARE", 2, 10, "EmptyCellWarning")
+    'FARE: in 2 of 10 rounds a group had no label of one class yet, so its rate was unknown.'
+    """
+    return f"{method}: in {rounds:,} of {of:,} rounds {_WARNED.get(warning, warning)}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names as people do.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | None = None) -> str | None:
+    """Say where a tolerance is infeasible with the labels, where safety costs accuracy, and what would help.
+
+    Parameters
+    ----------
+    fitted : mapping
+        An entry of a learner's or a study's history.
+    tolerance : float
+    rows : int, optional
+        Rows of the pool: more labels than that cannot be had.
+
+    Returns
+    -------
+    str or None
+        None where there is nothing to say: safety costs less than half a point, or the oracle does not
+        estimate its own error.
+
+    Examples
+    --------
+    >>> fitted = {"labels": 75, "feasible": False, "level": 0.95, "violation_limit": 0.45,
+    ...           "safety_cost": 0.0, "labels_needed": 1519, "contradicted": False}
+    >>> print(safety_sentence(fitted, 0.1))
+    Infeasible with these 75 labels: no useful model has a gap within 0.1 with probability 0.95. By labels
+    and pool together, the gap of this one is within 0.45. About 1,520 labels are needed.
+    >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021, "labels_needed": 210}, 0.1))
+    This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With about 210
+    labels it would give up less.
+    >>> safety_sentence(fitted | {"feasible": True}, 0.1) is safety_sentence({"labels": 75}, 0.1) is None
+    True
+    """
+    if "safety_cost" not in fitted:
+        return None
+    cost, sure = fitted["safety_cost"], f"with probability {fitted['level']:g}"
+    said = []
+    if fitted.get("unseen"):
+        said.append(
+            f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
+            f"of some group, so the gap may be up to {fitted['violation_limit']:.2f}. "
+            "Label more rows of that group."
+        )
+    elif not fitted["feasible"]:
+        price = f"; that costs {100 * cost:.1f} points of accuracy" if cost > SAME else ""
+        # The source is named: estimates from labels alone, which stand beside this, reach further.
+        said.append(
+            f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
+            f"{tolerance:g} {sure}. By labels and pool together, the gap of this one is within "
+            f"{fitted['violation_limit']:.2f}{price}. "
+            f"{_needed(fitted, rows, 'About {} labels are needed')}"
+        )
+    elif cost > SAME:
+        said.append(
+            f"This model gives up {100 * cost:.1f} points of accuracy to have a gap within {tolerance:g} "
+            f"{sure}. {_needed(fitted, rows, 'With about {} labels it would give up less')}"
+        )
+    if fitted["contradicted"]:
+        said.append(_contradiction(fitted))
+    return " ".join(said) or None
+
+
+def _needed(fitted: Mapping[str, Any], rows: int | None, words: str) -> str:
+    """Say how many labels would help, in tens."""
+    if fitted["labels_needed"] <= fitted["labels"]:  # thresholds alone are safe already, but costly ones
+        return "More labels would help."
+    count = 10 * math.ceil(fitted["labels_needed"] / 10)
+    beyond = rows is not None and count > rows
+    return words.format(f"{count:,}") + (f", more than the pool's {rows:,} rows." if beyond else ".")
+
+
+def _contradiction(fitted: Mapping[str, Any]) -> str:
+    alone, low, high = (fitted.get(f"violation_{name}") for name in ("by_labels", "low", "high"))
+    # One group may have no rate by labels, while two others contradict the pool.
+    value = "elsewhere" if alone is None or not math.isfinite(alone) else f"at {alone:.2f}"
+    return (
+        f"The labels alone put the gap {value}, the pool puts it between {low:.2f} and {high:.2f}: do not "
+        "trust this model without an audit."
+    )
+
+
+def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = None) -> str:
+    """Say in how many runs the last model called the tolerance infeasible, and about what it needs.
+
+    Examples
+    --------
+    >>> print(infeasible_sentence("FARE", 3, 3, 1234))
+    In 3 of 3 runs the last model of FARE said: infeasible with these labels. About 1,200 labels
+    are needed.
+    >>> infeasible_sentence("FARE", 0, 3)
+    ''
+    """
+    if not said:
+        return ""
+    about = "" if needed is None else f" About {float(f'{needed:.2g}'):,.0f} labels are needed."
+    return f"In {said} of {runs} runs the last model of {method} said: infeasible with these labels.{about}"
+
+
+def name_cells(cells: NDArray[np.bool_], conditions: Sequence[int | None], groups: Sequence[object]) -> str:
+    """Name the rows that marked cells (conditions, groups) hold.
+
+    Examples
+    --------
+    >>> name_cells(np.array([[False, True]]), (1,), ["a", "b"])
+    "positive rows of group 'b'"
+    """
+    kinds = {1: "positive rows", 0: "negative rows", None: "rows"}
+    marked = [(int(z), int(g)) for z, g in zip(*cells.nonzero(), strict=True)]
+    return ", ".join(f"{kinds[conditions[z]]} of group {groups[g]!r}" for z, g in marked)
+
+
+def contradicted(by_labels: float, low: float, high: float) -> str:
+    """Say that the labels alone put a gap where the pool does not."""
+    return (
+        f"the labels alone put the gap at {by_labels:.2f}, the pool puts it between {low:.2f} and "
+        f"{high:.2f}: do not trust this model without an audit"
+    )
+
+
+def shortfall(labels: int, needed: int, goal: str, upper: float, unseen: str = "") -> str:
+    """Say, as a warning of an oracle, why labels do not suffice for a tolerance.
+
+    Parameters
+    ----------
+    labels, needed : int
+        Labels at hand, and about how many are needed.
+    goal : str
+        The gap that is wanted, such as "tprp gap within 0.1".
+    upper : float
+        Upper limit of the returned rule's gap.
+    unseen : str
+        Rows of which fewer than three are labelled, or nothing.
+
+    Examples
+    --------
+    >>> print(shortfall(50, 200, "tprp gap within 0.1", 0.9, "positive rows of group 'b'"))
+    infeasible with these 50 labels: fewer than three of them are positive rows of group 'b', so the gap
+    may be up to 0.90; label more rows of that group
+    """
+    begin = f"infeasible with these {labels} labels: "
+    if unseen:
+        return (
+            f"{begin}fewer than three of them are {unseen}, so the gap may be up to {upper:.2f}; "
+            "label more rows of that group"
+        )
+    return (
+        f"{begin}no useful rule has a {goal}; that of the returned rule is within {upper:.2f}. "
+        f"About {needed} labels are needed"
+    )
+
+
+def estimate_sentence(
+    labels: int, trained: int, accuracy: float | None, gap: Guess | None, metric: str, tolerance: float
+) -> str:
+    """Say how many labels a study has, how accurate its model is, and how fair as far as is known.
+
+    ``trained`` are the labels of the last model: those of an audit train nothing.
+
+    Examples
+    --------
+    >>> estimate_sentence(0, 0, None, None, "tprp", 0.1)
+    'No labels yet: the first batch is uniform, so that nothing is assumed.'
+    >>> print(estimate_sentence(80, 80, 0.81, Guess(0.05, 0.0, 0.12), "tprp", 0.1))
+    With 80 labels the model is right for about 81.0 %; its difference of true positive rates is about
+    0.050: whether that is within 0.1 is not known yet.
+    """
+    if not labels:
+        return "No labels yet: the first batch is uniform, so that nothing is assumed."
+    if accuracy is None:
+        return f"{labels:,} labels are too few to estimate accuracy or gap."
+    head = f"With {trained:,} labels the model is right for about {100 * accuracy:.1f} %"
+    if gap is None:
+        return f"{head}; a group has too few labels to estimate the gap."
+    known = f"whether that is within {tolerance:g} is not known yet"
+    if gap.high <= tolerance:
+        known = f"that is within {tolerance:g}"
+    elif gap.low > tolerance:
+        known = f"that is above {tolerance:g}"
+    return f"{head}; its {METRIC_NAMES[metric]} is about {gap.value:.3f}: {known}."
+
+
+#: How the feature of a column ends that is 1 where the value is missing.
+IS_MISSING = " is missing"
+
+
+def column_of(feature: str) -> str:
+    """Return the column of the table that a feature is about.
+
+    Examples
+    --------
+    >>> column_of("closed_on is missing"), column_of("age")
+    ('closed_on', 'age')
+    """
+    return feature.removesuffix(IS_MISSING)
+
+
+def said_column(feature: str) -> str:
+    """Return the column of a feature as people say it.
+
+    Examples
+    --------
+    >>> print(said_column("closed_on is missing"))
+    'closed_on' (whether it is empty)
+    """
+    return f"'{column_of(feature)}'" + (" (whether it is empty)" if feature.endswith(IS_MISSING) else "")
+
+
+def leaks_sentence(accuracies: Mapping[str, float]) -> str:
+    """Name the columns that give the label away, and how they are left out.
+
+    Examples
+    --------
+    >>> print(leaks_sentence({"closed_on is missing": 0.997}))
+    column 'closed_on' (whether it is empty) alone gives the label away (accuracy 0.997): is it known when
+    a row is to be labelled? If not, --drop closed_on leaves it out.
+    """
+    named = ", ".join(map(said_column, accuracies))
+    best = max(accuracies.values())
+    drop = f"--drop {shlex.quote(','.join(map(column_of, accuracies)))}"
+    if len(accuracies) == 1:
+        return (
+            f"column {named} alone gives the label away (accuracy {best:.3f}): is it known when a row is to "
+            f"be labelled? If not, {drop} leaves it out."
+        )
+    return (
+        f"columns {named} each give the label away (accuracy up to {best:.3f}): are they known when a row is "
+        f"to be labelled? If not, {drop} leaves them out."
+    )
