@@ -31,7 +31,7 @@ def prepare(target: str, labels: int) -> Study:
         "age": rng.integers(18, 90, size=labels).tolist(),
         "sex": np.array(["f", "m"])[rng.integers(2, size=labels)].tolist(),
     }
-    study = Study.create(target, pool, protected="sex", budget=labels, random_state=0)
+    study = Study.create(target, pool, protected="sex", budget=labels, sample=labels, random_state=0)
     order = rng.permutation(labels).tolist()
     sizes = [labels - i for i in range(labels)]
     step = 1000
