@@ -11,7 +11,7 @@ import typer
 from fairask.cli import _options as opt
 from fairask.cli._options import say
 from fairask.cli._requests import takes_options
-from fairask_studio.cli._study import me, without_password
+from fairask_studio.cli.options import me, without_password
 
 EXAMPLE = "fairask new loans.csv --classes bad,good --protected sex --to loans"
 
