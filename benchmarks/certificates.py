@@ -247,7 +247,7 @@ def example() -> bool:
     print(
         f"\nreplayed at the worst pools not ruled out, the audit errs in {audit.calibration():.1%} of cases"
     )
-    print(f"the pool's true violation: {violation(repaid, approved, sex):.4f}\n")
+    print(f"the pool's true gap: {violation(repaid, approved, sex):.4f}\n")
     print(simulate_audit(repaid, approved, sex, budget=600))
     return True
 

@@ -46,10 +46,10 @@ def _beside_lines(now: Document) -> list[str]:
     if story is None:
         return []
     accuracy, gap = guess["plain"]["accuracy"], guess["plain"]["violation"]
-    beside = "" if gap is None else f", violation {_interval(gap)}"
+    beside = "" if gap is None else f", gap {_interval(gap)}"
     return [
         f"Without a constraint: accuracy {_interval(accuracy)}{beside}",
-        f"Always '{story['answer']}': accuracy {guess['constant']['accuracy']:.3f}, violation 0",
+        f"Always '{story['answer']}': accuracy {guess['constant']['accuracy']:.3f}, gap 0",
         story["sentence"],
         *([f"Note: {story['columns']}"] if story["columns"] else []),
     ]
@@ -62,7 +62,7 @@ def _model_line(fitted: Document, tolerance: float) -> str:
         return f"{model}: too few to estimate its accuracy"
     gap = "unknown: a group has too few labels"
     gap = gap if guess["violation"] is None else _interval(guess["violation"])
-    return f"{model}: accuracy {_interval(guess['accuracy'])}, violation {gap}, tolerance {tolerance}"
+    return f"{model}: accuracy {_interval(guess['accuracy'])}, gap {gap}, tolerance {tolerance}"
 
 
 def _interval(guess: Document) -> str:
