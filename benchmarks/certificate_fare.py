@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner, simulate
-from fairask.audit import AuditPlan
+from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play, run_audits
 from fairask.audit.strata import Strata
 from fairask.metrics import violation

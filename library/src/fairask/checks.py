@@ -7,18 +7,6 @@ from numbers import Integral, Real
 
 from fairask.errors import suggest
 
-__all__ = [
-    "check_choice",
-    "check_count",
-    "check_delta",
-    "check_lengths",
-    "check_level",
-    "check_number",
-    "check_seed",
-    "check_share",
-    "check_tolerance",
-]
-
 
 def check_count(value: object, name: str, *, least: int = 1) -> int:
     """Return ``value`` as an int if it is a whole number of at least ``least``.

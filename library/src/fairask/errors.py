@@ -5,22 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = [
-    "ColumnWarning",
-    "ConstantWarning",
-    "DisagreementWarning",
-    "EmptyCellWarning",
-    "FairaskWarning",
-    "InfeasibleWarning",
-    "InterpolationWarning",
-    "MissingExtra",
-    "NoDisagreementWarning",
-    "NotConvergedWarning",
-    "SampleWarning",
-    "TableError",
-    "UserError",
-    "suggest",
-]
+__all__ = ["FairaskWarning", "InterpolationWarning", "NotConvergedWarning", "UserError"]
 
 
 class UserError(ValueError):

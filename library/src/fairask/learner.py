@@ -21,7 +21,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from fairask.audit import Audit, AuditPlan, Certificate
+from fairask.audit import Audit, Certificate
+from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
 from fairask.audit.strata import Strata
 from fairask.cards import card
@@ -32,25 +33,20 @@ from fairask.errors import FairaskWarning, SampleWarning, UserError, suggest
 from fairask.log import DrawLog, HistoryRow, LearnerState, Query
 from fairask.matrix import row_count
 from fairask.metrics import Float, Int, Matrix, Metric, check_metric, encode_groups
-from fairask.oracle import (
-    CalibratedFairOracle,
-    EmpiricalFairOracle,
-    FairFit,
-    FairOracle,
-    Labelled,
-    PoolSample,
-)
-from fairask.oracle.base import Seed, drawn_seed
-from fairask.pools import SAMPLE, Pool
+from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle, FairOracle, Labelled
+from fairask.oracle.base import FairFit, PoolSample, Seed, drawn_seed
+from fairask.pools import Pool
+from fairask.pools.sample import SAMPLE
 from fairask.pools.source import warn_of_rare
 from fairask.sampling import WEIGHTS, draw
 from fairask.stopping import AnyOf, Budget, StoppingRule, make_rule
-from fairask.strategies import STRATEGIES, Strategy, make_strategy, uniform_proposal
+from fairask.strategies import STRATEGIES, Strategy, make_strategy
+from fairask.strategies.strategy import uniform_proposal
 from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
 from fairask.tables.groups import check_group_count
 
-__all__ = ["PROFILES", "FairActiveLearner", "LearnerConfig", "Profile"]
+__all__ = ["FairActiveLearner"]
 
 Profile = Literal["calibrated", "paper"]
 #: A base learner: a classifier, logistic regression by name, or the profile's own.

@@ -11,20 +11,6 @@ from scipy.sparse import csr_array, issparse
 
 from fairask.metrics import Float, Int, Matrix
 
-__all__ = [
-    "hash_numbers",
-    "nth_left",
-    "row_count",
-    "row_set",
-    "row_uniforms",
-    "sparse_bytes",
-    "take_rows",
-    "tie_breakers",
-    "to_uniforms",
-    "uniforms",
-    "within",
-]
-
 
 def row_count(X: Matrix) -> int:
     """Rows of an array, a sparse matrix, a data frame or a list.

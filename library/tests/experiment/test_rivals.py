@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fairask import FairActiveLearner
-from fairask.experiment import METHODS, LabelledTable, Task, run_trial
+from fairask.experiment import METHODS, LabelledTable, Task
+from fairask.experiment.loop import run_trial
 from fairask.experiment.rivals import CONSTRAINTS, decider
 from fairask.metrics import violation
 

@@ -17,7 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairask.tables import TableError, TableFormat, fit_encoder, prepare, read_noted, read_table
+from fairask.errors import TableError
+from fairask.tables import TableFormat, fit_encoder, prepare, read_table
+from fairask.tables.formats import read_noted
 from fairask.tables.labels import match_labels
 from fairask_studio import Study
 

@@ -96,8 +96,8 @@ class NewOptions:
 @takes_options
 def new(options: NewOptions) -> None:
     """Make a study of a table of unlabelled rows."""
-    from fairask.pools import SAMPLE
     from fairask.pools.files import name_of
+    from fairask.pools.sample import SAMPLE
     from fairask_studio import Study
     from fairask_studio.pool import read_pool
     from fairask_studio.words import introduce

@@ -19,9 +19,10 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 
-from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio import Study, StudyError
 from fairask_studio.connect.labelstudio import Predictor
 from fairask_studio.connect.webhook import Webhooks
+from fairask_studio.errors import NotYoursError
 from fairask_studio.gold import EXAMPLE
 from fairask_studio.pages import (
     certificate,
