@@ -3,8 +3,8 @@
     python -m benchmarks.scale --rows 100000 1000000 10000000 100000000
 
 Each line is a process of its own. The pass reads the columns, counts the groups and draws the sample; it is
-compared with a bare scan of the same columns. A round asks for 25 rows and fits the default model. Peak memory
-is that of the whole process; DuckDB is given 512 MB. Seconds are processor time of all threads.
+compared with a bare scan of the same columns. A round asks for 25 rows and fits the default model. Peak
+memory is that of the whole process; DuckDB is given 512 MB. Seconds are processor time of all threads.
 """
 
 from __future__ import annotations

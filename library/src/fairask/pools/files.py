@@ -18,7 +18,7 @@ from fairask.errors import UserError
 from fairask.matrix import tie_breakers, within
 from fairask.metrics import Int
 from fairask.pools.sample import RowSample
-from fairask.tables.arrow import optional
+from fairask.tables.arrow import Arrow, optional
 from fairask.tables.groups import GroupColumns, protected_columns
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Files:
         first, limit = 0, np.uint64(2**64 - 1)
         rows, order = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
         table = pa.Table.from_batches([], schema=pa.schema([self.schema.field(name) for name in names]))
-        kept: list[tuple[Int, Any, pa.RecordBatch]] = []
+        kept: list[tuple[Int, Any, Arrow]] = []
         for batch in self.batches([*names, *groups]):
             if protected:
                 counts.update(GroupColumns.counted(batch, protected))
@@ -240,7 +240,7 @@ class Files:
 
 
 def _least(
-    n: int, rows: Int, order: Any, table: pa.Table, kept: Sequence[tuple[Int, Any, pa.RecordBatch]]
+    n: int, rows: Int, order: Any, table: pa.Table, kept: Sequence[tuple[Int, Any, Arrow]]
 ) -> tuple[Int, Any, pa.Table]:
     """The n rows with the least numbers, in row order."""
     pa = optional("pyarrow", "parquet")
