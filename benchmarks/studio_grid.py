@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.studio_load import machine, quantiles
-from fairask_studio.pages._grid import GridQuery, grid_page, row_history
+from fairask_studio.pages.rows import RowQuery, grid_page, row_history
 from fairask_studio import Study
 from fairask_studio.events import RowLabelled, RowsDrawn
 
@@ -31,7 +31,7 @@ def prepare(target: str, labels: int) -> Study:
         "age": rng.integers(18, 90, size=labels).tolist(),
         "sex": np.array(["f", "m"])[rng.integers(2, size=labels)].tolist(),
     }
-    study = Study.create(target, pool, protected="sex", budget=labels, random_state=0)
+    study = Study.create(target, pool, protected="sex", budget=labels, sample=labels, random_state=0)
     order = rng.permutation(labels).tolist()
     sizes = [labels - i for i in range(labels)]
     step = 1000
@@ -70,22 +70,22 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20)
     given = parser.parse_args()
     asked = {
-        "newest page": GridQuery(),
-        "page with columns": GridQuery(columns=("comment", "place", "age")),
-        "filter by person": GridQuery(who="p3"),
-        "filter by label and group": GridQuery(label="1", group="f"),
-        "filter by note": GridQuery(note=True),
-        "sort by a column": GridQuery(sort="age", descending=True),
-        "sort by time": GridQuery(sort="at"),
-        "search, few hits": GridQuery(search="office 377"),
-        "search, no hit": GridQuery(search="zebra"),
-        "search, filter and sort": GridQuery(search="helpful", who="p3", sort="place"),
+        "newest page": RowQuery(),
+        "page with columns": RowQuery(columns=("comment", "place", "age")),
+        "filter by person": RowQuery(who="p3"),
+        "filter by label and group": RowQuery(label="1", group="f"),
+        "filter by note": RowQuery(note=True),
+        "sort by a column": RowQuery(sort="-age"),
+        "sort by time": RowQuery(sort="at"),
+        "search, few hits": RowQuery(search="office 377"),
+        "search, no hit": RowQuery(search="zebra"),
+        "search, filter and sort": RowQuery(search="helpful", who="p3", sort="place"),
     }
     with tempfile.TemporaryDirectory() as folder, prepare(f"{folder}/study", given.labels) as study:
         for name, query in asked.items():
-            measure(name, lambda query=query: grid_page(study, query, 0, 50), given.repeats)  # type: ignore[misc]
+            measure(name, lambda query=query: grid_page(study, query), given.repeats)  # type: ignore[misc]
         deep = given.labels - 60
-        measure("last page", lambda: grid_page(study, GridQuery(), deep, 50), given.repeats)
+        measure("last page", lambda: grid_page(study, RowQuery(offset=deep)), given.repeats)
         row = study.state().log.entries[given.labels // 2].index
         measure("history of a row", lambda: row_history(study, row), given.repeats)
     print(f"{given.labels:,} labelled rows; {machine()}")

@@ -22,8 +22,8 @@ from sqlalchemy import event
 from benchmarks._lag import lag
 from benchmarks.studio_load import machine, quantiles, served
 from benchmarks.studio_soak import Seen, Worker, prepare
-from fairask_studio.pages._grid import GridQuery, grid_page
-from fairask_studio.pages._questions import file_bytes
+from fairask_studio.pages.rows import RowQuery, grid_page
+from fairask_studio.pages.settings import file_bytes
 from fairask_studio import Study
 
 _OPEN = """
@@ -101,7 +101,7 @@ def main() -> None:
         owner, tokens = prepare(target, given.labels, given.people)
         print(f"open                  {opened(target)}")
         with Study.open(target) as study:
-            print(f"a page of rows        {asked(study, lambda: grid_page(study, GridQuery(), 0, 50))}")
+            print(f"a page of rows        {asked(study, lambda: grid_page(study, RowQuery()))}")
             print(f"labels.csv            {asked(study, lambda: file_bytes(study, 'labels.csv'))}")
             study.draw(2000)
         for pages in (0, 3):

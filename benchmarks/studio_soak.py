@@ -114,7 +114,14 @@ def prepare(target: str, labels: int, people: int) -> tuple[str, list[str]]:
     rows = labels + 60_000
     pool = make_pool(rows)
     study = Study.create(
-        target, pool, protected="sex", classes=("bad", "good"), budget=rows, random_state=0, most_per_minute=0
+        target,
+        pool,
+        protected="sex",
+        classes=("bad", "good"),
+        budget=rows,
+        sample=rows,
+        random_state=0,
+        most_per_minute=0,
     )
     names = list(pool)
     positive = [a > b for a, b in zip(pool[names[0]], pool[names[1]], strict=True)]  # as annotators answer

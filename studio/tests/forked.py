@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 
 from fairask_studio.pages import server
-from fairask_studio.pages._processes import context
+from fairask_studio.pages.worker import context
 
 __all__ = ["fairask_command", "forked", "serve_study"]
 

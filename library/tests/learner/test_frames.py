@@ -26,6 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning"),
     pytest.mark.filterwarnings("ignore::fairask.errors.InterpolationWarning"),
     pytest.mark.filterwarnings("ignore::fairask.errors.DisagreementWarning"),
+    pytest.mark.filterwarnings("ignore::fairask.errors.ConstantWarning"),
 ]
 N = 160
 Y = np.arange(N) // 2 % 2

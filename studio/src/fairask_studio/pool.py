@@ -42,7 +42,7 @@ def read_pool(
     source: PoolSource,
     *,
     form: TableFormat | None = None,
-    sample: int | None = None,
+    sample: int = SAMPLE,
     random_state: int = 0,
 ) -> ReadPool:
     """Read the rows of a pool; a table with more rows than ``sample`` is sampled once, uniformly.
@@ -54,8 +54,8 @@ def read_pool(
         of a table in a database.
     form : TableFormat, optional
         How a file is written; what is not said is recognised.
-    sample : int, optional
-        Rows of the sample; :data:`fairask.pools.SAMPLE` by default.
+    sample : int
+        Most rows of the pool.
     random_state : int
         Seed of the sample.
 
@@ -86,9 +86,9 @@ def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
     return local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
 
 
-def _sampled(place: str | Path | pa.Table, notes: tuple[str, ...], sample: int | None, seed: int) -> ReadPool:
+def _sampled(place: str | Path | pa.Table, notes: tuple[str, ...], sample: int, seed: int) -> ReadPool:
     try:
-        drawn = open_source(place).sample(SAMPLE if sample is None else sample, seed)
+        drawn = open_source(place).sample(sample, seed)
     except FileNotFoundError as error:
         raise StudyError(str(error), "Give a file or folder that is there") from error
     table = read_table(drawn.table)

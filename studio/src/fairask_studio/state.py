@@ -25,7 +25,7 @@ from fairask_studio.events import SKIP, Document, Event
 from fairask_studio.flags import Flags
 from fairask_studio.gold import KnownRows
 from fairask_studio.store import Slot
-from fairask_studio.tools import Outside, link_of
+from fairask_studio.tools import Outside
 
 #: Component of rows drawn to judge a model; they train nothing while the audit lasts.
 AUDIT = "audit"
@@ -59,6 +59,10 @@ def verdict(answers: list[int], decided: int | None, overlap: int) -> tuple[str,
     if labels:
         return LABELLED, max(labels, key=labels.count)
     return (SKIPPED, None) if len(answers) >= overlap else (ASKED, None)
+
+
+def _link(origin: Document | None) -> str:
+    return "" if origin is None else str(origin["link"])
 
 
 @dataclass
@@ -191,9 +195,9 @@ class State:
             self.outside.apply(event, what)
         match what:
             case happened.RowLabelled(row=row, label=code, note=note, origin=origin):
-                self._answer(row, who, Answer(code, event.at, note or "", link_of(origin)))
+                self._answer(row, who, Answer(code, event.at, note or "", _link(origin)))
             case happened.RowSkipped(row=row, note=note, origin=origin, reason=reason):
-                self._answer(row, who, Answer(SKIP, event.at, note or "", link_of(origin), reason or ""))
+                self._answer(row, who, Answer(SKIP, event.at, note or "", _link(origin), reason or ""))
             case happened.RowsDrawn() as drawn:
                 self._draw(drawn)
             case happened.AnswerWithdrawn(row=row):

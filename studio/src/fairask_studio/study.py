@@ -25,6 +25,7 @@ from fairask.errors import FairaskWarning, UserError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
+from fairask.pools import SAMPLE
 from fairask.report.words import Beside, Guess, Outcome, leaks_sentence, safety_sentence
 from fairask.tables import Encoder, GroupColumns, TextColumns, fit_encoder, group_names
 from fairask.tables.groups import as_specs, protected_columns
@@ -165,6 +166,7 @@ class Study:
         hide: Iterable[str] = (),
         words: Mapping[str, Document] | None = None,
         text: TextColumns | None = None,
+        sample: int = SAMPLE,
         random_state: int | None = None,
         **settings: Any,
     ) -> Study:
@@ -175,8 +177,7 @@ class Study:
         target : folder or PostgreSQL URL
             Must not hold a study yet.
         pool : path, URL, table or mapping of columns
-            The unlabelled rows, which are copied. A file or folder with more rows than a sample is sampled
-            once, and each row keeps its number there; see :func:`fairask_studio.pool.read_pool`.
+            The unlabelled rows, which are copied.
         protected : str or list of str
             Column of the protected attribute, or columns whose combinations are the groups; ``"age:30,50"``
             cuts numbers into bands.
@@ -189,6 +190,9 @@ class Study:
             are shown first.
         text : TextColumns, optional
             Which columns are free text, besides those that look like it.
+        sample : int
+            Most rows of the pool. A larger table is sampled once: the study numbers its rows anew, and its
+            column ``row in the table`` has each row's number or key there.
         random_state : int, optional
             Drawn and stored when not given.
         **settings
@@ -199,7 +203,7 @@ class Study:
         for name in settings.keys() - Config.names():
             raise StudyError(f"{name!r} is not a setting of a study; {suggest(name, Config.names())}")
         seed = new_seed() if random_state is None else random_state
-        read = read_pool(pool, random_state=seed)
+        read = read_pool(pool, sample=sample, random_state=seed)
         table, hidden = read.table, [*hide, *([read.key] if read.key else [])]
         try:
             config = _config(table, as_specs(protected), hidden, words or {}, text, seed, settings)

@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from fairask_studio.store import Transaction
 
 
-def link_of(origin: Document | None) -> str:
-    """Return the link that an answer came by; empty if it was given to the study itself.
-
-    Examples
-    --------
-    >>> link_of({"link": "labelstudio", "ref": "7", "version": 1}), link_of(None)
-    ('labelstudio', '')
-    """
-    return "" if origin is None else str(origin["link"])
-
-
 @dataclass(frozen=True)
 class TakenAnswer:
     """The last that was taken of one answer in a tool."""

@@ -1,17 +1,35 @@
-"""The generic connector: rows are posted and signed, answers come to the studio's endpoint."""
+"""Webhooks: rows and events go out signed, answers come in."""
 
+from __future__ import annotations
+
+import http.server
 import json
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from fairask.errors import UserError
-from fairask_studio import Study
-from fairask_studio.connect import Connector, Link, ToolUnreachable, WebhookTool, ensure_link, sign
+from fairask_studio import Study, StudyError
+from fairask_studio.connect import (
+    Connector,
+    Link,
+    SignatureError,
+    ToolUnreachable,
+    WebhookTool,
+    ensure_link,
+    new_secret,
+    sign,
+    verify_signature,
+)
+from fairask_studio.connect.webhook import Webhooks
 from fairask_studio.pages import create_app
 from studio.tests.connect.conftest import SECRET, Receiver
 from studio.tests.pages.conftest import signed
+from studio.tests.study.conftest import people_table, truth
 
 
 @pytest.fixture
@@ -163,3 +181,107 @@ def test_a_link_stays_with_its_tool_and_server(study: Study) -> None:
     for name in ("", "A b", "x" * 33, "a/b"):
         with pytest.raises(UserError, match="name"):
             ensure_link(study, Link(name, "webhook", "https://a.example.org"), "owner")
+
+
+pytestmark = pytest.mark.usefixtures("few_trees")
+
+
+LABELS = truth(people_table())
+
+
+@pytest.fixture
+def listener() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A web server that keeps what it gets, after one refusal."""
+    got: list[dict[str, Any]] = []
+    refused = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            status = 200 if refused else 503
+            if refused:
+                message = verify_signature(SECRET, dict(self.headers.items()), body)
+                got.append(json.loads(body))
+                assert message == f"msg_{got[-1]['id']}_{got[-1]['event']}"
+            refused.append(1)
+            self.send_response(status)  # last: whoever sent it looks at what was kept
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/hook", got
+    server.shutdown()
+    server.server_close()
+
+
+def test_what_happens_is_told_once_and_signed(
+    make: Callable[..., Study], listener: tuple[str, list[dict[str, Any]]]
+) -> None:
+    address, got = listener
+    study = make(budget=40, batch_size=40)
+    hooks = Webhooks(study, [address], SECRET, pause=0.01)
+    hooks.step()
+    rows = study.ask(40, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada")
+    study.refit()
+    hooks.step()
+    hooks.step()  # nothing new
+    assert [message["event"] for message in got] == ["created", "labelled", "trained", "done"]
+    assert got[1]["labels"][0] == {"row": rows[0], "label": LABELS[rows[0]], "who": "ada"}
+    assert got[2]["model"]["labels"] == 40
+    later = Webhooks(study, [address], SECRET, pause=0.01)
+    later.step()
+    assert len(got) == 4  # after a restart, what is new
+
+
+def test_a_receiver_that_is_away_holds_nothing_up(make: Callable[..., Study]) -> None:
+    study = make(budget=20)
+    hooks = Webhooks(study, ["http://127.0.0.1:9/hook"], pause=0.001)
+    hooks.step()  # given up, and logged
+    with pytest.raises(StudyError, match="is not an address"):
+        Webhooks(study, ["example.org"])
+
+
+def test_the_signature_of_the_specification_s_example() -> None:
+    # The example of the specification's reference implementations.
+    secret, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", b'{"test": 2432232314}'
+    signed = sign(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", body, at=1614265330)
+    assert signed["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_wrong_signatures_are_refused() -> None:
+    secret = new_secret()
+    headers = sign(secret, "msg_1", b"{}")
+    assert verify_signature(secret, headers, b"{}") == "msg_1"
+    assert verify_signature(secret, {name.title(): value for name, value in headers.items()}, b"{}")
+    for name, value in (
+        ("webhook-id", "msg_2"),
+        ("webhook-signature", "v1,AAAA"),
+        ("webhook-signature", ""),
+        ("webhook-timestamp", "soon"),
+        ("webhook-timestamp", "9" * 30),
+    ):
+        with pytest.raises(SignatureError):
+            verify_signature(secret, {**headers, name: value}, b"{}")
+    with pytest.raises(SignatureError, match="wrong"):
+        verify_signature(new_secret(), headers, b"{}")
+    with pytest.raises(SignatureError, match="wrong"):
+        verify_signature(secret, headers, b'{"more": 1}')
+
+
+def test_late_messages_are_refused_and_a_replaced_secret_still_counts() -> None:
+    secret, old, now = new_secret(), new_secret(), float(int(time.time()))
+    for apart in (-400, 400):
+        with pytest.raises(SignatureError, match=r"400 seconds"):
+            verify_signature(secret, sign(secret, "m", b"", at=now - apart), b"", now=now)
+    both = sign(secret, "m", b"")
+    both["webhook-signature"] = sign(old, "m", b"")["webhook-signature"] + " " + both["webhook-signature"]
+    assert verify_signature(secret, both, b"") == "m"
+
+
+@pytest.mark.parametrize("secret", ["whsec_short", "whsec_AAAA", "not base64!", ""])
+def test_secrets_that_can_be_guessed_are_refused(secret: str) -> None:
+    with pytest.raises(UserError, match="secret"):
+        sign(secret, "m", b"")

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from fairask.cli._app import app as command
 from fairask_studio import Study, StudyError
-from fairask_studio.pages._forecast import Forecast
 from fairask_studio.pages.home import create_home
+from fairask_studio.pages.new import Forecast
 from fairask_studio.pages.server import Proxy, serve_home
 from studio.tests.pages.test_home import CSV, new_study
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from fairask_studio import Study
-from fairask_studio.connect.links import Link, ensure_link
+from fairask_studio.connect.connector import Link, ensure_link
 from studio.tests.study.conftest import people_table, truth
 
-__all__ = ["LABELS", "Walk", "shape", "walk_home", "walk_study"]
+__all__ = ["LABELS", "Walk", "documented", "shape", "walk_home", "walk_study"]
 
 LABELS = truth(people_table())
 #: Secrets, which are not for a file: by the names of their fields.
@@ -221,3 +222,30 @@ def walk_home(client: TestClient, csv: str) -> dict[str, dict[str, Any]]:
     walk.client.headers["X-CSRF-Token"] = page.split('name="csrf" content="')[1].split('"')[0]
     walk("DELETE /session")
     return walk.examples
+
+
+def documented(app: FastAPI, examples: dict[str, Any]) -> dict[str, Any]:
+    """Return the OpenAPI document of an app, with examples by route."""
+    found = app.openapi()
+    for route, example in examples.items():
+        method, _, path = route.partition(" ")
+        operation = found["paths"].get(f"/api{path}", {}).get(method.lower())
+        if operation is not None:
+            _add(operation, example)
+    return found
+
+
+def _add(operation: dict[str, Any], example: dict[str, Any]) -> None:
+    for parameter in operation.get("parameters", ()):
+        given = example.get("parameters", {})
+        if parameter["name"] in given:
+            parameter["example"] = given[parameter["name"]]
+    if "request" in example:
+        kind = "application/json" if isinstance(example["request"], dict) else "application/octet-stream"
+        body = operation.setdefault("requestBody", {"content": {kind: {"schema": {}}}})
+        for content in body["content"].values():
+            content["example"] = example["request"]
+    answered = operation["responses"].setdefault(
+        str(example["status"]), {"description": "Successful Response"}
+    )
+    answered.setdefault("content", {}).setdefault(example["kind"], {})["example"] = example["response"]

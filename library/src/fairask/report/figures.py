@@ -451,8 +451,8 @@ class GroupRatesDisplay:
 
         Examples
         --------
+        >>> from fairask import FairActiveLearner, simulate
         >>> from fairask.datasets import load
-        >>> from fairask.experiment import simulate
         >>> data = load("german")
         >>> learner = FairActiveLearner(data.X, data.groups, strategy="passive", random_state=0)
         >>> history = simulate(learner, data.y, 50)
@@ -555,6 +555,7 @@ class LabelSpendDisplay:
 
         Examples
         --------
+        >>> from fairask import FairActiveLearner
         >>> learner = FairActiveLearner(np.eye(4), ["a", "b"] * 2, random_state=0)
         >>> learner.tell(learner.ask(4).indices, [0, 1, 0, 1])
         >>> LabelSpendDisplay.from_learner(learner).shares
@@ -682,8 +683,8 @@ class EstimateCurvesDisplay:
 
         Examples
         --------
+        >>> from fairask import FairActiveLearner, simulate
         >>> from fairask.datasets import load
-        >>> from fairask.experiment import simulate
         >>> data = load("german")
         >>> learner = FairActiveLearner(data.X, data.groups, strategy="passive", random_state=0)
         >>> history = simulate(learner, data.y, 50)
@@ -914,6 +915,7 @@ class DrawnRowsDisplay:
 
         Examples
         --------
+        >>> from fairask import FairActiveLearner
         >>> learner = FairActiveLearner(np.eye(4), ["a", "b"] * 2, random_state=0)
         >>> learner.tell(learner.ask(4).indices, [0, 1, 0, 1])
         >>> list(DrawnRowsDisplay.from_learner(learner).drawn)

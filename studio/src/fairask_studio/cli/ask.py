@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairask.cli._options import Json, say
-from fairask_studio.cli._study import StudyPlace, Who, me, open_study
+from fairask_studio.cli.options import StudyPlace, Who, me, open_study
 
 if TYPE_CHECKING:
     from fairask_studio import Study

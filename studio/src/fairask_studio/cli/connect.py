@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +13,65 @@ from fairask.cli._help import HelpfulApp
 from fairask.cli._options import Json, say
 from fairask.cli._requests import takes_options
 from fairask.errors import UserError
-from fairask_studio.cli._connector import ConnectorOptions, LinkName, Pause, SendProtected
-from fairask_studio.cli._study import StudyPlace, me, open_study
+from fairask_studio.cli.options import StudyPlace, Who, me, open_study
+
+if TYPE_CHECKING:
+    from fairask_studio import Study
+    from fairask_studio.connect import Tool
+
+LinkName = Annotated[str, typer.Option("--name", help="The link's name, if a study has several.")]
+SendProtected = Annotated[
+    bool, typer.Option("--send-protected", help="Send the protected columns too; they never are otherwise.")
+]
+Pause = Annotated[float, typer.Option(min=0.05, max=3600, help="Pause between two looks at the tool.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorOptions:
+    """Options of what runs while people label elsewhere."""
+
+    once: Annotated[bool, typer.Option("--once", help="Send and take what there is, then end.")] = False
+    train: Annotated[
+        bool,
+        typer.Option("--train/--no-train", help="Draw and fit here too, or leave it to a running studio."),
+    ] = True
+    audit: Annotated[
+        int,
+        typer.Option(
+            min=0, help="When the budget is labelled: audit with at most so many labels, certify, end."
+        ),
+    ] = 0
+    who: Who = None
+
+    def run(self, study: Study, tool: Tool, seconds: float) -> None:
+        """Send and take rows, and draw and fit beside it, until the study is certified or for ever."""
+        from fairask_studio.connect import Connector, finish
+        from fairask_studio.pages import Trainer
+
+        connector = Connector(study, tool, seconds=seconds, say=typer.echo)
+        trainer = Trainer(study) if self.train else None
+        if self.once:
+            while trainer is not None and trainer.step():
+                pass
+            done = connector.step()
+            typer.echo(", ".join(f"{count} {kind}" for kind, count in done.counts().items()))
+            return
+        ended = threading.Event()
+
+        def wait(pause: float) -> bool:
+            certificate = finish(study, self.audit, me(self.who)) if self.audit else None
+            if certificate is not None:
+                typer.echo(f"certificate: {certificate['verdict']}")
+            return certificate is not None or ended.wait(pause)
+
+        if trainer is not None:
+            trainer.start()
+        try:
+            connector.run(wait)
+        finally:
+            ended.set()
+            if trainer is not None:
+                trainer.stop()
 
 
 @dataclass(frozen=True, kw_only=True)

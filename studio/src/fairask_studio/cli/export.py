@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairask.cli._options import Json, say
-from fairask_studio.cli._study import StudyPlace, open_study
+from fairask_studio.cli.options import StudyPlace, open_study
 
 EXAMPLE = "fairask export loans -o out"
 

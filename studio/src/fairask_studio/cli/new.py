@@ -11,7 +11,7 @@ import typer
 from fairask.cli import _options as opt
 from fairask.cli._options import say
 from fairask.cli._requests import takes_options
-from fairask_studio.cli._study import me, without_password
+from fairask_studio.cli.options import me, without_password
 
 EXAMPLE = "fairask new loans.csv --classes bad,good --protected sex --to loans"
 
@@ -59,7 +59,7 @@ class NewOptions:
     use_protected: opt.UseProtected = opt.USE_PROTECTED
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same first rows.")] = None
     sample: Annotated[
-        int | None, typer.Option(help="Most rows of the pool: a larger table is sampled once.")
+        int | None, typer.Option(help="Rows of the pool at most: a larger table is sampled once.")
     ] = None
     to: Annotated[
         str | None,
@@ -96,6 +96,7 @@ class NewOptions:
 @takes_options
 def new(options: NewOptions) -> None:
     """Make a study of a table of unlabelled rows."""
+    from fairask.pools import SAMPLE
     from fairask.pools.files import name_of
     from fairask_studio import Study
     from fairask_studio.pool import read_pool
@@ -103,7 +104,10 @@ def new(options: NewOptions) -> None:
 
     settings, target = options.settings(), options.to or name_of(options.pool)
     pool = read_pool(
-        options.pool, form=options.reading.format(), sample=options.sample, random_state=options.seed or 0
+        options.pool,
+        form=options.reading.format(),
+        sample=options.sample or SAMPLE,
+        random_state=options.seed or 0,
     )
     hide = [
         name

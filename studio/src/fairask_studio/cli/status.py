@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairask.cli._options import Json, say
-from fairask_studio.cli._study import StudyPlace, open_study
+from fairask_studio.cli.options import StudyPlace, open_study
 
 if TYPE_CHECKING:
     from fairask_studio.events import Document

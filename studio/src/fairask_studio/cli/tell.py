@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairask.cli._options import Json, say
-from fairask_studio.cli._study import StudyPlace, Who, fitted_news, me, open_study, refit_after
+from fairask_studio.cli.options import StudyPlace, Who, fitted_news, me, open_study, refit_after
 
 EXAMPLE = "fairask tell loans batch.csv"
 

@@ -4,26 +4,39 @@ A connector has no state of its own. What was sent and what came back is in the 
 killed at any instant goes on where it was.
 """
 
-from fairask_studio.connect.errors import ToolUnreachable
-from fairask_studio.connect.links import Link, LinkCounts, ensure_link, is_token, link_counts
-from fairask_studio.connect.outgoing import OutgoingRow, outgoing_rows
-from fairask_studio.connect.receiver import received_rows, send_answers
-from fairask_studio.connect.signing import SignatureError, new_secret, sign, verify_signature
-from fairask_studio.connect.webhook import WebhookTool
-from fairask_studio.connect.worker import Connector, Tool, finish
+from fairask_studio.connect.connector import (
+    Connector,
+    Link,
+    OutgoingRow,
+    Tool,
+    ToolUnreachable,
+    ensure_link,
+    finish,
+    link_counts,
+    outgoing_rows,
+)
+from fairask_studio.connect.webhook import (
+    SignatureError,
+    Webhooks,
+    WebhookTool,
+    new_secret,
+    received_rows,
+    send_answers,
+    sign,
+    verify_signature,
+)
 
 __all__ = [
     "Connector",
     "Link",
-    "LinkCounts",
     "OutgoingRow",
     "SignatureError",
     "Tool",
     "ToolUnreachable",
     "WebhookTool",
+    "Webhooks",
     "ensure_link",
     "finish",
-    "is_token",
     "link_counts",
     "new_secret",
     "outgoing_rows",

@@ -1,35 +1,139 @@
-"""Any tool that speaks HTTP: drawn rows are posted to it as signed JSON."""
+"""Webhooks, in one scheme: JSON, signed as Standard Webhooks 1.0.0 describes it.
+
+The sender adds three headers: ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``. The
+signature is the HMAC-SHA256 of "id.timestamp.body" under a secret that both sides know (symmetric,
+version v1).
+
+:class:`WebhookTool` posts drawn rows to any tool that speaks HTTP. :class:`Webhooks` tells other programs
+what happens in a study, as it happens: a thread reads new events and posts them. Labels that come
+together go together. A receiver that does not answer is tried again a few times; then the message is
+given up and logged, since the events stay in the study and can be read by the API.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
-import http.client
+import hmac
 import json
-import urllib.error
-import urllib.request
-from collections.abc import Sequence
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from time import time
+from urllib.parse import urlsplit
+
+import httpx
+from sqlalchemy.exc import SQLAlchemyError
 
 from fairask.errors import UserError
-from fairask_studio import Study
-from fairask_studio.connect.errors import ToolUnreachable
-from fairask_studio.connect.links import Link
-from fairask_studio.connect.outgoing import OutgoingRow, columns_for
-from fairask_studio.connect.signing import sign
-from fairask_studio.events import now
+from fairask_studio import Study, StudyError
+from fairask_studio.connect.connector import Link, OutgoingRow, ToolUnreachable, columns_for
+from fairask_studio.events import Document, Event, now
 from fairask_studio.tools import OutsideAnswer
+
+#: Seconds by which the time of a message may differ from ours.
+_LATEST = 300
+_PREFIX = "whsec_"
+_HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
+
+
+class SignatureError(Exception):
+    """A message is not what its sender signed, or is late."""
+
+
+def new_secret() -> str:
+    """Make a secret.
+
+    Examples
+    --------
+    >>> new_secret().startswith("whsec_")
+    True
+    """
+    return _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def _key(secret: str) -> bytes:
+    try:
+        key = base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
+    except binascii.Error as error:
+        raise UserError(
+            "the secret of the webhook is not whsec_ and base64",
+            "Make one: python -c 'import fairask_studio.connect as c; print(c.new_secret())'",
+        ) from error
+    if len(key) < 24:
+        raise UserError(
+            f"the secret of the webhook has {len(key)} bytes, and less than 24 can be guessed",
+            "Make one: python -c 'import fairask_studio.connect as c; print(c.new_secret())'",
+        )
+    return key
+
+
+def sign(secret: str, message: str, body: bytes, at: float | None = None) -> dict[str, str]:
+    """Return the headers that sign a message.
+
+    Parameters
+    ----------
+    secret : str
+        ``whsec_`` and base64.
+    message : str
+        Its identity: the same in every attempt to deliver it.
+    body : bytes
+        What is posted.
+    at : float, optional
+        Time of the attempt, seconds since 1970; now by default.
+
+    Examples
+    --------
+    >>> secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqrTwjU"
+    >>> sign(secret, "msg_1", b"{}", at=1614265330)["webhook-timestamp"]
+    '1614265330'
+    """
+    moment = str(int(time.time() if at is None else at))
+    signed = f"{message}.{moment}.".encode() + body
+    mark = base64.b64encode(hmac.digest(_key(secret), signed, hashlib.sha256)).decode()
+    return dict(zip(_HEADERS, (message, moment, f"v1,{mark}"), strict=True))
+
+
+def verify_signature(secret: str, headers: Mapping[str, str], body: bytes, now: float | None = None) -> str:
+    """Return the identity of a message if it is signed with the secret, and not late; else SignatureError.
+
+    A message that comes twice within the tolerance is signed both times: whoever receives it remembers its
+    identity, or does what can be repeated.
+
+    Examples
+    --------
+    >>> secret = new_secret()
+    >>> verify_signature(secret, sign(secret, "msg_1", b"{}"), b"{}")
+    'msg_1'
+    >>> verify_signature(secret, sign(secret, "msg_1", b"{}"), b"[]")
+    Traceback (most recent call last):
+        ...
+    fairask_studio.connect.webhook.SignatureError: the signature is wrong
+    """
+    given = {name.lower(): value for name, value in headers.items()}
+    if any(not given.get(name) for name in _HEADERS):
+        raise SignatureError(f"a signed message has the headers {', '.join(_HEADERS)}")
+    message, moment, marks = (given[name] for name in _HEADERS)
+    if not moment.isascii() or not moment.isdigit() or len(moment) > 12:
+        raise SignatureError("webhook-timestamp is not a time in seconds")
+    right = sign(secret, message, body, at=int(moment))["webhook-signature"]
+    # Several signatures stand there while a secret is replaced.
+    if not any(hmac.compare_digest(mark.encode(), right.encode()) for mark in marks.split(" ")):
+        raise SignatureError("the signature is wrong")
+    apart = (time.time() if now is None else now) - int(moment)
+    if abs(apart) > _LATEST:
+        raise SignatureError(
+            f"the message is {abs(apart):.0f} seconds {'old' if apart > 0 else 'ahead'}, {_LATEST} at most"
+        )
+    return message
+
 
 #: Status codes that pass: try again later.
 _LATER = {408, 409, 425, 429}
 _LONGEST_WAIT = 3600.0
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Rows go where they were sent, and nowhere else."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
 
 
 class WebhookTool:
@@ -53,7 +157,6 @@ class WebhookTool:
             raise UserError(f"{link.url!r} is not an address", "Give one that begins with https://")
         self.study, self.link, self.secret, self.timeout = study, link, secret, timeout
         sign(secret, "msg", b"")  # a secret that cannot sign is said at once
-        self._opener = urllib.request.build_opener(_NoRedirect)
 
     def message(self, rows: Sequence[OutgoingRow]) -> tuple[str, bytes]:
         """Return the identity and body of the message about these rows: the same whenever it is made."""
@@ -87,25 +190,22 @@ class WebhookTool:
         """Post rows; ToolUnreachable if the same may succeed later."""
         message, body = self.message(rows)
         headers = {**sign(self.secret, message, body), "Content-Type": "application/json"}
-        request = urllib.request.Request(self.link.url, body, {**headers, "User-Agent": "fairask"})
         try:
-            with self._opener.open(request, timeout=self.timeout) as reply:
-                reply.read(1 << 16)
-        except urllib.error.HTTPError as error:
-            with error:
-                self._refused(error)
-        except (OSError, http.client.HTTPException) as error:
+            # Redirects are not followed: rows go where they were sent, and nowhere else.
+            reply = httpx.post(self.link.url, content=body, headers=headers, timeout=self.timeout)
+        except httpx.HTTPError as error:
             raise ToolUnreachable(f"{self.link.url}: {error}") from error
-
-    def _refused(self, error: urllib.error.HTTPError) -> None:
-        if error.code >= 500 or error.code in _LATER:
-            wait = _seconds(error.headers.get("Retry-After", ""))
-            raise ToolUnreachable(f"{self.link.url} answered {error.code}", wait) from error
-        gone = " and wants no more messages" if error.code == 410 else ""
-        raise UserError(
-            f"{self.link.url} answered {error.code}{gone}: the rows were not sent",
-            "Correct the address or what answers there, then start the connector again: nothing is lost",
-        ) from error
+        code = reply.status_code
+        if code >= 500 or code in _LATER:
+            raise ToolUnreachable(
+                f"{self.link.url} answered {code}", _seconds(reply.headers.get("Retry-After", ""))
+            )
+        if not reply.is_success:
+            gone = " and wants no more messages" if code == 410 else ""
+            raise UserError(
+                f"{self.link.url} answered {code}{gone}: the rows were not sent",
+                "Correct the address or what answers there, then start the connector again: nothing is lost",
+            )
 
     def answers(self) -> list[OutsideAnswer]:
         """Return nothing: answers come to the endpoint."""
@@ -125,7 +225,158 @@ def _seconds(text: str) -> float:
     (7.0, 0.0, 0.0)
     """
     try:
-        wait = float(text) if text.isdigit() else parsedate_to_datetime(text).timestamp() - time()
+        wait = float(text) if text.isdigit() else parsedate_to_datetime(text).timestamp() - time.time()
     except (TypeError, ValueError):
         return 0.0
     return min(max(wait, 0.0), _LONGEST_WAIT)
+
+
+_LOG = logging.getLogger("fairask_studio.pages")
+_SECONDS, _TRIES = 5.0, 4
+#: Kinds of events, and what they are called outside. The end of the budget is "done".
+_NAMES = {"created": "created", "labelled": "labelled", "fitted": "trained", "certified": "certified"}
+
+
+def messages(events: Sequence[Event], classes: Sequence[str]) -> list[Document]:
+    """Return the messages of events, oldest first; labels that follow each other are one message.
+
+    Examples
+    --------
+    >>> events = [Event(i, "t", "ada", "labelled", {"row": i, "label": 1}) for i in (5, 6)]
+    >>> [(m["event"], len(m["labels"])) for m in messages(events, ["no", "yes"])]
+    [('labelled', 2)]
+    """
+    found: list[Document] = []
+    for event in events:
+        name = _NAMES.get(event.kind)
+        if name is None:
+            continue
+        if name == "labelled":
+            label = {"row": event.data["row"], "label": classes[event.data["label"]], "who": event.who}
+            if found and found[-1]["event"] == "labelled":
+                found[-1]["labels"].append(label)
+            else:
+                found.append({"event": name, "id": event.id, "at": event.at, "labels": [label]})
+        elif name == "trained":
+            kept = {key: event.data[key] for key in ("round", "labels", "digest")}
+            found.append({"event": name, "id": event.id, "at": event.at, "model": kept})
+        elif name == "certified":
+            kept = {key: event.data.get(key) for key in ("verdict", "upper", "tolerance", "model")}
+            found.append({"event": name, "id": event.id, "at": event.at, "certificate": kept})
+        else:
+            found.append({"event": name, "id": event.id, "at": event.at})
+    return found
+
+
+class Webhooks:
+    """Posts what happens in a study to addresses.
+
+    Parameters
+    ----------
+    study : Study
+    addresses : sequence of str
+        ``https://...`` or ``http://...``.
+    secret : str
+        Signs messages, as in :class:`WebhookTool`; empty: they are not signed.
+    pause : float
+        Seconds between two looks.
+    """
+
+    def __init__(self, study: Study, addresses: Sequence[str], secret: str = "", pause: float = 1.0) -> None:
+        for address in addresses:
+            if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc:
+                raise StudyError(
+                    f"--webhook {address!r} is not an address; give one as in https://example.org/hook"
+                )
+        self.study, self.addresses, self.secret, self.pause = study, list(addresses), secret, pause
+        if secret:
+            sign(secret, "msg", b"")  # a secret that cannot sign is said at once
+        with study.lock:
+            state = study.state()
+            self._done = bool(state.answered - state.skipped >= state.budget)
+            # A study that nobody has touched is announced; of others, what happens from now on.
+            self._last = 0 if state.last == 1 else state.last
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def step(self) -> None:
+        """Send what is new."""
+        events = self.study.store.events(self._last)
+        if not events:
+            return
+        with self.study.lock:
+            state = self.study.state()
+            done = bool(state.answered - state.skipped >= state.budget)
+        found = messages(events, self.study.config.classes)
+        if done and not self._done:
+            found.append({"event": "done", "id": events[-1].id, "at": events[-1].at, "budget": state.budget})
+        self._done, self._last = done, events[-1].id
+        for message in found:
+            for address in self.addresses:
+                self._send(address, {"study": self.study.config.question, **message})
+
+    def _send(self, address: str, message: Document) -> None:
+        body = json.dumps(message, ensure_ascii=False).encode()
+        name = f"msg_{message['id']}_{message['event']}"
+        for turn in range(_TRIES):
+            headers = {"Content-Type": "application/json"}
+            if self.secret:
+                headers |= sign(self.secret, name, body)
+            try:
+                httpx.post(address, content=body, headers=headers, timeout=_SECONDS).raise_for_status()
+                return
+            except httpx.HTTPError as error:
+                said = f"{type(error).__name__}: {error}"
+            if self._stop.wait(self.pause * 2**turn):
+                return
+        _LOG.error(
+            "webhook %s was not reached (%s): event %s given up",
+            urlsplit(address).netloc,
+            said,
+            message["id"],
+        )
+
+    def _run(self) -> None:
+        while not self._stop.wait(self.pause):
+            try:
+                self.step()
+            except (SQLAlchemyError, StudyError):
+                _LOG.exception("events for webhooks could not be read")
+
+    def start(self) -> None:
+        """Work in a thread of its own."""
+        self._thread = threading.Thread(target=self._run, name="fairask-webhooks", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the message under way."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(_SECONDS)
+
+
+def received_rows(secret: str, headers: Mapping[str, str], body: bytes) -> list[Document]:
+    """Return the rows of a message, each with its number, check code and fields, or raise SignatureError.
+
+    Examples
+    --------
+    >>> from fairask_studio.connect import new_secret, sign
+    >>> secret, body = new_secret(), b'{"data": {"rows": [{"row": 17, "check": "k1", "fields": {}}]}}'
+    >>> received_rows(secret, sign(secret, "msg_1", body), body)[0]["row"]
+    17
+    """
+    verify_signature(secret, headers, body)
+    rows: list[Document] = json.loads(body)["data"]["rows"]
+    return rows
+
+
+def send_answers(studio: str, token: str, answers: Sequence[Document], link: str = "webhook") -> Document:
+    """Send answers to a studio and return what became of them; httpx.HTTPError if that fails.
+
+    Sending the same again changes nothing, so what failed is sent again.
+    """
+    place = f"{studio.rstrip('/')}/api/connect/{link}/answers"
+    headers = {"Authorization": f"Bearer {token}"}
+    reply = httpx.post(place, json={"answers": list(answers)}, headers=headers, timeout=30).raise_for_status()
+    done: Document = reply.json()
+    return done

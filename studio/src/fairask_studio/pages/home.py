@@ -1,4 +1,4 @@
-"""The studio of several studies: a page that lists them and makes new ones, and each under its name."""
+"""The studio of several studies: a page that lists them, and each under its name."""
 
 from __future__ import annotations
 
@@ -13,78 +13,41 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairask.errors import UserError
-from fairask_studio import Study, StudyError
-from fairask_studio.columns import DISPLAYS
+from fairask_studio import Study
 from fairask_studio.events import Document
-from fairask_studio.pages import _health, _static
-from fairask_studio.pages._access import Access, Me, access_of
-from fairask_studio.pages._app import LOCAL_HOSTS, create_app, handle_errors
-from fairask_studio.pages._app import session as session_router
-from fairask_studio.pages._examples import document_examples
-from fairask_studio.pages._forecast import Forecast, Forecasts
-from fairask_studio.pages._limits import Limits
-from fairask_studio.pages._pages import error_page, render, sign_in
-from fairask_studio.pages._security import Guard, path_of
-from fairask_studio.pages._shelf import Shelf, shelf_of
-from fairask_studio.pages._trainer_process import TrainerProcess
-from fairask_studio.pages._uploads import Uploads
+from fairask_studio.pages import frame, new, signin
+from fairask_studio.pages.access import Access, Me, access_of
+from fairask_studio.pages.api import Strict
+from fairask_studio.pages.app import LOCAL_HOSTS, create_app, handle_errors, healthz
+from fairask_studio.pages.frame import error_page, render
+from fairask_studio.pages.guard import Guard, Limits, path_of
+from fairask_studio.pages.new import Forecasts, Uploads, shelf_of_app
+from fairask_studio.pages.shelf import Shelf, shelf_of
+from fairask_studio.pages.worker import TrainerProcess
 from fairask_studio.store import Store
 
 _Name = Annotated[str, Field(min_length=1, max_length=60)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class NewStudy(_Strict):
-    """A study to make of a table that was sent."""
-
-    table: str
-    name: _Name
-    question: Annotated[str, Field(min_length=1, max_length=500)]
-    classes: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=60)]], Field(min_length=2, max_length=2)
-    ]
-    protected: Annotated[list[str], Field(min_length=1, max_length=5)]
-    displays: dict[str, Annotated[str, Field(pattern=f"^({'|'.join(DISPLAYS)})$")]] = {}
-    drop: list[str] = []
-    tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    budget: Annotated[int, Field(ge=1)] = 250
-    batch_size: Annotated[int, Field(ge=1, le=1000)] = 25
-    overlap: Annotated[int, Field(ge=1, le=10)] = 1
-
-
-class Archived(_Strict):
+class Archived(Strict):
     """Whether a study is put aside."""
 
     archived: bool
 
 
-class Named(_Strict):
+class Named(Strict):
     """A name: of the copy, or typed to confirm."""
 
     name: _Name
-
-
-class KnownLabels(_Strict):
-    """Which column of a table holds labels, and what the study would be like."""
-
-    label: str
-    positive: Annotated[str, Field(min_length=1, max_length=60)]
-    protected: Annotated[list[str], Field(min_length=1, max_length=5)]
-    drop: list[str] = []
-    tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    budget: Annotated[int, Field(ge=1)] = 250
 
 
 class Studies:
@@ -130,90 +93,12 @@ class Studies:
 api = APIRouter(prefix="/api", tags=["home"])
 
 
-def _shelf(request: Request) -> Shelf:
-    shelf: Shelf = request.app.state.studies.shelf
-    return shelf
-
-
-def _uploads(request: Request) -> Uploads:
-    uploads: Uploads = request.app.state.uploads
-    return uploads
-
-
-def _forecasts(request: Request) -> Forecasts:
-    forecasts: Forecasts = request.app.state.forecasts
-    return forecasts
-
-
 @api.get("/studies")
 def studies(request: Request, me: Me) -> list[Document]:
     """Return all studies: question, progress, gap, state, who is on."""
     apps = request.app.state.studies.apps
-    shelf = _shelf(request)
+    shelf = shelf_of_app(request)
     return [shelf.summary(n, apps[n].state.study if n in apps else None) for n in shelf.names()]
-
-
-@api.post("/tables", status_code=201)
-async def table(
-    request: Request,
-    me: Me,
-    name: Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[^/\\\x00]+$")],
-) -> Document:
-    """Read a table (CSV, TSV, Parquet, Excel, ...) and describe its columns, to make a study of it."""
-    found = await run_in_threadpool(_uploads(request).take, name, await request.body())
-    return await run_in_threadpool(found.described)
-
-
-@api.post("/tables/{table}/forecast", status_code=201)
-def begin_forecast(request: Request, table: str, wanted: KnownLabels, me: Me) -> Document:
-    """Begin to find out, in the background, what to expect of a study where some labels are known."""
-    question = Forecast(
-        wanted.label,
-        wanted.positive,
-        tuple(wanted.protected),
-        tuple(wanted.drop),
-        wanted.tolerance,
-        wanted.budget,
-    )
-    forecasts = _forecasts(request)
-    forecasts.start(_uploads(request).get(table).table, question)
-    return forecasts.said()
-
-
-@api.get("/tables/{table}/forecast")
-def forecast(request: Request, table: str, me: Me) -> Document:
-    """Return what the last forecast found, in words, or that it is still at work."""
-    _uploads(request).get(table)
-    return _forecasts(request).said()
-
-
-@api.post("/studies", status_code=201)
-def make(request: Request, new: NewStudy, me: Me) -> Document:
-    """Make a study of a table that was sent."""
-    found = _uploads(request).get(new.table)
-    for name in new.displays:
-        if name not in found.table.column_names:
-            raise StudyError(f"no column {name!r}")
-    with (
-        _shelf(request).making(new.name) as target,
-        Study.create(
-            target,
-            found.table,
-            protected=new.protected,
-            who=me.name,
-            hide=new.drop,
-            question=new.question,
-            classes=tuple(new.classes),
-            tolerance=new.tolerance,
-            budget=min(new.budget, found.table.num_rows),
-            batch_size=new.batch_size,
-            overlap=new.overlap,
-        ) as study,
-    ):
-        columns = {name: {"display": display} for name, display in new.displays.items()}
-        if columns:
-            study.change(columns=columns, who=me.name)
-    return {"name": new.name}
 
 
 @api.post("/studies/{name}/open", status_code=201)
@@ -228,7 +113,7 @@ async def open_study(request: Request, name: str, me: Me) -> Document:
 @api.put("/studies/{name}")
 async def archive(request: Request, name: str, wanted: Archived, me: Me) -> Document:
     """Put a study aside, or back."""
-    await run_in_threadpool(_shelf(request).archive, name, wanted.archived)
+    await run_in_threadpool(shelf_of_app(request).archive, name, wanted.archived)
     if wanted.archived:
         await request.app.state.studies.close(name)
     return {"name": name, "archived": wanted.archived}
@@ -237,7 +122,7 @@ async def archive(request: Request, name: str, wanted: Archived, me: Me) -> Docu
 @api.post("/studies/{name}/copy", status_code=201)
 def copy(request: Request, name: str, new: Named, me: Me) -> Document:
     """Make a study of the same pool with the same settings, without labels."""
-    _shelf(request).copy(name, new.name, me.name)
+    shelf_of_app(request).copy(name, new.name, me.name)
     return {"name": new.name}
 
 
@@ -246,13 +131,16 @@ async def delete(request: Request, name: str, typed: Named, me: Me) -> Document:
     """Delete a study and its labels; its name must be typed."""
     if typed.name == name:
         await request.app.state.studies.close(name)
-    await run_in_threadpool(_shelf(request).delete, name, typed.name)
+    await run_in_threadpool(shelf_of_app(request).delete, name, typed.name)
     return {"name": name}
 
 
 pages = APIRouter(include_in_schema=False, default_response_class=Response)
-pages.add_api_route("/signin", sign_in)
-pages.add_api_route("/healthz", _health.healthz, response_class=JSONResponse)
+
+
+pages.add_api_route("/healthz", healthz, response_class=JSONResponse)
+
+
 _PAGES = {"": ("home", "Studies"), "new": ("new", "New study")}
 
 
@@ -290,8 +178,10 @@ def _routes() -> list[BaseRoute]:
     """Build the routes once, for all apps of this process."""
     whole = APIRouter()
     whole.include_router(api)
-    whole.include_router(session_router, prefix="/api")
-    whole.include_router(_static.router)
+    whole.include_router(new.api)
+    whole.include_router(signin.session, prefix="/api")
+    whole.include_router(frame.router)
+    whole.include_router(signin.pages)
     whole.include_router(pages)
     return whole.routes
 
@@ -366,7 +256,6 @@ def create_home(
     def _refused(request: Request, error: UserError) -> Response:
         return JSONResponse({"detail": str(error)}, 422)
 
-    document_examples(app, "home")
     return app
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import os
@@ -17,27 +18,79 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from fairask.errors import FairaskWarning
 from fairask_studio import Study, StudyError
-from fairask_studio.pages import _log
-from fairask_studio.pages._app import create_app
-from fairask_studio.pages._demo import demo_study
-from fairask_studio.pages._protocol import TimedProtocol
-from fairask_studio.pages._robot import Robot
-from fairask_studio.pages._trainer_process import TrainerProcess
-from fairask_studio.pages._webhooks import Webhooks
+from fairask_studio.connect.webhook import Webhooks
+from fairask_studio.pages.access import write_to
+from fairask_studio.pages.app import create_app
+from fairask_studio.pages.demo import Robot, demo_study
 from fairask_studio.pages.home import create_home
+from fairask_studio.pages.worker import TrainerProcess
 from fairask_studio.store import People, is_url
 
+#: Seconds for the head of a request; a connection that sends none is closed.
+HEAD_SECONDS = 15.0
+
+
+class TimedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, which by itself waits for ever for the head of a request."""
+
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Read; while the head of a request is not complete, its time runs."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_timer()
+        elif self._head_timer is None:
+            self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._close)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _close(self) -> None:
+        self._head_timer = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+
 _STUDY, _LOCAL, _HTTPS = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL", "FAIRASK_STUDIO_HTTPS"
+
+
 _IMAGES = "FAIRASK_STUDIO_IMAGES"
+
+
 _SECRET = "FAIRASK_WEBHOOK_SECRET"
+
+
 _SECURITY_LOG = "FAIRASK_STUDIO_SECURITY_LOG"
+
+
 #: Connections per process, and seconds for requests under way when the studio stops.
 _CONNECTIONS, _GRACE = 1000, 8
+
+
 #: Seconds a new process may need for its imports, before it is taken for dead and replaced.
 _IMPORTS = 120
+
+
 #: Before this version a reset of the write-ahead log could collide with a writer of another process.
 _SOUND_SQLITE = (3, 51, 3)
 
@@ -177,7 +230,7 @@ def serve(
         )
         announce(app.state.access.invite() or "")
         if processes == 1:
-            _log.write_to(security_log)
+            write_to(security_log)
             _run(app, host, port, proxy)
             return
     os.environ[_STUDY], os.environ[_LOCAL] = target, "1" if local else ""
@@ -218,7 +271,7 @@ def serve_home(
     app = create_home(place, local=is_local(host) and not proxy.used, https=proxy.https, images=list(images))
     check_host(app.state.access.people, host if not proxy.used else "a proxy", "FOLDER")
     announce(app.state.access.invite() or "")
-    _log.write_to(security_log)
+    write_to(security_log)
     _run(app, host, port, proxy)
 
 
@@ -271,7 +324,7 @@ def serve_demo(
 
 def app_from_environment() -> FastAPI:
     """Make the app of one of several processes."""
-    _log.write_to(os.environ[_SECURITY_LOG] or None)
+    write_to(os.environ[_SECURITY_LOG] or None)
     study, local, https = Study.open(os.environ[_STUDY]), os.environ[_LOCAL], os.environ[_HTTPS]
     images = [place for place in os.environ.get(_IMAGES, "").split("\n") if place]
     return create_app(study, local=bool(local), https=bool(https), train=False, apart=True, images=images)

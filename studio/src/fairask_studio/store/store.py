@@ -62,6 +62,7 @@ class Store:
 
     def __init__(self, target: str) -> None:
         self.target = target
+        self.folder = None if is_url(target) else Path(target)  #: None for a PostgreSQL database
         self.database = Database(target)
         self.people = People(self.database)
         self.attempts = Attempts(self.database)
@@ -141,8 +142,8 @@ class Store:
             if before is None:
                 raise StudyError(_NO_STUDY)
             store.database.migrate()
-            if not is_url(target):
-                store._check_count()
+            if store.folder is not None:
+                store._check_count(store.folder)
         except BaseException as error:
             store.close()
             if isinstance(error, SENSELESS) and not isinstance(error, UserError):
@@ -150,9 +151,9 @@ class Store:
             raise
         return store
 
-    def _check_count(self) -> None:
+    def _check_count(self, folder: Path) -> None:
         """Raise if the database lacks events that the file beside it counts; warn if that file is gone."""
-        folder, known = Path(self.target), read_count(Path(self.target))
+        known = read_count(folder)
         with self.read() as turn:
             last = turn.last_number()
         if known is not None and known > last:
@@ -198,8 +199,8 @@ class Store:
             turn = Transaction(connection)
             yield turn
         self.written += turn.last is not None
-        if turn.last is not None and not is_url(self.target):
-            write_count(Path(self.target), turn.last)
+        if turn.last is not None and self.folder is not None:
+            write_count(self.folder, turn.last)
 
     def events(self, after: int = 0, to: int | None = None) -> list[Event]:
         """Return the events after number ``after``, up to number ``to``, in order."""
@@ -213,10 +214,10 @@ class Store:
 
     def read_pool(self) -> bytes:
         """Return the file of the pool."""
-        if is_url(self.target):
+        if self.folder is None:
             with self.read() as turn:
                 return turn.get_pool()
-        file = Path(self.target) / "pool.parquet"
+        file = self.folder / "pool.parquet"
         if not file.is_file():
             raise StudyError(f"{self.target!r} has lost its pool.parquet; restore it from a copy")
         return file.read_bytes()

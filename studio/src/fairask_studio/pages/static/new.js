@@ -85,6 +85,7 @@ $("labels").addEventListener("change", () => {
 });
 for (const id of ["labels", "map", "tolerance", "budget", "positive"]) $(id).addEventListener("change", forecast);
 $("file").addEventListener("change", () => take($("file").files[0]));
+take($("file").files[0]); // chosen before this script ran
 for (const kind of ["dragover", "dragleave", "drop"]) $("drop").addEventListener(kind, (event) => { event.preventDefault(); $("drop").classList.toggle("over", kind === "dragover"); if (kind === "drop") take(event.dataTransfer.files[0]); });
 $("map").addEventListener("change", show);
 $("other").addEventListener("click", () => { preview += 1; show(); });

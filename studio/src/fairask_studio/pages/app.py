@@ -1,0 +1,296 @@
+"""create_app: the studio of one study as an ASGI application."""
+
+from __future__ import annotations
+
+import getpass
+import logging
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import asynccontextmanager
+from functools import cache
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse, RedirectResponse
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute
+
+from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio.connect.labelstudio import Predictor
+from fairask_studio.connect.webhook import Webhooks
+from fairask_studio.gold import EXAMPLE
+from fairask_studio.pages import (
+    certificate,
+    demo,
+    frame,
+    images,
+    label,
+    links,
+    model,
+    overview,
+    people,
+    rows,
+    settings,
+    signin,
+)
+from fairask_studio.pages.access import PAGES, Access, access_of, may
+from fairask_studio.pages.api import REFUSALS, study_of
+from fairask_studio.pages.demo import Robot
+from fairask_studio.pages.desk import Desk
+from fairask_studio.pages.frame import error_page, render
+from fairask_studio.pages.guard import RETRY_SECONDS, Guard, Limits, path_of
+from fairask_studio.pages.images import Images
+from fairask_studio.pages.worker import Stopgap, Trainer, TrainerProcess
+
+_LOG = logging.getLogger("fairask_studio.pages")
+
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
+
+
+health = APIRouter(include_in_schema=False)
+views = APIRouter(include_in_schema=False, default_response_class=Response)
+
+
+@health.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """Say that the server answers; no database is asked."""
+    return {"status": "ok"}
+
+
+@health.get("/readyz")
+def readyz(request: Request) -> JSONResponse:
+    """Say whether the database answers and the trainer works; 503 if one does not."""
+    said = study_of(request).store.training()
+    trainer = request.app.state.trainer
+    alive = not isinstance(trainer, TrainerProcess) or trainer.alive
+    ready = alive and said.error is None
+    words = "ok" if alive else "stopped"
+    return JSONResponse(
+        {"database": "ok", "trainer": "failed" if said.error else words},
+        200 if ready else 503,
+        None if ready else {"Retry-After": "5"},
+    )
+
+
+#: What is compared between groups, in words.
+_METRICS = {
+    "tprp": "between groups, among rows of the positive class",
+    "fprp": "between groups, among rows of the negative class",
+    "eo": "between groups, among rows of either class",
+    "dp": "between groups, among all rows",
+}
+
+
+@views.get("/")
+def home(request: Request) -> Response:
+    """Redirect to the first page of the person's role."""
+    found = access_of(request).from_cookie(request)
+    if found is None and "code" in request.query_params:
+        return show(request, "overview")
+    role = found[0].role if found else "owner"
+    return _go(request, "overview" if may(role, PAGES["overview"][1]) else "label")
+
+
+def _go(request: Request, view: str) -> RedirectResponse:
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/{view}", 303)
+
+
+def _has_examples(study: Study) -> bool:
+    with study.lock:
+        return bool(study.state().known.of_use(EXAMPLE))
+
+
+@views.get("/{view}")
+def show(request: Request, view: str) -> Response:
+    """Render a view; refuse it without the right role, and redirect to sign in without a session."""
+    if view not in PAGES:
+        return error_page(request, 404, "There is no such page.")
+    access = access_of(request)
+    found = access.from_cookie(request)
+    if found is None:
+        begun = access.people.redeem(request.query_params.get("code", ""))
+        if begun is None:
+            return _go(request, "signin")
+        name, cookie = begun
+        invited = access.person(name)
+        allowed = invited is not None and may(invited.role, PAGES[view][1])
+        response = _go(request, view if allowed else "")
+        access.remember(request, response, cookie)
+        access.log.note(name, "signed in", "by a link", request)
+        return response
+    person, session = found
+    title, least = PAGES[view]
+    if not may(person.role, least):
+        return error_page(request, 403, f"This page is for the {least}s of the study.")
+    shown = {name: words for name, (words, role) in PAGES.items() if may(person.role, role)}
+    config = study_of(request).config
+    context = {
+        "title": title,
+        "view": view,
+        "script": f"{view}.js",
+        "views": shown,
+        "person": person,
+        "owns": person.role == "owner",
+        "csrf": session.csrf,
+        "config": config,
+        "examples": view == "label" and _has_examples(study_of(request)),
+        "columns": [
+            {"name": c.name, "title": c.title or c.name.replace("_", " ")}
+            for c in config.columns
+            if c.role != "protected"
+        ],
+        "metric_words": _METRICS[config.learner.metric],
+        "study": access.cookie,
+        "local": access.open,
+        "demo": request.app.state.robot is not None,
+        "home": access.home is not None,
+    }
+    return render(request, f"{view}.html", context)
+
+
+@cache
+def _routes() -> list[BaseRoute]:
+    """Build the routes once, for all apps of this process: it takes half a second.
+
+    FastAPI would build them at the first request, and silence warnings meanwhile, for all threads at once.
+    A fit in another thread does the same: here they are built before any trainer begins.
+    """
+    whole = APIRouter()
+    parts = (label, images, people, overview, rows, settings, model, certificate, links)
+    for router in (signin.session, *(part.router for part in parts), demo.router):
+        whole.include_router(router, prefix="/api", responses=REFUSALS)
+    for router in (frame.router, health, signin.pages, views):
+        whole.include_router(router)
+    get_openapi(title="", version="", routes=whole.routes)
+    return whole.routes
+
+
+def create_app(
+    study: Study,
+    *,
+    local: bool = True,
+    https: bool = False,
+    train: bool = True,
+    trainer: Trainer | TrainerProcess | None = None,
+    robot: Robot | None = None,
+    apart: bool = False,
+    images: Sequence[str] = (),
+    home: Access | None = None,
+    webhooks: Webhooks | None = None,
+) -> FastAPI:
+    """Make the studio of a study.
+
+    Parameters
+    ----------
+    study : Study
+    local : bool
+        Whether it is served to this machine only: then requests must name this machine, and while the study
+        has no people, a code begins the session of an owner (``app.state.access.invite()``). Otherwise
+        everybody signs in with a token.
+    https : bool
+        Whether people reach it by HTTPS only, through a proxy: cookies are then never sent without.
+    train : bool
+        Draw rows and fit models in a background thread while the app runs, unless a ``trainer`` is given.
+    trainer : Trainer or TrainerProcess, optional
+        What draws rows and fits models while the app runs.
+    robot : Robot, optional
+        A scripted annotator, for the demo.
+    apart : bool
+        Answer owners' questions in a process of its own, so that annotators do not wait for them.
+    images : sequence of str
+        Hosts (``https://images.example.org``) and folders from which images are shown, besides the folder
+        ``images`` of the study.
+    home : Access, optional
+        The people of the home page that serves the study, who own it besides its own people.
+    webhooks : Webhooks, optional
+        What tells other programs of what happens, while the app runs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask_studio import Study
+    >>> pool = {"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2}
+    >>> study = Study.create(tempfile.mkdtemp() + "/loans", pool, protected="sex")
+    >>> create_app(study, train=False).title
+    'fairask studio'
+    >>> study.close()
+    """
+    if trainer is None and train:
+        trainer = Trainer(study)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        workers = [worker for worker in (trainer, robot, webhooks) if worker is not None]
+        for worker in workers:
+            worker.start()
+        yield
+        for worker in reversed(workers):
+            worker.stop()
+        app.state.desk.close()
+
+    app = FastAPI(
+        title="fairask studio",
+        description="The API that the studio's own pages use.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.desk, app.state.stopgap = Desk(study, apart=apart), Stopgap()
+    app.state.predictor = Predictor(study)
+    app.state.study, app.state.trainer, app.state.robot = study, trainer, robot
+    app.state.images = Images.of(list(images), study.target)
+    local_name = getpass.getuser() if local and home is None else None
+    app.state.access = Access(study.store, local_name, https=https, home=home)
+    app.router.routes.extend(_routes())
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+    app.add_middleware(Limits)
+    app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
+    handle_errors(app)
+    return app
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Answer what goes wrong in words: as JSON under ``/api``, as a page elsewhere."""
+
+    @app.exception_handler(StudyError)
+    def _refused(request: Request, error: StudyError) -> Response:
+        return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)
+
+    @app.exception_handler(PoolTimeout)
+    @app.exception_handler(OperationalError)
+    def _unreachable(request: Request, error: OperationalError | PoolTimeout) -> Response:
+        # Nothing was acknowledged, so the request can be repeated, and the page repeats it.
+        _LOG.error("the database cannot be reached: %s", type(error).__name__)
+        return later(request, "The database cannot be reached. Try again in a moment.")
+
+    @app.exception_handler(BrokenProcessPool)
+    def _ended(request: Request, error: BrokenProcessPool) -> Response:
+        _LOG.error("the process that computes owners' pages ended while it was asked")
+        return later(request, "The process that computes this was ended. Try again in a moment.")
+
+    def later(request: Request, words: str) -> Response:
+        if path_of(request.scope).startswith("/api"):
+            return JSONResponse({"detail": words}, 503, {"Retry-After": str(RETRY_SECONDS)})
+        page = error_page(request, 503, words)
+        page.headers["Retry-After"] = str(RETRY_SECONDS)
+        return page
+
+    @app.exception_handler(RequestValidationError)
+    def _invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:]) or "body"
+        return JSONResponse({"detail": f"{where}: {first['msg']}"}, 422)
+
+    @app.exception_handler(StarletteHTTPException)
+    def _http(request: Request, error: StarletteHTTPException) -> Response:
+        if error.status_code == 304:
+            return Response(status_code=304, headers=error.headers)
+        if path_of(request.scope).startswith("/api"):
+            return JSONResponse({"detail": str(error.detail)}, error.status_code, error.headers)
+        return error_page(request, error.status_code, str(error.detail))

@@ -1,0 +1,190 @@
+"""The certificate's page: audits and what they buy, all certificates, the model that they are about."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Request
+from pydantic import Field
+
+from fairask.audit import AuditPlan, plan_audit
+from fairask.audit.plan import QUESTIONS
+from fairask.oracle import decision_probability
+from fairask.pools import Pool
+from fairask_studio import Study
+from fairask_studio.events import Document
+from fairask_studio.pages.access import Me
+from fairask_studio.pages.api import Strict, study_of
+from fairask_studio.pages.desk import desk_of
+
+
+class AuditSize(Strict):
+    """How many labels an audit asks for."""
+
+    labels: Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+router = APIRouter(tags=["certificate"])
+
+
+@router.get("/certificate")
+def certificate(request: Request, me: Me) -> Document:
+    """The last certificate, and the audit under way."""
+    return desk_of(request).ask(certificate_state)
+
+
+@router.get("/certificates")
+def all_certificates(request: Request, me: Me) -> Document:
+    """All certificates, latest first, and the model that is the study's now."""
+    return desk_of(request).ask(certificates)
+
+
+@router.get("/audit")
+def budgets(request: Request, me: Me) -> Document:
+    """What audits of several sizes would buy, by simulation, and the size to begin with."""
+    return desk_of(request).ask(audit_budgets)
+
+
+@router.post("/audit", status_code=201)
+def start(request: Request, size: AuditSize, me: Me) -> Document:
+    """Begin to audit the last model; nothing is trained until the audit ends."""
+    desk_of(request).do(Study.start_audit, size.labels, me.name)
+    return {"size": size.labels}
+
+
+@router.delete("/audit")
+def end(request: Request, me: Me) -> Document:
+    """End the audit; its labels may train from now on."""
+    study_of(request).end_audit(me.name)
+    return {"size": 0}
+
+
+@router.post("/certificate", status_code=201)
+def certify(request: Request, me: Me) -> Document:
+    """Issue the certificate once the audit is decided or its budget is spent; this ends the audit.
+
+    The audit looks at its labels on a schedule fixed beforehand. To look in between would break the promise.
+    """
+    found = desk_of(request).do(certificate_state)["audit"]
+    if found is None:
+        raise HTTPException(409, "start an audit first")
+    if not found["done"]:
+        raise HTTPException(
+            409, f"the audit has {found['labels']} of its {found['size']} labels; wait for the rest"
+        )
+    return desk_of(request).do(Study.certify, me.name)
+
+
+def certificate_state(study: Study) -> Document:
+    """Return the last certificate, and the audit under way."""
+    with study.lock:
+        state = study.state()
+        audit = None if state.audit is None else state.audit.to_dict()
+        return {
+            "certificate": state.certificates[-1] if state.certificates else None,
+            "audit": audit,
+            "audited": 0 if audit is None else audit["labels"],
+            "left": state.config.rows - len(state.log.entries),
+            "fitted": bool(state.history),
+            "tolerance": state.config.learner.tolerance,
+            "metric": state.config.learner.metric,
+        }
+
+
+#: Sizes of audits that are played, how often each, and the chance of a verdict that is worth its labels.
+_BUDGETS, _AUDITS, _CHANCE = (60, 120, 250, 500, 1000, 2000), 60, 0.8
+
+
+_USUAL = 200
+
+
+_PLANNED: dict[tuple[str, str, int], Document] = {}
+
+
+def certificates(study: Study) -> Document:
+    """Return all certificates, latest first, the study's model, the audit under way, and what it is about."""
+    with study.lock:
+        state = study.state()
+        model, kept = state.model, state.kept is not None
+        return {
+            "certificates": list(reversed(state.certificates)),
+            "model": None
+            if model is None
+            else {**{name: model[name] for name in ("round", "labels", "digest")}, "certified": kept},
+            "estimate": None if model is None else model["estimate"],
+            "audit": None if state.audit is None else state.audit.to_dict(),
+            "left": state.config.rows - len(state.log.entries),
+            "tolerance": state.config.learner.tolerance,
+            "metric": state.config.learner.metric,
+            "classes": list(state.config.classes),
+        }
+
+
+def audit_budgets(study: Study) -> Document:
+    """Return what audits of several sizes would buy, by simulation, and the size to begin with.
+
+    Computed once per model. Of a pool that is not in memory, only the usual size.
+    """
+    with study.lock:
+        state = study.state()
+        model, left = state.model, state.config.rows - len(state.log.entries)
+        last = state.certificates[-1] if state.certificates else None
+    if model is None or left < 1:
+        return {"suggested": None, "budgets": [], "why": ""}
+    key = (study.target, str(model["digest"]), left)
+    if key not in _PLANNED:
+        _PLANNED.clear()
+        _PLANNED[key] = {"budgets": _planned(study, left)}
+    found = _PLANNED[key]
+    more = (
+        None
+        if last is None or last.get("model", {}).get("digest") != model["digest"]
+        else last["more_labels"]
+    )
+    if more:
+        return {
+            **found,
+            "suggested": min(more, left),
+            "why": "the last audit says that so many more would likely decide",
+        }
+    enough = [row["labels"] for row in found["budgets"] if row["certifies_half"] >= _CHANCE]
+    if enough:
+        return {
+            **found,
+            "suggested": enough[0],
+            "why": "four in five such audits certify a model with half the allowed gap",
+        }
+    return {
+        **found,
+        "suggested": min(_USUAL if not found["budgets"] else found["budgets"][-1]["labels"], left),
+        "why": "",
+    }
+
+
+def _planned(study: Study, left: int) -> list[Document]:
+    with study.lock:
+        model = study.state().model
+    learner = study.learner(at=None if model is None else model["seen"])
+    config = study.config.learner
+    if not isinstance(learner.pool, Pool) or not QUESTIONS[config.metric].labels:
+        return []
+    codes = learner.pool.groups
+    groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]
+    decided = (decision_probability(learner.current_model(), learner.pool.X, groups) >= 0.5).astype(int)
+    if len(np.unique(decided)) < 2:
+        return []
+    plan = AuditPlan(metric=config.metric, tolerance=config.tolerance)
+    budgets = sorted({min(budget, left) for budget in _BUDGETS})
+    table = plan_audit(
+        decided, [str(g) for g in groups], plan, budgets=budgets, n_audits=_AUDITS, pos_label=1
+    )
+    return [
+        {
+            "labels": row.budget,
+            "certifies_alike": row.certify_alike,
+            "certifies_half": row.certify_half,
+            "refutes": row.refute_beyond,
+        }
+        for row in table.rows
+    ]

@@ -1,0 +1,115 @@
+"""The frame of all pages: templates, scripts and styles.
+
+All scripts and styles share one digest in their address. A browser keeps them for ever, and a new version
+of the studio has another address. Scripts that a page's script imports are named in the page, so that the
+browser fetches them together and not one after the other.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.templating import Jinja2Templates
+
+from fairask_studio.events import Document
+
+router = APIRouter(include_in_schema=False)
+
+
+_FOLDER = Path(__file__).parent / "static"
+
+
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+_IMPORT = re.compile(r'^import .*? from "\./([\w.-]+)";$', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class _File:
+    data: bytes
+    packed: bytes
+    kind: str
+
+
+@cache
+def files() -> dict[str, _File]:
+    """Return all files by name."""
+    found = {path.name: path for path in sorted(_FOLDER.iterdir()) if path.suffix in _TYPES}
+    return {
+        name: _File(path.read_bytes(), gzip.compress(path.read_bytes(), mtime=0), _TYPES[path.suffix])
+        for name, path in found.items()
+    }
+
+
+@cache
+def static_digest() -> str:
+    """Return the digest of all files."""
+    whole = hashlib.sha256()
+    for name, file in files().items():
+        whole.update(name.encode() + b"\0" + hashlib.sha256(file.data).digest())
+    return whole.hexdigest()[:16]
+
+
+@cache
+def imported(name: str) -> tuple[str, ...]:
+    """Return the scripts that a script imports, and those that they import.
+
+    Examples
+    --------
+    >>> "dom.js" in imported("overview.js")
+    True
+    """
+    found: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        for other in _IMPORT.findall(files()[waiting.pop()].data.decode()):
+            if other not in found:
+                found[other] = None
+                waiting.append(other)
+    return tuple(found)
+
+
+@router.get("/static/{digest}/{name}")
+async def static(request: Request, digest: str, name: str) -> Response:
+    """Return a file; one that is asked for by an old address is not kept."""
+    file = files().get(name)
+    if file is None:
+        raise HTTPException(404, "There is no such file.")
+    headers = {
+        "cache-control": _FOR_EVER if digest == static_digest() else "no-cache",
+        "vary": "Accept-Encoding",
+    }
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(file.packed, media_type=file.kind, headers={**headers, "content-encoding": "gzip"})
+    return Response(file.data, media_type=file.kind, headers=headers)
+
+
+HERE = Path(__file__).parent
+
+
+_TEMPLATES = Jinja2Templates(HERE / "templates")
+
+
+_TEMPLATES.env.globals |= {"static_digest": static_digest(), "imported": imported}
+
+
+def render(request: Request, template: str, context: Document, status: int = 200) -> Response:
+    """Render a page for somebody who is not signed in to a study, unless the context says more."""
+    root = request.scope.get("root_path", "")
+    common: Document = {"views": {}, "person": None, "csrf": "", "script": "", "root": root}
+    return _TEMPLATES.TemplateResponse(request, template, common | context, status_code=status)
+
+
+def error_page(request: Request, status: int, words: str) -> Response:
+    """Render an error page."""
+    return render(request, "error.html", {"title": "Sorry", "status": status, "words": words}, status)

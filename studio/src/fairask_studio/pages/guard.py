@@ -1,0 +1,234 @@
+"""What stands before the app: checks on every request, headers on every response, and limits.
+
+The limits keep a slow database, a slow reader or a busy owner's page from stopping the others. Requests
+wait in two lines. Owners' pages have a short line of their own, so that annotators never wait behind
+them; files that need no database wait in none. A request that waits or works too long is answered with
+503 and Retry-After. Its work may still be finished afterwards: answers can be repeated, and the second
+one changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
+LARGEST_BODY = 1 << 20
+
+
+#: Files of labels and tables are larger.
+_LARGEST_FILE = 64 << 20
+
+
+_FILES = ("/api/labels", "/api/tables")
+
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class Guard:
+    """Refuses foreign hosts and large bodies; adds security headers to every response."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str] | None) -> None:
+        self.app = app
+        self.hosts = None if hosts is None else frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def guarded_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers["content-security-policy"] = _POLICY
+                if "cache-control" not in headers:
+                    headers["cache-control"] = "no-store"
+            await send(message)
+
+        headers = Headers(scope=scope)
+        if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
+            # A web page of another site could reach a local server by a name that resolves to this machine.
+            refusal = JSONResponse({"detail": "unknown host"}, 421)
+            await refusal(scope, receive, guarded_send)
+            return
+        length = headers.get("content-length", "0")
+        size = 0
+        largest = _LARGEST_FILE if path_of(scope).startswith(_FILES) else LARGEST_BODY
+        too_large = f"the body is larger than {largest} bytes"
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > largest:
+                raise HTTPException(413, too_large)
+            return message
+
+        if not length.isdigit() or int(length) > largest:
+            await JSONResponse({"detail": too_large}, 413)(scope, receive, guarded_send)
+            return
+        await self.app(scope, counted, guarded_send)
+
+
+def path_of(scope: Scope) -> str:
+    """Return the path of a request without the prefix under which a proxy serves the studio.
+
+    Examples
+    --------
+    >>> path_of({"path": "/loans/label", "root_path": "/loans"}), path_of({"path": "/label"})
+    ('/label', '/label')
+    """
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
+
+
+def _host(header: str) -> str:
+    """The name in a Host header, without its port."""
+    name, _, port = header.rpartition(":")
+    return name if name and port.isdigit() else header
+
+
+#: Seconds after which a refused request may be repeated.
+RETRY_SECONDS = 2
+
+
+#: Requests at work: all but owners', owners'. Together fewer than the server's 40 threads: files need some.
+_AT_WORK, _OWNERS_AT_WORK = 28, 4
+
+
+_FREE = ("/static/", "/healthz")
+
+
+_OWNERS = (
+    "/api/status",
+    "/api/story",
+    "/api/events",
+    "/api/rows",
+    "/api/reopened",
+    "/api/labels",
+    "/api/people/figures",
+    "/api/proxies",
+    "/api/model",
+    "/api/certificate",
+    "/api/audit",
+    "/api/export",
+    "/api/tables",
+    "/api/studies",
+)
+
+
+_WORDS = "The server or its database is busy or cannot be reached. Try again in a moment."
+
+
+@dataclass
+class _Lines:
+    """The two lines of one event loop."""
+
+    others: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_WORK))
+    owners: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_OWNERS_AT_WORK))
+
+
+class Limits:
+    """Lets so many requests work at a time, and answers 503 for those that take too long."""
+
+    def __init__(
+        self, app: ASGIApp, wait: float = 4.0, work: float = 8.0, owners_work: float = 120.0
+    ) -> None:
+        self.app, self.wait, self.work, self.owners_work = app, wait, work, owners_work
+        self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Lines] = WeakKeyDictionary()
+        self._left: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or path_of(scope).startswith(_FREE):
+            await self.app(scope, receive, send)
+            return
+        owners = path_of(scope).startswith(_OWNERS)
+        lines = self._lines.setdefault(asyncio.get_running_loop(), _Lines())
+        line, seconds = (lines.owners, self.owners_work) if owners else (lines.others, self.work)
+        try:
+            async with asyncio.timeout(self.wait if not owners else seconds):
+                await line.acquire()
+        except TimeoutError:
+            await _busy(scope, receive, send)
+            return
+        reply, body = _Reply(send), _Body(receive)
+        task = asyncio.create_task(self._handle(scope, body, reply))
+        task.add_done_callback(lambda _: line.release())
+        try:
+            done, _ = await asyncio.wait([task], timeout=seconds)
+            if done or reply.begun:
+                await task
+                return
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        reply.closed = True
+        if body.awaited:  # half of a request must not keep a place in the line
+            task.cancel()
+        # A thread that waits for the database cannot be stopped: leave it, and answer without it.
+        self._left.add(task)
+        task.add_done_callback(self._forget)
+        await _busy(scope, receive, send)
+
+    async def _handle(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
+        await self.app(scope, receive, reply)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._left.discard(task)
+        with contextlib.suppress(asyncio.CancelledError, Exception):  # nobody waits for its answer
+            task.result()
+
+
+class _Body:
+    """Receives a request, and knows whether a part of it is being waited for."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self.awaited = receive, False
+
+    async def __call__(self) -> Message:
+        self.awaited = True
+        message = await self._receive()
+        self.awaited = False
+        return message
+
+
+class _Reply:
+    """Sends a reply, unless another one was sent in its place."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.begun, self.closed = send, False, False
+
+    async def __call__(self, message: Message) -> None:
+        if not self.closed:
+            self.begun = True
+            await self._send(message)
+
+
+async def _busy(scope: Scope, receive: Receive, send: Send) -> None:
+    await JSONResponse({"detail": _WORDS}, 503, {"Retry-After": str(RETRY_SECONDS)})(scope, receive, send)

@@ -1,0 +1,161 @@
+"""Whole cells of a row for whoever may see the row: images from allowed places, and texts of any length.
+
+A browser never fetches an image from elsewhere: it would tell that place who labels what. The studio fetches
+it, from the hosts and folders that whoever runs the studio has named, and from the folder ``images`` beside
+the study's pool.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from fairask_studio import Study, StudyError
+from fairask_studio.pages.access import Me, least_role, may
+from fairask_studio.pages.api import RowNumber, study_of
+from fairask_studio.pages.label import was_given
+from fairask_studio.store import Person, is_url
+
+router = APIRouter(tags=["labelling"])
+
+
+_LARGEST, _SECONDS, _AT_ONCE = 20 << 20, 10.0, 6
+
+
+_KINDS = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+def image_kind(data: bytes) -> str | None:
+    """Return the media type of an image by its first bytes; None for anything else.
+
+    Examples
+    --------
+    >>> image_kind(b"GIF89a..."), image_kind(b"<svg onload=alert(1)>")
+    ('image/gif', None)
+    """
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _KINDS.items() if data.startswith(start)), None)
+
+
+@dataclass(frozen=True)
+class Images:
+    """Places from which images are shown.
+
+    Attributes
+    ----------
+    hosts : frozenset of str
+        ``https://images.example.org`` or ``http://localhost:9000``: scheme, host and port.
+    folders : tuple of Path
+        Folders in which a cell's relative path is looked up.
+
+    Examples
+    --------
+    >>> Images.of(["https://images.example.org/"], "/studies/loans").hosts
+    frozenset({'https://images.example.org'})
+    """
+
+    hosts: frozenset[str] = frozenset()
+    folders: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, places: list[str], target: str) -> Images:
+        """Make it from what the command line names; StudyError for a folder that is not there."""
+        hosts = [place.rstrip("/") for place in places if "://" in place]
+        for host in hosts:
+            if urlsplit(host).scheme not in ("http", "https") or urlsplit(host).path:
+                raise StudyError(
+                    f"--images {host!r} is not a host; give one as in https://images.example.org"
+                )
+        folders = [Path(place) for place in places if "://" not in place]
+        for folder in folders:
+            if not folder.is_dir():
+                raise StudyError(f"--images {str(folder)!r} is neither a folder nor a host")
+        beside = [] if is_url(target) else [Path(target) / "images"]
+        return cls(frozenset(hosts), (*folders, *beside))
+
+    def read(self, place: str) -> bytes:
+        """Return the bytes of an image; HTTPException in words if there is none, or if it is not allowed."""
+        data = self._fetch(place) if "://" in place else self._open(place)
+        if len(data) > _LARGEST:
+            raise HTTPException(413, f"the image is larger than {_LARGEST >> 20} MB")
+        return data
+
+    def _open(self, name: str) -> bytes:
+        for folder in self.folders:
+            path = (folder / name).resolve()
+            if path.is_relative_to(folder.resolve()) and path.is_file():
+                with path.open("rb") as file:
+                    return file.read(_LARGEST + 1)
+        raise HTTPException(404, f"no image {name!r} beside the pool or in a folder given by --images")
+
+    def _fetch(self, address: str) -> bytes:
+        parts = urlsplit(address)
+        host = f"{parts.scheme}://{parts.netloc}"
+        if host not in self.hosts:
+            raise HTTPException(
+                403, f"images from {host} are not allowed; start the studio with --images {host}"
+            )
+        data = b""
+        try:
+            # Redirects are not followed: they could lead to a host that is not allowed.
+            with httpx.stream("GET", address, timeout=_SECONDS) as found:
+                found.raise_for_status()
+                for part in found.iter_bytes():
+                    data += part
+                    if len(data) > _LARGEST:
+                        break
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise HTTPException(502, f"{host} did not give the image: {error}") from error
+        return data
+
+
+_TURN = threading.BoundedSemaphore(_AT_ONCE)
+
+
+@router.get(
+    "/cells/{row}/{column:path}",
+    response_class=Response,
+    responses={200: {"content": {"image/*": {}, "text/plain": {}}}, 502: {"description": "No image came."}},
+)
+def cell(request: Request, row: RowNumber, column: str, me: Me) -> Response:
+    """A whole cell of a row that I may see: an image as bytes, anything else as text."""
+    study = study_of(request)
+    if row >= study.config.rows:
+        raise HTTPException(404, f"no row {row}")
+    if not _may_see(study, me, row):
+        raise HTTPException(403, f"row {row} was not given to you")
+    known = {c.name: c for c in study.config.columns if c.name in study.config.shown}
+    if column not in known:
+        raise HTTPException(404, f"no column {column!r} is shown")
+    value = study.row(row)[column]
+    text = "" if value is None else str(value)
+    if known[column].display != "image":
+        return Response(text, media_type="text/plain; charset=utf-8")
+    if not _TURN.acquire(timeout=2.0):
+        raise HTTPException(503, "too many images at once; try again", {"Retry-After": "2"})
+    try:
+        images: Images = request.app.state.images
+        data = images.read(text)
+    finally:
+        _TURN.release()
+    kind = image_kind(data)
+    if kind is None:
+        raise HTTPException(404, f"{Path(text).name[:80]!r} is no PNG, JPEG, GIF or WebP image")
+    return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+
+
+def _may_see(study: Study, me: Person, row: int) -> bool:
+    if may(me.role, least_role("GET", "/rows/{row}")):
+        return True
+    return was_given(study, row, me.name)

@@ -1,0 +1,212 @@
+"""The model's page: members, what they look at, rows near a threshold, errors by group; another fit."""
+
+from __future__ import annotations
+
+import numpy as np
+from fastapi import APIRouter, Request
+
+from fairask.learner import FairActiveLearner
+from fairask.metrics import Float, Int, Matrix
+from fairask.oracle import LinearForestClassifier
+from fairask.pools import Pool
+from fairask.rules import ConstantRule, FittedProbability, LinearProbability, LinearRule, PlugInRule, Rule
+from fairask_studio import Study
+from fairask_studio.estimates import errors_by_group
+from fairask_studio.events import Document
+from fairask_studio.pages.access import Me
+from fairask_studio.pages.desk import desk_of
+from fairask_studio.pages.label import card
+
+router = APIRouter(tags=["owning"])
+
+
+@router.get("/model/details")
+def details(request: Request, me: Me) -> Document:
+    """Return members and thresholds, what the model looks at, rows near a threshold, errors by group."""
+    return {"found": desk_of(request).ask(model_details)}
+
+
+@router.get("/model")
+def model(request: Request, me: Me) -> Document:
+    """Return the study's model: round, digest, members with their weights, and the history of rounds."""
+    return desk_of(request).ask(model_members)
+
+
+@router.post("/model", status_code=201)
+def fit(request: Request, me: Me) -> Document:
+    """Fit another model on all labels; a certified model is no longer kept."""
+    return desk_of(request).do(fit_again, me.name)
+
+
+def fit_again(study: Study, who: str) -> Document:
+    """Fit on all labels, and give up a certified model that was kept."""
+    return {"fitted": study.refit(asked_by=who)}
+
+
+def model_members(study: Study) -> Document:
+    """Return the study's model (round, digest, members with weights), and the history of rounds."""
+    with study.lock:
+        state = study.state()
+        history, model, kept = list(state.history), state.model, state.kept is not None
+    if model is None:
+        return {"history": [], "members": [], "features": [], "model": None}
+    fitted = study.learner(at=study.state().trained_to).current_model()
+    names = _feature_names(study)
+    members = [
+        {"probability": float(weight), "weights": _weights(rule, names)}
+        for rule, weight in zip(fitted.members_, fitted.weights_, strict=True)
+    ]
+    return {"history": history, "members": members, "features": names, "model": {**model, "certified": kept}}
+
+
+def _feature_names(study: Study) -> list[str]:
+    """Return names of the encoder's features, in the words of the study."""
+    columns = {column.name: column for column in study.config.columns}
+    pretty = []
+    encoder = study.encoder
+    for name in encoder.feature_names_out:
+        # The longest column that the feature begins with: names may hold "=" themselves.
+        column = columns[max((c for c in encoder.columns if name.startswith(c)), key=len)]
+        mark = name.removeprefix(column.name)
+        level = "missing" if mark == " is missing" else mark.removeprefix("=")
+        title = column.title or column.name
+        pretty.append(f"{title}: {column.values.get(level, level)}" if level else title)
+    return pretty
+
+
+def _weights(rule: Rule, names: list[str]) -> list[Document]:
+    """Return the twelve largest weights of a linear member; none for others."""
+    linear = rule.probability if isinstance(rule, PlugInRule) else rule
+    if not isinstance(linear, LinearRule | LinearProbability):
+        return []
+    beta = linear.beta
+    order = np.argsort(-np.abs(beta[:-1]))[:12]
+    return [{"feature": names[i], "weight": float(beta[i])} for i in order]
+
+
+#: Rows of the pool on which columns are shuffled, how often, and rows shown near a threshold of each group.
+_ROWS, _TIMES, _NEAR = 400, 3, 3
+
+
+_MADE: dict[tuple[str, str], Document] = {}
+
+
+def model_details(study: Study) -> Document | None:
+    """Return what the page shows beyond the estimates; None before the first fit. Computed once per model."""
+    with study.lock:
+        model = study.state().model
+    if model is None:
+        return None
+    key = (study.target, str(model["digest"]))
+    if key not in _MADE:
+        _MADE.clear()
+        _MADE[key] = _details(study, study.learner(at=model["seen"]))
+    found = dict(_MADE[key])
+    found["near"] = [
+        {**group, "rows": [_shown(study, row) for row in group["rows"]]} for group in found["near"]
+    ]
+    return found
+
+
+def _details(study: Study, learner: FairActiveLearner) -> Document:
+    fitted = learner.current_model()
+    rules, weights = fitted.used_members()
+    groups = [str(name) for name in learner.groups_]
+    in_memory = isinstance(learner.pool, Pool)
+    confidence = _confidence(learner, rules, weights) if in_memory else None
+    return {
+        "members": [
+            {"probability": weight, **_described(rule, groups, study.config.classes)}
+            for rule, weight in zip(rules, weights, strict=True)
+        ],
+        "forest": _forest_share(rules),
+        "importance": importance(study, learner, rules, weights) if in_memory else [],
+        "near": [] if confidence is None else _near(learner, confidence, groups),
+        "errors": errors_by_group(learner),
+    }
+
+
+def _described(rule: Rule, groups: list[str], classes: tuple[str, str]) -> Document:
+    """Describe a member: one answer for all, or thresholds by group."""
+    if isinstance(rule, ConstantRule):
+        return {"kind": "constant", "words": f"Always “{classes[int(rule.value)]}”"}
+    if isinstance(rule, PlugInRule) and rule.aware:
+        cuts = dict(zip(groups, rule.thresholds().tolist(), strict=True))
+        return {"kind": "thresholds", "words": "A threshold for each group", "thresholds": cuts}
+    if isinstance(rule, PlugInRule):
+        return {"kind": "blind", "words": "One rule for all, without looking at the group"}
+    return {"kind": "rule", "words": "A classifier"}
+
+
+def _forest_share(rules: list[Rule]) -> float | None:
+    """Return the share of trees in the classifier beneath; None for a classifier of another kind."""
+    for rule in rules:
+        model = rule.probability if isinstance(rule, PlugInRule) else None
+        if isinstance(model, FittedProbability) and isinstance(model.estimator, LinearForestClassifier):
+            return float(model.estimator.share_)
+    return None
+
+
+def _probability(rules: list[Rule], weights: list[float], X: Matrix, codes: Int) -> Float:
+    votes = [rule.decide(X, codes) for rule in rules]
+    return np.average(np.array(votes, dtype=np.float64), axis=0, weights=weights)
+
+
+def _confidence(learner: FairActiveLearner, rules: list[Rule], weights: list[float]) -> Float:
+    """Return the confidence of the heaviest member that is not constant, for every row of the pool."""
+    moving = [i for i, rule in enumerate(rules) if not isinstance(rule, ConstantRule)]
+    if not moving:
+        return np.full(learner.pool.n_rows, np.nan)
+    rule = rules[max(moving, key=lambda i: weights[i])]
+    return rule.proba(learner.pool.X, learner.pool.groups_of(np.arange(learner.pool.n_rows)))
+
+
+def importance(
+    study: Study, learner: FairActiveLearner, rules: list[Rule], weights: list[float]
+) -> list[Document]:
+    """Return, by column, the share of decisions on the pool that change when the column is shuffled."""
+    rng = np.random.default_rng(0)
+    size = learner.pool.n_rows
+    some = np.sort(rng.choice(size, min(_ROWS, size), replace=False))
+    X, codes = learner.pool.take(some), learner.pool.groups_of(some)
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    before = _probability(rules, weights, X, codes)
+    found = []
+    for column, features in _features(study).items():
+        changed = 0.0
+        for _ in range(_TIMES):
+            shuffled = X.copy()
+            shuffled[:, features] = X[rng.permutation(len(X))][:, features]
+            after = _probability(rules, weights, shuffled, codes)
+            changed += float(np.abs(after - before).mean()) / _TIMES
+        found.append({"column": column, "changes": changed})
+    return sorted(found, key=lambda entry: -float(entry["changes"]))
+
+
+def _features(study: Study) -> dict[str, list[int]]:
+    """Return the positions of each column's features, by the column's title."""
+    encoder = study.encoder
+    titles = {column.name: column.title or column.name for column in study.config.columns}
+    found: dict[str, list[int]] = {}
+    for i, name in enumerate(encoder.feature_names_out):
+        # The longest column that the feature begins with: names may begin alike.
+        column = max((c for c in encoder.columns if name.startswith(c)), key=len)
+        found.setdefault(titles[column], []).append(i)
+    return found
+
+
+def _near(learner: FairActiveLearner, confidence: Float, groups: list[str]) -> list[Document]:
+    codes = learner.pool.groups_of(np.arange(learner.pool.n_rows))
+    found = []
+    for code, group in enumerate(groups):
+        rows = np.flatnonzero(codes == code)
+        away = np.abs(confidence[rows] - 0.5)
+        if not len(rows) or np.isnan(away).all():
+            continue
+        near = rows[np.argsort(away, kind="stable")[:_NEAR]]
+        found.append({"group": group, "rows": near.tolist()})
+    return found
+
+
+def _shown(study: Study, row: int) -> Document:
+    return card(study, row).model_dump()

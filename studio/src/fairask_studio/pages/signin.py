@@ -1,0 +1,112 @@
+"""Signing in: the page, its form, and the session of a browser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from fairask_studio.events import Document
+from fairask_studio.pages.access import Me, access_of, refuse_token
+from fairask_studio.pages.api import Strict
+from fairask_studio.pages.frame import render
+from fairask_studio.store import Person
+
+
+class SignIn(Strict):
+    """A token, or the code of an invitation."""
+
+    token: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    code: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+
+session = APIRouter(tags=["session"])
+pages = APIRouter(include_in_schema=False, default_response_class=Response)
+
+
+@session.get("/me")
+def me(request: Request, me: Me) -> Document:
+    """Return who is signed in."""
+    return {"name": me.name, "role": me.role}
+
+
+@session.post("/session", status_code=201)
+def sign_in(request: Request, response: Response, given: SignIn) -> Document:
+    """Begin a session in this browser with a token, or with the code of an invitation."""
+    access = access_of(request)
+    if given.code is None:
+        person = _begin(request, response, given.token or "")
+        return {"name": person.name, "role": person.role}
+    begun = access.people.redeem(given.code)
+    invited = None if begun is None else access.person(begun[0])
+    if begun is None or invited is None:
+        raise refuse_token(request, given.code)
+    access.remember(request, response, begun[1])
+    access.log.note(invited.name, "signed in", "by an invitation", request)
+    return {"name": invited.name, "role": invited.role}
+
+
+def _begin(request: Request, response: Response, token: str) -> Person:
+    """Begin the session of whoever has the token; HTTPException if nobody has."""
+    access = access_of(request)
+    person = access.people.by_token(token)
+    if person is None:
+        raise refuse_token(request, token)
+    if person.program:
+        raise HTTPException(
+            403, "this token is a program's: it is sent with each request, and begins no session"
+        )
+    access.remember(request, response, access.people.sign_in(person.name))
+    access.log.note(person.name, "signed in", person.name, request)
+    return person
+
+
+@session.delete("/session")
+def sign_out(request: Request, response: Response, me: Me) -> Document:
+    """End this browser's session."""
+    access = access_of(request)
+    access.people.sign_out(request.cookies.get(access.cookie, ""))
+    response.delete_cookie(access.cookie, path=request.scope.get("root_path", "") or "/")
+    return {"name": me.name}
+
+
+@pages.get("/signin")
+def ask_for_token(request: Request) -> Response:
+    """Ask for a token."""
+    return _page(request)
+
+
+@pages.post("/signin")
+async def take_token(request: Request) -> Response:
+    """Begin a session by the page's form: what a browser sends whose script has not run."""
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        # Another site could sign somebody in under a name that it knows.
+        raise HTTPException(403, "open the page of the study to sign in")
+    given = parse_qs((await request.body()).decode("utf-8", "replace"))
+    return await run_in_threadpool(_take, request, given.get("token", [""])[0].strip()[:200])
+
+
+def _take(request: Request, token: str) -> Response:
+    response = RedirectResponse(f"{request.scope.get('root_path', '')}/", 303)
+    try:
+        _begin(request, response, token)
+    except HTTPException as error:
+        page = _page(request, str(error.detail), error.status_code)
+        page.headers.update(error.headers or {})
+        return page
+    return response
+
+
+def _page(request: Request, refused: str = "", status: int = 200) -> Response:
+    context: Document = {
+        "title": "Sign in",
+        "view": "signin",
+        "script": "signin.js",
+        "open": access_of(request).open,
+        "refused": refused,
+    }
+    return render(request, "signin.html", context, status)

@@ -1,0 +1,56 @@
+"""Forms work before their script has run: it comes two seconds late, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, Route, expect
+
+from fairask_studio import Study
+from fairask_studio.pages import create_app, create_home
+from studio.tests.pages.browsing import browser, new_page
+from studio.tests.pages.serving import serving
+from studio.tests.pages.test_home import CSV
+
+__all__ = ["browser", "new_page"]
+
+
+def _held(page: Page, script: str) -> list[Route]:
+    """Hold a script back; whoever calls lets it go."""
+    held: list[Route] = []
+    page.route(f"**/{script}", lambda route: held.append(route))
+    return held
+
+
+def test_a_file_chosen_before_the_script_ran_is_taken(tmp_path: Path, new_page: Callable[..., Page]) -> None:
+    (tmp_path / "comments.csv").write_text(CSV)
+    app = create_home(tmp_path)
+    with serving(app) as url:
+        page = new_page()
+        page.goto(f"{url}/?code={app.state.access.invite()}")
+        held = _held(page, "new.js")
+        page.goto(f"{url}/new", wait_until="commit")
+        page.set_input_files("#file", str(tmp_path / "comments.csv"))
+        page.wait_for_timeout(2000)
+        expect(page.locator("#make")).to_be_hidden()
+        held[0].continue_()
+        expect(page.locator("#file-said")).to_contain_text("160 rows, 5 columns")
+        expect(page.locator("#make")).to_be_visible()
+
+
+def test_people_sign_in_without_the_script(make: Callable[..., Study], new_page: Callable[..., Page]) -> None:
+    study = make()
+    token = study.people.add("ada", "owner")
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        _held(page, "signin.js")
+        page.goto(f"{url}/signin", wait_until="commit")
+        page.fill("#token", "wrong")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("#refused")).to_have_text("this token is unknown")
+        assert page.url == f"{url}/signin"
+        page.fill("#token", token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page).to_have_url(f"{url}/overview")
+        expect(page.locator(".who .name")).to_have_text("ada")

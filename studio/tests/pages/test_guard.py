@@ -1,0 +1,176 @@
+"""Limits, security headers and what slow visitors cannot do."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import httpx2 as httpx
+import psutil
+import pytest
+
+from fairask_studio import Study, StudyError
+from fairask_studio.pages import create_app, server
+from fairask_studio.pages.desk import Desk
+from fairask_studio.pages.guard import Limits
+from fairask_studio.pages.rows import RowQuery, grid_page
+from fairask_studio.pages.server import TimedProtocol
+from studio.tests.pages.serving import serving
+from studio.tests.study.postgres import running
+
+Make = Callable[..., Study]
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests wait and work for a short time only."""
+    monkeypatch.setattr(Limits.__init__, "__defaults__", (0.5, 1.0, 5.0))
+
+
+@contextmanager
+def stopped(url: str) -> Iterator[None]:
+    """A PostgreSQL server all of whose processes are stopped until the end of the block."""
+    port = url.rpartition(":")[2].partition("/")[0]
+    # The attributes are read at once, with None where a process has ended meanwhile or is a zombie.
+    found = psutil.process_iter(["name", "cmdline"])
+    (home,) = (p for p in found if p.info["name"] == "postgres" and port in " ".join(p.info["cmdline"] or ()))
+    processes = [home, *home.children(recursive=True)]
+    for process in processes:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hasty")
+def test_a_stopped_database_gives_503_and_files_are_still_served(make: Make) -> None:
+    with running() as server:
+        study = make(f"{server}/postgres")
+        token = study.people.add("ada", "owner")
+        study.draw(10)
+        headers = {"Authorization": f"Bearer {token}"}
+        app = create_app(study, local=False, train=False)
+        with serving(app) as url, httpx.Client(timeout=60) as client:
+
+            def ask(path: str) -> httpx.Response:
+                return httpx.post(f"{url}{path}", json={}, headers=headers, timeout=60)
+
+            assert ask("/api/next").status_code == 200
+            with stopped(server), ThreadPoolExecutor(60) as pool:
+                study.people._known.clear()
+                asked = [pool.submit(ask, "/api/next") for _ in range(60)]
+                assert client.get(f"{url}/healthz").status_code == 200
+                assert client.get(f"{url}/static/any/studio.css").status_code == 200
+                answers = [future.result() for future in asked]
+                assert client.get(f"{url}/static/any/studio.css").status_code == 200
+            assert Counter(a.status_code for a in answers) == {503: 60}
+            assert all(int(a.headers["retry-after"]) > 0 for a in answers)
+            while ask("/api/next").status_code == 503:  # until the stopped requests are through
+                pass
+            assert ask("/api/next").status_code == 200
+        study.close()
+
+
+def _half(url: str, head: str) -> socket.socket:
+    """Send a part of a request."""
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    sender = socket.create_connection((host, int(port)), timeout=30)
+    sender.sendall(head.encode())
+    return sender
+
+
+@pytest.mark.usefixtures("hasty")
+def test_halves_of_requests_keep_nobody_from_labelling(make: Make) -> None:
+    study = make()
+    token = study.people.add("ada", "owner")
+    study.draw(10)
+    headers = {"Authorization": f"Bearer {token}"}
+    head = "POST /api/next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n"
+    head += f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\r\n{{"
+    with serving(create_app(study, local=False, train=False)) as url:
+        halves = [_half(url, head) for _ in range(40)]  # more than may work at a time
+        refusals = [half.recv(100) for half in halves]
+        assert all(b" 503 " in refusal for refusal in refusals)
+        assert httpx.post(f"{url}/api/next", json={}, headers=headers).status_code == 200
+        for half in halves:
+            half.close()
+
+
+def test_a_connection_that_sends_no_whole_head_is_closed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
+    with serving(create_app(make(), train=False), http=TimedProtocol) as url:
+        for head in ("", "GET /healthz HTTP/1.1\r\nHost: local"):
+            with _half(url, head) as half:
+                assert half.recv(100) == b""  # closed by the server
+        with _half(url, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as whole:
+            assert b" 200 " in whole.recv(100)
+
+
+def test_more_connections_than_allowed_are_refused_and_the_others_go_on(make: Make) -> None:
+    with serving(create_app(make(), train=False), limit_concurrency=5) as url:
+        idle = [_half(url, "") for _ in range(4)]
+        with httpx.Client() as client:
+            while client.get(f"{url}/healthz").status_code != 503:
+                idle.append(_half(url, ""))
+        for half in idle:
+            half.close()
+        with httpx.Client() as client:
+            while client.get(f"{url}/healthz").status_code != 200:
+                pass
+
+
+def test_a_page_of_rows_is_counted_and_only_that_page_is_described(make: Make) -> None:
+    study = make(budget=60)
+    rows = study.ask(30, "ada")
+    study.tell(rows[:20], ["good", "bad"] * 10, "ada")
+    everything = grid_page(study, RowQuery(limit=200))
+    assert everything["total"] == 30
+    assert [row["row"] for row in everything["rows"]] == rows[::-1]
+    page = grid_page(study, RowQuery(state="labelled", offset=5, limit=4))
+    assert page["total"] == 20
+    assert [row["row"] for row in page["rows"]] == rows[:20][::-1][5:9]
+
+
+def test_the_same_question_is_answered_once_while_nothing_happens(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairask_studio.pages.desk._SLOW", 60.0)  # however busy the machine is
+    study = make()
+    desk, asked = Desk(study), []
+
+    def question(study: Study) -> int:
+        asked.append(1)
+        time.sleep(0.05)
+        return study.state().last
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len({pool.submit(desk.ask, question).result() for _ in range(8)}) == 1
+    assert len(asked) == 1
+    study.draw(5)
+    assert desk.ask(question) == study.state().last
+    assert len(asked) == 2
+
+
+@pytest.mark.slow
+def test_the_desk_of_its_own_process_answers_refuses_and_survives_a_kill(make: Make) -> None:
+    study = make()
+    desk = Desk(study, apart=True)
+    try:
+        assert desk.ask(Study.status)["labels"] == 0
+        with pytest.raises(StudyError, match="no model to audit"):
+            desk.do(Study.start_audit, 5, "ada")
+        assert desk._pool is not None
+        for process in (desk._pool._processes or {}).values():
+            process.kill()
+        study.draw(5)
+        assert desk.ask(Study.status)["open"] == 5
+    finally:
+        desk.close()
