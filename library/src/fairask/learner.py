@@ -24,7 +24,7 @@ from sklearn.utils import check_array
 from fairask.audit import Audit, AuditPlan, Certificate
 from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
 from fairask.audit.strata import Strata
-from fairask.cards import bar_chart, card, line_chart
+from fairask.cards import card
 from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.defaults import BATCH
@@ -739,13 +739,10 @@ class FairActiveLearner:
             facts["labels by group"] = ", ".join(
                 f"{group} {int(last[f'labels[{group}]']):,}" for group in self.groups_
             )
-            chart = line_chart(
-                history["labels"].tolist(), history["violation"].tolist(), self.tolerance, "violation"
-            )
         else:
             rows = np.bincount(self.pool.groups, minlength=len(self.groups_))
             named = zip(self.groups_, rows, strict=True)
-            chart = bar_chart({str(group): int(count) for group, count in named}, "rows by group")
+            facts["rows by group"] = ", ".join(f"{group} {count:,}" for group, count in named)
         if waiting := len(self.pending_indices_):
             facts["waiting for an answer"] = f"{waiting:,} rows"
         if (certificate := self.certificate_) is not None:
@@ -758,7 +755,7 @@ class FairActiveLearner:
             f"{len(self.state.log.labelled()):,} labels of {self.pool.n_rows:,} rows, "
             f"asked for by {self.strategy.name}"
         )
-        return card("FairActiveLearner", words, facts, chart, ("What was done to the columns", notes))
+        return card("FairActiveLearner", words, facts, folded=("What was done to the columns", notes))
 
     # -- keeping --------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairask.cards import bar_chart, card
+from fairask.cards import card
 from fairask.metrics import Float, Int
 from fairask.sampling import Draws, importance_weights
 
@@ -37,8 +37,9 @@ class Query:
         facts = {"rows": shown}
         if len(known):
             facts["probability of each draw"] = f"{known.min():.2g} to {known.max():.2g}"
-        chart = bar_chart(dict(Counter(self.components).most_common()), "rows by component")
-        return card(f"Batch {self.batch_id}", f"{len(self):,} rows to label", facts, chart)
+        drawn = Counter(self.components).most_common()
+        facts["rows by component"] = ", ".join(f"{name} {count:,}" for name, count in drawn)
+        return card(f"Batch {self.batch_id}", f"{len(self):,} rows to label", facts)
 
 
 @dataclass(slots=True)

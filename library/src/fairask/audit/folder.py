@@ -25,7 +25,7 @@ from fairask.audit.plan import TARGETS, AuditPlan
 from fairask.audit.table import AuditTable, Classes, key, open_audit_table, table_digest
 from fairask.errors import UserError
 from fairask.metrics import Int
-from fairask.pools.files import local_path, name_of
+from fairask.pools.files import local_path
 from fairask.tables import TableError, TableFormat, read_table
 from fairask.tables.arrow import Arrow
 from fairask.tables.cells import texts
