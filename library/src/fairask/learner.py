@@ -145,6 +145,10 @@ class LearnerConfig:
             return int(np.random.SeedSequence().generate_state(1)[0])
         return check_seed(self.random_state)
 
+    def stopping_rule(self) -> StoppingRule | None:
+        """The stopping rule as an object."""
+        return make_rule(self.stopping) if isinstance(self.stopping, str) else self.stopping
+
     def parts(self, *, oracle: FairOracle | None = None, estimator: Estimator = None) -> Parts:
         """Fill in what was not given: the profile chooses the oracle, and the rest follows from the oracle.
 
@@ -338,7 +342,7 @@ class FairActiveLearner:
         self.strategy, self.margin, self.risk_weights = parts.strategy, parts.margin, parts.risk_weights
         self.metric, self.tolerance, self.batch_size = metric, float(tolerance), batch_size
         self.fairness_weights, self.budget, self.audit_share = fairness_weights, budget, audit_share
-        self.stopping = make_rule(stopping) if isinstance(stopping, str) else stopping
+        self.stopping = config.stopping_rule()
         self.classes = (classes[0], classes[1])
         self.random_state = config.seed()
         self._pool_given = isinstance(X, Pool)
@@ -399,8 +403,10 @@ class FairActiveLearner:
         Rows asked for and not answered yet are not asked again; the strategy sees the labels so far.
         """
         n = self.batch_size if n is None else check_count(n, "n")
-        asked, whole = self.state.log.rows(), self._pool_given or self._drawn_from.keys is None
-        pool = self._drawn_from.excluding(asked if whole else np.searchsorted(self._drawn_from.keys, asked))
+        asked = self.state.log.rows()
+        # Rows of a sample that the learner drew are known to the user by their numbers in the whole table.
+        numbers = None if self._drawn_from is self.pool else self._drawn_from.keys
+        pool = self._drawn_from.excluding(asked if numbers is None else np.searchsorted(numbers, asked))
         if n > len(pool):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         batch = self.state.batches
@@ -411,8 +417,8 @@ class FairActiveLearner:
         else:
             proposal = uniform_proposal(pool)
         draws = draw(proposal, n, rng)
-        if not whole:
-            draws = replace(draws, indices=pool.keys[draws.indices])
+        if numbers is not None:
+            draws = replace(draws, indices=numbers[draws.indices])
         self.state.batches += 1
         self.state.log.add(draws, batch)
         return Query(batch, draws.indices, draws.propensities, draws.components)
@@ -736,7 +742,7 @@ class FairActiveLearner:
         else:
             rows = np.bincount(self.pool.groups, minlength=len(self.groups_))
             named = zip(self.groups_, rows, strict=True)
-            facts["rows by group"] = ", ".join(f"{group} {int(count):,}" for group, count in named)
+            facts["rows by group"] = ", ".join(f"{group} {count:,}" for group, count in named)
         if waiting := len(self.pending_indices_):
             facts["waiting for an answer"] = f"{waiting:,} rows"
         if (certificate := self.certificate_) is not None:
@@ -749,7 +755,7 @@ class FairActiveLearner:
             f"{len(self.state.log.labelled()):,} labels of {self.pool.n_rows:,} rows, "
             f"asked for by {self.strategy.name}"
         )
-        return card("FairActiveLearner", words, facts, ("What was done to the columns", notes))
+        return card("FairActiveLearner", words, facts, folded=("What was done to the columns", notes))
 
     # -- keeping --------------------------------------------------------------------------------
 
