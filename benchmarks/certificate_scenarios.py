@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairask.audit.sample import Sample
+from paper.bounds import Sample
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def labelled(s: Scenario, tpr: np.ndarray, n: int, rng: np.random.Generator, bal
 
 
 def sample_of(y, pred, group, k: int, **more) -> Sample:
-    return Sample(list(range(k)), group, y, pred, pred, **more)
+    return Sample(k, group, y, pred, **more)
 
 
 def random_pool(rng: np.random.Generator, metric: str) -> tuple[np.ndarray, np.ndarray]:

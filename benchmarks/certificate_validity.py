@@ -18,12 +18,11 @@ from benchmarks.certificate_scenarios import (
     sampled_pools,
 )
 from fairask.audit import AuditPlan
-from fairask.audit.bounds.methods import METHODS
-from fairask.audit.bounds.betting import _pool_wealth, _uniform_wealth
 from fairask.audit.bounds.proportions import clopper_pearson_upper
 from fairask.audit.bounds.exact import exact_p_value
 from fairask.audit.bounds.proportions import newcombe_upper
 from fairask.audit.simulation import run_audits
+from paper.bounds import METHODS, pool_wealth, uniform_wealth
 
 ALPHA, DELTA = 0.1, 0.05
 
@@ -63,7 +62,7 @@ def validity_of(s: Scenario, gap: float, audits: int, rng: np.random.Generator) 
         for i in close
     )
     out["exact"] = passed / audits
-    bounds = {name: METHODS[name].bounds for name in ("theorem", "theorem-split", "hajek")}
+    bounds = {name: METHODS[name] for name in ("theorem", "theorem-split", "hajek")}
     counts = dict.fromkeys([*bounds, "betting", "betting (pool)"], 0)
     goal = -np.log(DELTA)
     for _ in range(audits):
@@ -79,7 +78,7 @@ def validity_of(s: Scenario, gap: float, audits: int, rng: np.random.Generator) 
             counts["hajek"] += bounds["hajek"](drawn, (1,), DELTA)[1] <= ALPHA
         y, pred, group = labelled(s, tpr, n, rng)
         counts["betting"] += all(
-            _uniform_wealth(pred[m], group[m] == a, ALPHA).min() >= goal
+            uniform_wealth(pred[m], group[m] == a, ALPHA).min() >= goal
             for a, b in pairs(k)
             for m in [(y == 1) & ((group == a) | (group == b))]
         )
@@ -139,7 +138,7 @@ def pool_betting(s: Scenario, gap: float, audits: int, rng: np.random.Generator)
         q = w / (weight.sum() - np.concatenate([[0.0], np.cumsum(w)[:-1]]))
         floor = 0.6 / weight.sum()
         certified += all(
-            _pool_wealth(
+            pool_wealth(
                 pred[order], y[order], group[order] == a, group[order] == b, q, 2400, floor, ALPHA
             ).min()
             >= goal

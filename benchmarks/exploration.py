@@ -38,7 +38,7 @@ from paper.trials import seed_of, split, trial_data
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design, group_design
 from fairask.experiment import Task, run_trial
-from fairask.pools.cells import Cells
+from fairask.pools import Cells
 from fairask.sampling import Proposal
 from fairask.strategies import Fare
 

@@ -93,7 +93,7 @@ def final_model(learner, options):
     )
     groups = learner.pool.groups[rows]
     return oracle.fit(
-        learner.X[rows], learner.labels_, sensitive_features=np.asarray(learner.groups_)[groups]
+        learner.pool.X[rows], learner.labels_, sensitive_features=np.asarray(learner.groups_)[groups]
     )
 
 

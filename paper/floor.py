@@ -21,9 +21,9 @@ def gap_noise(problem: Problem, setup: Setup) -> tuple[float, float]:
     The model has the same true rate in both groups, that of a logistic regression on the pool of trial 0.
     """
     data = trial_data(problem, 0)
-    parts = split(problem, data, setup.test_share, 0).parts
-    model = LogisticRegression(max_iter=2000).fit(data.X[parts[0]], data.y[parts[0]])
-    positive = parts[1][data.y[parts[1]] == 1]
+    rows = split(problem, data, setup.test_share, 0)
+    model = LogisticRegression(max_iter=2000).fit(data.X[rows.pool], data.y[rows.pool])
+    positive = rows.held_out[data.y[rows.held_out] == 1]
     rate = float(model.predict(data.X[positive]).mean())
     sizes = np.unique(data.groups[positive], return_counts=True)[1]
     deviation = float(np.sqrt(rate * (1.0 - rate) * (1.0 / sizes).sum()))

@@ -25,7 +25,6 @@ SECTIONS = {
         "fairask_studio.pages",
         "fairask_studio.connect",
         "fairask.report",
-        "fairask.report",
     ],
     "Extend": ["fairask.sampling", "fairask.design", "fairask.testing", "fairask.errors", "fairask.checks"],
 }

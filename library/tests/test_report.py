@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairask.experiment import Comparison, Method, Run, Snapshot, Task
+from fairask.experiment import Comparison, LabelledTable, Method, Run, Task
 from fairask.experiment.loop import References
-from fairask.report import headline, render, savings, to_dict, verdict, write_report
+from fairask.report import SamplingDisplay, write_report
+from fairask.report.pages import render
 from fairask.stopping import Plateau
 
 METHODS = [Method("fare", "FARE", "fare", {"k": 10}), Method("passive", "passive", "passive")]
@@ -29,30 +30,25 @@ def run(method: str, trial: int, accuracy: list[float], violation: list[float], 
 @pytest.fixture
 def comparison() -> Comparison:
     rng = np.random.default_rng(0)
-    snapshot = Snapshot(
-        50,
-        rng.normal(size=(30, 2)),
-        {"diff": rng.random(30), "fair": np.ones(30)},
-        {"diff": np.zeros((1, 2))},
-    )
+    ratios = {"diff": rng.random(30), "fair": np.ones(30)}
+    sampling = SamplingDisplay(rng.normal(size=(30, 2)), ratios, {"diff": np.zeros((1, 2))}, 50)
     runs = [
-        run("fare", 0, [0.7, 0.8], [0.2, 0.05], snapshot=snapshot, warnings={"InterpolationWarning": 1}),
+        run("fare", 0, [0.7, 0.8], [0.2, 0.05], sampling=sampling, warnings={"InterpolationWarning": 1}),
         run("fare", 1, [0.7, 0.84], [0.2, 0.15]),
         run("passive", 0, [0.7, 0.75, 0.8, 0.9], [0.2, 0.3, 0.2, 0.1]),
         run("passive", 1, [0.7, 0.75, 0.9, 0.9], [0.2, 0.2, 0.2, 0.1]),
     ]
-    return Comparison(
+    table = LabelledTable(
+        np.zeros((10, 1)),
+        np.arange(10) % 2,
+        np.array(["a"] * 7 + ["b"] * 3),
         title="table.csv",
         target="paid = yes",
         protected="sex",
-        methods=METHODS,
-        runs=runs,
-        task=Task(budget=100, batch=50, seed=7),
-        trials=2,
-        pool_shares={"a": 0.7, "b": 0.3},
-        settings={"sha256 of the data": "abc123"},
-        command="fairask simulate table.csv",
+        digest="abc123",
     )
+    task = Task(budget=100, batch=50, seed=7)
+    return Comparison(table, METHODS, task, runs, command="fairask simulate table.csv")
 
 
 class Tags(HTMLParser):
@@ -82,7 +78,7 @@ def test_the_baseline_must_be_as_accurate_and_fair(comparison: Comparison) -> No
     # At 150 labels it is accurate enough, but not fair.
     needed = comparison.saving("fare").needed
     assert 150 < needed <= 200
-    (words,) = savings(comparison)
+    (words,) = comparison.findings()
     assert words.startswith("Passive sampling reaches FARE's accuracy at 100 labels (0.820), as fairly,")
     assert f"with {needed:.0f} labels" in words
     assert words.endswith(f": {needed - 100:.0f} more.")
@@ -93,18 +89,19 @@ REFERENCES = References(0.85, 0.4, False, 0.6)
 
 def test_the_case_of_the_user_comes_first_with_what_people_have_without_us(comparison: Comparison) -> None:
     passive = [replace(r, references=REFERENCES) for r in comparison.of("passive")]
-    known = replace(comparison, runs=comparison.of("fare") + passive, answers=("failed", "passed"))
-    assert headline(known).startswith("Your data are unfair without us: gap 0.40. ")
+    table = replace(comparison.table, answers=("failed", "passed"))
+    known = replace(comparison, runs=comparison.of("fare") + passive, table=table)
+    assert known.headline().startswith("Your data are unfair without us: gap 0.40. ")
     page = html.unescape(render(known))
-    for words in ("always 'failed'", "no constraint", verdict(known), "0.850"):
+    for words in ("always 'failed'", "no constraint", known.verdict(), "0.850"):
         assert words in page
     assert page.index("unfair without us") < page.index("always 'failed'")
-    plain = to_dict(known)
+    plain = known.to_dict()
     assert plain["case"] == "unfair"
     assert [row["label"] for row in plain["references"]] == ["no constraint", "always 'failed'"]
-    # A run of an older version has no references: what is known is said.
-    assert headline(comparison) == verdict(comparison)
-    assert to_dict(comparison)["references"] == []
+    # Without references, what is known is said.
+    assert comparison.headline() == comparison.verdict()
+    assert comparison.to_dict()["references"] == []
 
 
 def test_models_that_called_the_tolerance_infeasible_are_counted_beside_the_table(
@@ -124,19 +121,20 @@ def test_models_that_called_the_tolerance_infeasible_are_counted_beside_the_tabl
         "In 1 of 2 runs the last model of FARE said: infeasible with these labels. "
         "About 410 labels are needed."
     )
-    assert verdict(known).endswith(f"passive in 0 of 2. {said}")
+    assert known.verdict().endswith(f"passive in 0 of 2. {said}")
     page = html.unescape(render(known))
     assert page.index(said) < page.index("<table>")
-    methods = to_dict(known)["methods"]
+    methods = known.to_dict()["methods"]
     assert [(m["infeasible_runs"], m["labels_needed"]) for m in methods] == [(1, 412), (0, None)]
 
 
 def test_a_constant_answer_that_is_as_good_is_said_first(comparison: Comparison) -> None:
     high = replace(REFERENCES, constant_accuracy=0.9)
     passive = [replace(r, references=high) for r in comparison.of("passive")]
-    known = replace(comparison, runs=comparison.of("fare") + passive, answers=("failed", "passed"))
-    assert headline(known).startswith("No better than always answering 'failed'")
-    assert headline(known).endswith("without any.")  # how many labels suffice is no question then
+    table = replace(comparison.table, answers=("failed", "passed"))
+    known = replace(comparison, runs=comparison.of("fare") + passive, table=table)
+    assert known.headline().startswith("No better than always answering 'failed'")
+    assert known.headline().endswith("without any.")  # how many labels suffice is no question then
 
 
 @pytest.mark.slow
@@ -150,19 +148,19 @@ def test_a_baseline_that_never_gets_there_or_is_better_is_said_to_be(comparison:
     worse = [run("passive", t, [0.5, 0.5], [0.1, 0.1]) for t in (0, 1)]
     better = [run("passive", t, [0.9, 0.9], [0.1, 0.1]) for t in (0, 1)]
     fare = comparison.of("fare")
-    assert "is not reached within" in savings(replace(comparison, runs=fare + worse))[0]
-    assert "saves none" in savings(replace(comparison, runs=fare + better))[0]
+    assert "is not reached within" in replace(comparison, runs=fare + worse).findings()[0]
+    assert "saves none" in replace(comparison, runs=fare + better).findings()[0]
 
 
 def test_the_verdict_counts_runs(comparison: Comparison) -> None:
-    assert verdict(comparison) == "With 100 labels FARE is within 0.1 in 1 of 2 runs; passive in 0 of 2."
+    assert comparison.verdict() == "With 100 labels FARE is within 0.1 in 1 of 2 runs; passive in 0 of 2."
 
 
 def test_the_page_says_everything_and_needs_nothing(comparison: Comparison) -> None:
     page = render(comparison)
     tags = Tags()
     tags.feed(page)
-    assert page.index(verdict(comparison)) < page.index("<svg")
+    assert page.index(comparison.verdict()) < page.index("<svg")
     for words in (
         "Where the labels went",
         "None: this is a simulation",
@@ -196,12 +194,8 @@ def test_hostile_names_stay_text(comparison: Comparison) -> None:
     evil = '"><script>alert(1)</script>${{7*7}}'
     hostile = replace(
         comparison,
-        title=evil,
-        target=evil,
-        protected=evil,
+        table=replace(comparison.table, title=evil, target=evil, protected=evil, notes=[evil], digest=evil),
         command=evil,
-        notes=[evil],
-        settings={evil: evil},
         methods=[replace(METHODS[0], label=evil), METHODS[1]],
     )
     page = render(hostile)
@@ -212,8 +206,8 @@ def test_hostile_names_stay_text(comparison: Comparison) -> None:
 
 
 def test_a_comparison_without_designs_or_with_one_run_has_a_page(comparison: Comparison) -> None:
-    runs = [replace(r, snapshot=None) for r in comparison.runs if r.trial == 0]
-    page = render(replace(comparison, runs=runs, trials=1))
+    runs = [replace(r, sampling=None) for r in comparison.runs if r.trial == 0]
+    page = render(replace(comparison, runs=runs))
     assert "no method here samples from" in page
     assert "one run only" in page
     assert ">nan<" not in page

@@ -51,9 +51,9 @@ def test_every_group_and_round_is_counted():
 
 
 def test_splits_are_disjoint_and_hold_all_rows():
-    train, test = split(GERMAN, trial_data(GERMAN, 0), 0.25, 0).parts
-    assert len(test) == 250
-    assert sorted([*train, *test]) == list(range(1000))
+    rows = split(GERMAN, trial_data(GERMAN, 0), 0.25, 0)
+    assert len(rows.held_out) == 250
+    assert sorted([*rows.pool, *rows.held_out]) == list(range(1000))
 
 
 def test_methods_of_any_batch_size_are_seen_on_the_same_grid():

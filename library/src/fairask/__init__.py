@@ -6,21 +6,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairask.experiment import evaluate, simulate
-    from fairask.learner import FairActiveLearner, Query
+    from fairask.audit import Audit, Certificate, certify
+    from fairask.experiment import LabelledTable, compare, evaluate, simulate
+    from fairask.learner import FairActiveLearner
+    from fairask.log import Query
     from fairask.metrics import group_rates, violation
     from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
+    from fairask.pools import open_pool
 
 __version__ = "0.2.0"
 
 __all__ = [
+    "Audit",
     "CalibratedFairOracle",
+    "Certificate",
     "EmpiricalFairOracle",
     "FairActiveLearner",
+    "LabelledTable",
     "Query",
     "__version__",
+    "certify",
+    "compare",
     "evaluate",
     "group_rates",
+    "open_pool",
     "simulate",
     "violation",
 ]
@@ -28,16 +37,22 @@ __all__ = [
 #: Where the names of this package are. They are imported when they are first used, so that
 #: ``fairask --version`` and ``fairask --help`` do not wait for scikit-learn.
 _HOMES = {
+    "Audit": "audit",
+    "Certificate": "audit",
+    "certify": "audit",
+    "LabelledTable": "experiment",
+    "compare": "experiment",
     "evaluate": "experiment",
     "simulate": "experiment",
     "FairActiveLearner": "learner",
-    "Query": "learner",
+    "Query": "log",
     "group_rates": "metrics",
     "violation": "metrics",
     "CalibratedFairOracle": "oracle",
     "EmpiricalFairOracle": "oracle",
+    "open_pool": "pools",
 }
-_PARTS = ("certify", "datasets", "experiment", "learner", "metrics", "oracle", "pools", "strategies")
+_PARTS = ("audit", "datasets", "experiment", "learner", "metrics", "oracle", "pools", "report", "strategies")
 
 
 def __getattr__(name: str) -> object:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeVar
 
 from fairask.errors import suggest
 
@@ -20,42 +17,7 @@ __all__ = [
     "check_seed",
     "check_share",
     "check_tolerance",
-    "renamed",
 ]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def renamed(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let callers still use the old name of an argument, with a warning that names the new one.
-
-    Examples
-    --------
-    >>> @renamed("alpha", "tolerance")
-    ... def certify(tolerance=0.1):
-    ...     return tolerance
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     certify(alpha=0.2)
-    0.2
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> R:
-            if old in kwargs:
-                warnings.warn(
-                    f"the argument {old} is now called {new}; {old} will be refused by version 0.3",
-                    FutureWarning,
-                    stacklevel=2,
-                )
-                kwargs[new] = kwargs.pop(old)
-            return function(*args, **kwargs)
-
-        return call
-
-    return decorate
 
 
 def check_count(value: object, name: str, *, least: int = 1) -> int:

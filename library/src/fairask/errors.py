@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "ColumnWarning",
+    "ConstantWarning",
     "DisagreementWarning",
     "EmptyCellWarning",
     "FairaskWarning",
@@ -86,6 +87,10 @@ class FairaskWarning(UserWarning):
 
 class ColumnWarning(FairaskWarning):
     """A column of a data frame was left out, because a model cannot learn from it."""
+
+
+class ConstantWarning(FairaskWarning):
+    """The model answers the same for everybody: within the tolerance, and of no use."""
 
 
 class EmptyCellWarning(FairaskWarning):

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.checks import check_choice
 from fairask.metrics import Float, Int
-from fairask.pools import Cells, SubPool
+from fairask.pools import Cells
 
-__all__ = ["WEIGHTS", "Draws", "Proposal", "draw", "from_sub_pool", "importance_weights"]
+__all__ = ["WEIGHTS", "Draws", "Proposal", "draw", "importance_weights"]
 
 #: Component name of rows chosen by rank, which have no sampling probability.
 RANKED = "ranked"
@@ -129,27 +129,6 @@ def draw(proposal: Proposal, n: int, rng: np.random.Generator) -> Draws:
         components.append(UNIFORM if which < 0 else names[which])
         left[cell] -= 1
     return Draws(proposal.cells.locate(cells, ranks), propensities, components, sizes)
-
-
-def from_sub_pool(draws: Draws, pool: SubPool) -> Draws:
-    """Return draws from a sub-pool as draws from the pool that it was drawn from.
-
-    The propensity of a row is its probability to be in the sub-pool times that of its draw. Of the rows left
-    at a draw, all have the same probability to be among those of the sub-pool that are left.
-
-    Examples
-    --------
-    >>> from fairask.pools import Pool
-    >>> whole = Pool(np.arange(8.0)[:, None], np.zeros(8, int), 1)
-    >>> part = SubPool(whole, 4, np.random.default_rng(0))
-    >>> proposal = Proposal(part.everything(), {"uniform": np.array([0.25])}, {"uniform": 1.0})
-    >>> found = from_sub_pool(draw(proposal, 2, np.random.default_rng(0)), part)
-    >>> found.propensities.round(3).tolist(), found.pool_sizes.tolist()
-    ([0.125, 0.143], [8, 7])
-    """
-    sizes = pool.of - pool.n_rows + draws.pool_sizes
-    share = draws.pool_sizes / sizes
-    return Draws(pool.drawn[draws.indices], draws.propensities * share, draws.components, sizes)
 
 
 def _skip(rank: int, taken: list[int]) -> int:

@@ -93,7 +93,7 @@ def make_problem(
     learner.tell(query.indices, truth[query.indices])
     left = np.ones(n, dtype=bool)
     left[query.indices] = False
-    pool = Pool(learner.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
+    pool = Pool(learner.pool.X, learner.pool.groups_of(np.arange(n)), len(learner.groups_), left)
     return StrategyProblem(learner, learner.labelled(), pool, truth)
 
 
@@ -257,7 +257,7 @@ def works_in_a_learner(strategy: Strategy) -> None:
     for _ in range(2):
         start = make_problem(strategy, n_labels=30, n_left=15)
         learner = FairActiveLearner(
-            start.learner.X,
+            start.learner.pool.X,
             start.pool.groups,
             strategy=strategy,
             batch_size=30,

@@ -157,7 +157,7 @@ def test_places_that_cannot_be_read_are_explained(fairask: Run, tmp_path: Path) 
     for place, message in [
         ("memory://bucket/nobody", "no file or folder memory://bucket/nobody"),
         ("s4://bucket/x", "cannot be opened"),
-        ("empty", "cannot be read as Parquet"),
+        ("empty", "has no files"),
         ("mixed", "column 'said' has type int64 in a.parquet and is not there in b.parquet"),
     ]:
         result = fairask("audit", place, "--predictions", "said", "--protected", "sex")

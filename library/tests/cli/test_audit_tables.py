@@ -146,7 +146,7 @@ def test_the_folder_one_is_in_can_be_the_pool(
 
 def test_parquet_that_is_none_is_refused(fairask: Run, pool: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    refused(fairask("audit", tmp_path / "empty", *COLUMNS), "cannot be read as Parquet")
+    refused(fairask("audit", tmp_path / "empty", *COLUMNS), "has no files")
     text = pool.rename(tmp_path / "text.parquet")
     refused(fairask("audit", text, *COLUMNS), "though its name says Parquet")
     whole = tmp_path / "cut.parquet"

@@ -60,7 +60,6 @@ def test_results_of_other_settings_and_other_rows_are_not_mixed_up(fairask: Run,
         (("germn",), "not a dataset, and a file needs its columns"),
         (("german", "--strategy", "far"), "did you mean 'fare'?"),
         (("german", "--tolerance", 2), "--tolerance 2 is outside [0, 1]"),
-        (("german", "--backend", "dsk"), "did you mean 'dask'?"),
         (("german", "--budget", 10000), "larger than the pool"),
     ],
 )

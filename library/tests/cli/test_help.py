@@ -1,4 +1,4 @@
-"""Every command shows an example that its own options accept; a word and an installation are explained."""
+"""Every command shows an example that its own options accept, and an installation is explained."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import typer
-from fairask.report.terms import TERMS, Term, explain
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
@@ -20,7 +19,6 @@ from fairask import installation
 from fairask.cli._app import app, plugins
 from fairask.cli._errors import EXTRAS
 from fairask.cli._help import SECTIONS
-from fairask.strategies import STRATEGIES
 
 GROUP = typer.main.get_command(app)
 assert isinstance(GROUP, TyperGroup)
@@ -76,12 +74,6 @@ def test_the_example_in_the_help_is_accepted(words: tuple[str, ...]) -> None:
         assert f"\n  {line}\n" in run(*words, "--help")
 
 
-@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
-def test_a_term_is_explained_by_each_of_its_names(term: Term) -> None:
-    for name in (term.name, *term.also):
-        assert explain(name.upper().replace(" ", "-")) is term
-
-
 def test_the_doctor_names_what_an_extra_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     def without_dask(name: str) -> str:
         if name == "dask":
@@ -109,7 +101,3 @@ def test_the_doctor_and_the_remedies_know_every_extra() -> None:
     # PyTorch and matplotlib come with several extras, and no module is called parquet.
     ours = {extra for extra in EXTRAS.values() if not extra.startswith("fairask-studio")}
     assert ours == extras - {"plot", "panda", "parquet"}
-
-
-def test_the_word_strategy_names_all_strategies() -> None:
-    assert all(name in explain("strategy").meaning for name in STRATEGIES)

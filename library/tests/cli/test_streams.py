@@ -54,11 +54,11 @@ SIMULATE = ("--label", "paid", "--protected", "sex", "--drop", "said,word,chance
             "--budget", "80", "--batch", "40", "--trials", "1", "--seed", "2", "--jobs", "1")  # fmt: skip
 
 
-def test_a_simulation_streams_a_bucket_and_learns(fairask: Run, bucket: str, tmp_path: Path) -> None:
+def test_a_simulation_reads_a_bucket_and_learns(fairask: Run, bucket: str, tmp_path: Path) -> None:
     pq.write_table(scored(), tmp_path / "scored.parquet")
     found = {}
     for place in (bucket, "scored.parquet"):
-        result = fairask("simulate", place, *SIMULATE, "--stream", "--audit-share", "0.5", "--json")
+        result = fairask("simulate", place, *SIMULATE, "--audit-share", "0.5", "--json")
         assert result.exit_code == 0, result.output
         found[place] = json.loads(result.output)
         methods = {method["method"]: method for method in found[place]["methods"]}
@@ -69,32 +69,6 @@ def test_a_simulation_streams_a_bucket_and_learns(fairask: Run, bucket: str, tmp
     # The same rows in the same order: where they are changes nothing.
     for name in ("methods", "audit", "notes"):
         assert found[bucket][name] == found["scored.parquet"][name]
-
-
-@pytest.mark.slow
-def test_a_simulation_reads_a_small_bucket_once_and_streams_a_large_one(
-    fairask: Run, bucket: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = (*SIMULATE, "--strategy", "passive", "--out", "r.html")
-    small = fairask("simulate", bucket, *words)
-    assert small.exit_code == 0, small.output
-    assert "streamed" not in small.output
-    monkeypatch.setattr("fairask.experiment.open.MOST_ROWS", 10)
-    large = fairask("simulate", bucket, *words)
-    assert large.exit_code == 0, large.output
-    assert "the table was streamed" in large.output
-    assert "streamed" in Path("r.html").read_text()
-
-
-def test_a_streamed_report_names_the_margin_that_was_used(fairask: Run, bucket: str) -> None:
-    words = (*SIMULATE, "--strategy", "fare", "--json")
-    held, streamed = (
-        json.loads(fairask("simulate", bucket, *words, how).output)["settings"]
-        for how in ("--no-stream", "--stream")
-    )
-    assert "from the evidence" in streamed["fairness"]
-    assert streamed["fairness"] == held["fairness"]
-    assert streamed["model"] == held["model"]
 
 
 @pytest.mark.parametrize(
@@ -108,20 +82,20 @@ def test_a_streamed_report_names_the_margin_that_was_used(fairask: Run, bucket: 
         (("--label", "age"), "62 values"),
     ],
 )
-def test_what_a_streamed_simulation_cannot_use_is_explained(
+def test_what_a_simulation_cannot_use_is_explained(
     words: tuple[str, ...], message: str, fairask: Run, bucket: str, tmp_path: Path
 ) -> None:
-    result = fairask("simulate", bucket, *words, "--protected", "sex", "--stream")
+    result = fairask("simulate", bucket, *words, "--protected", "sex")
     assert result.exit_code == 2, result.output
     assert message in result.output
     assert not list(tmp_path.iterdir())
 
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairask.cli._passes import passes
     from rich.console import Console
 
     from fairask.cli import _screen
-    from fairask.cli._passes import passes
     from fairask.pools import PassProgress
 
     with passes() as progress:

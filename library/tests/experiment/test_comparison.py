@@ -10,8 +10,7 @@ from rich.console import Console
 from fairask.cli._screen import PullProgress
 from fairask.cli._trials import watch
 from fairask.datasets import load
-from fairask.experiment import METHODS, MemoryTable, Method, Run, Task, compare
-from fairask.experiment.comparison import Trial
+from fairask.experiment import METHODS, LabelledTable, Method, Run, Task, compare, run_trial
 from fairask.experiment.method import choose_methods
 from fairask.experiment.table import pool_size, split
 
@@ -22,13 +21,13 @@ TASK = Task(budget=80, batch=40, baseline_budget=120, seed=3)
 
 
 @pytest.fixture(scope="module")
-def table() -> MemoryTable:
-    return MemoryTable.from_dataset(load("german"))
+def table() -> LabelledTable:
+    return LabelledTable.from_dataset(load("german"))
 
 
-def run_trial(table: MemoryTable, method: Method, trial: int, *, pictured: bool = True) -> Run:
+def trial_of(table: LabelledTable, method: Method, trial: int, *, pictured: bool = True) -> Run:
     shown = pictured and trial == 0 and method.name == "fare"
-    return Trial(method, table.split(TASK.seed, trial), TASK, trial, shown).run()
+    return run_trial(method, table.split(TASK.seed, trial), TASK, trial, pictured=shown)
 
 
 def test_every_row_is_in_the_pool_or_in_the_test_part() -> None:
@@ -41,25 +40,25 @@ def test_every_row_is_in_the_pool_or_in_the_test_part() -> None:
 def test_a_stratified_split_keeps_every_cell_in_both_parts() -> None:
     groups = np.array(["a"] * 90 + ["b"] * 10)
     y = np.array([1] * 45 + [0] * 45 + [1] * 5 + [0] * 5)
-    table = MemoryTable(np.zeros((100, 1)), y, groups, stratify=True)
+    table = LabelledTable(np.zeros((100, 1)), y, groups, stratify=True)
     for trial in range(20):
-        pool, test = table.split(0, trial).parts
-        for part, least in ((pool, 3), (test, 1)):
+        rows = table.split(0, trial)
+        for part, least in ((rows.pool, 3), (rows.held_out, 1)):
             for group in "ab":
                 for label in (0, 1):
                     assert ((groups[part] == group) & (y[part] == label)).sum() >= least
 
 
-def test_methods_of_a_trial_share_their_first_batch(table: MemoryTable) -> None:
-    fare, passive = (run_trial(table, method, 0) for method in TWO)
+def test_methods_of_a_trial_share_their_first_batch(table: LabelledTable) -> None:
+    fare, passive = (trial_of(table, method, 0) for method in TWO)
     assert fare.accuracy[0] == passive.accuracy[0]
     assert fare.labels.tolist() == [40, 80]
     assert passive.labels.tolist() == [40, 80, 120]
 
 
-def test_labels_are_booked_within_the_budget(table: MemoryTable) -> None:
+def test_labels_are_booked_within_the_budget(table: LabelledTable) -> None:
     for method in TWO:
-        run = run_trial(table, method, 0)
+        run = trial_of(table, method, 0)
         assert sum(sum(by.values()) for by in run.spend.values()) == 80
         assert len(run.rates["tpr"]) == 2
 
@@ -69,8 +68,8 @@ def test_an_infeasible_model_says_how_many_labels_are_needed() -> None:
     groups, x = rng.choice(["f", "m"], 400), rng.normal(size=400)
     man = groups == "m"
     y = (x * np.where(man, 1.5, 0.3) + 1.2 * man - 0.6 + 0.7 * rng.normal(size=400) > 0).astype(np.int64)
-    unfair = MemoryTable(np.column_stack([x, man + 0.3 * rng.normal(size=400)]), y, groups)
-    run = Trial(METHODS["passive"], unfair.split(0, 0), TASK).run()
+    unfair = LabelledTable(np.column_stack([x, man + 0.3 * rng.normal(size=400)]), y, groups)
+    run = run_trial(METHODS["passive"], unfair.split(0, 0), TASK)
     assert run.is_infeasible_at(TASK.budget)
     assert run.labels_needed is not None
     assert run.labels_needed > TASK.budget
@@ -79,48 +78,48 @@ def test_an_infeasible_model_says_how_many_labels_are_needed() -> None:
 def test_all_runs_have_the_constant_answer_of_the_table() -> None:
     rng = np.random.default_rng(0)
     y = (np.arange(200) % 20 < 9).astype(np.int64)  # 45 % are positive: of few labels, often the majority
-    even = MemoryTable(rng.normal(size=(200, 2)), y, rng.choice(["a", "b"], 200))
+    even = LabelledTable(rng.normal(size=(200, 2)), y, rng.choice(["a", "b"], 200))
     task = Task(budget=10, batch=10)
-    for run in compare(even, [METHODS["passive"]], task, trials=6):
+    for run in compare(even, [METHODS["passive"]], task, trials=6).runs:
         assert run.references is not None
         assert not run.references.positive
         negative = np.mean(even.split(task.seed, run.trial).test[1] == 0)
         assert run.references.constant_accuracy == pytest.approx(negative)
 
 
-def test_the_first_fare_run_has_the_picture_of_a_real_round(table: MemoryTable) -> None:
-    snapshot = run_trial(table, METHODS["fare"], 0).snapshot
-    assert snapshot is not None
-    assert snapshot.labels == 40
-    assert sum(len(points) for points in snapshot.drawn.values()) == 40
-    assert snapshot.ratios["fair"].mean() == pytest.approx(1.0)
-    assert run_trial(table, METHODS["fare"], 1).snapshot is None
+def test_the_first_fare_run_has_the_picture_of_a_real_round(table: LabelledTable) -> None:
+    sampling = trial_of(table, METHODS["fare"], 0).sampling
+    assert sampling is not None
+    assert sampling.labels == 40
+    assert sum(len(points) for points in sampling.drawn.values()) == 40
+    assert sampling.ratios["fair"].mean() == pytest.approx(1.0)
+    assert trial_of(table, METHODS["fare"], 1).sampling is None
 
 
-def test_the_recorder_changes_nothing(table: MemoryTable) -> None:
-    recorded = run_trial(table, METHODS["fare"], 0)
-    plain = run_trial(table, METHODS["fare"], 0, pictured=False)
+def test_the_recorder_changes_nothing(table: LabelledTable) -> None:
+    recorded = trial_of(table, METHODS["fare"], 0)
+    plain = trial_of(table, METHODS["fare"], 0, pictured=False)
     assert plain.accuracy.tolist() == recorded.accuracy.tolist()
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_the_board_follows_the_runs_in_every_process(table: MemoryTable, tmp_path: Path, jobs: int) -> None:
+def test_the_board_follows_the_runs_in_every_process(table: LabelledTable, tmp_path: Path, jobs: int) -> None:
     board = np.memmap(tmp_path / "board", np.float64, "w+", shape=(2, 2, 3))
-    runs = {(r.method, r.trial): r for r in compare(table, TWO, TASK, 2, jobs, board)}
+    runs = {(r.method, r.trial): r for r in compare(table, TWO, TASK, 2, jobs=jobs, board=board).runs}
     for m, method in enumerate(TWO):
         for trial in range(2):
             run = runs[method.name, trial]
             assert board[m, trial].tolist() == [run.labels[-1], run.accuracy[-1], run.violation[-1]]
 
 
-def test_a_terminal_shows_a_live_table_and_the_same_results(table: MemoryTable) -> None:
+def test_a_terminal_shows_a_live_table_and_the_same_results(table: LabelledTable) -> None:
     out = io.StringIO()
     screen = Console(file=out, force_terminal=True, width=120, color_system=None)
     seen = watch(table, TWO, TASK, 1, 1, screen)
     for words in ("labels spent", "time left", "80 of 80", "120 of 120"):
         assert words in out.getvalue()
     quiet = watch(table, TWO, TASK, 1, 1, None)
-    assert [r.accuracy.tolist() for r in seen] == [r.accuracy.tolist() for r in quiet]
+    assert [r.accuracy.tolist() for r in seen.runs] == [r.accuracy.tolist() for r in quiet.runs]
 
 
 def test_the_baseline_is_always_compared() -> None:

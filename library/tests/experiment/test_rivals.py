@@ -4,22 +4,21 @@ import numpy as np
 import pytest
 
 from fairask import FairActiveLearner
-from fairask.experiment import METHODS, MemoryTable, Task
-from fairask.experiment.comparison import Trial
+from fairask.experiment import METHODS, LabelledTable, Task, run_trial
 from fairask.experiment.rivals import CONSTRAINTS, decider
 from fairask.metrics import violation
 
 
 @pytest.fixture(scope="module")
-def unfair() -> MemoryTable:
+def unfair() -> LabelledTable:
     """Group b's labels follow another feature, so that a plain model misses its positives."""
     rng = np.random.default_rng(0)
     X, b = rng.normal(size=(2000, 4)), rng.random(2000) < 0.3
     y = (np.where(b, X[:, 1] - 0.7, X[:, 0] + 0.7) + 0.3 * rng.normal(size=2000) > 0).astype(np.int64)
-    return MemoryTable(np.column_stack([X, b]), y, np.where(b, "b", "a"))
+    return LabelledTable(np.column_stack([X, b]), y, np.where(b, "b", "a"))
 
 
-def labelled(table: MemoryTable, n: int) -> FairActiveLearner:
+def labelled(table: LabelledTable, n: int) -> FairActiveLearner:
     learner = FairActiveLearner(table.X, table.groups, strategy="passive", batch_size=n, random_state=0)
     rows = learner.ask().indices
     learner.tell(rows, table.y[rows])
@@ -35,7 +34,7 @@ def labelled(table: MemoryTable, n: int) -> FairActiveLearner:
     ],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_a_rival_narrows_the_gap_of_its_own_plain_classifier(unfair: MemoryTable, name: str) -> None:
+def test_a_rival_narrows_the_gap_of_its_own_plain_classifier(unfair: LabelledTable, name: str) -> None:
     if name == "relaxed_thresholds":
         pytest.importorskip("error_parity")
     learner = labelled(unfair, 200)
@@ -50,22 +49,22 @@ def test_a_rival_narrows_the_gap_of_its_own_plain_classifier(unfair: MemoryTable
     assert gaps[name] < gaps["none"] or (name == "exponentiated_gradient" and gaps[name] == gaps["none"])
 
 
-def test_a_group_of_one_class_leaves_the_plain_classifier(unfair: MemoryTable) -> None:
+def test_a_group_of_one_class_leaves_the_plain_classifier(unfair: LabelledTable) -> None:
     learner = labelled(unfair, 4)
     plain = decider("none", learner, 0.1)(unfair.X, unfair.groups)
     for name in CONSTRAINTS:
         assert decider(name, learner, 0.1)(unfair.X, unfair.groups).tolist() == plain.tolist()
 
 
-def test_an_unknown_rival_names_the_nearest(unfair: MemoryTable) -> None:
+def test_an_unknown_rival_names_the_nearest(unfair: LabelledTable) -> None:
     with pytest.raises(ValueError, match="did you mean 'threshold_optimizer'"):
         decider("threshold_optimiser", labelled(unfair, 4), 0.1)
 
 
-def test_rivals_ask_for_the_rows_of_passive_sampling(unfair: MemoryTable) -> None:
+def test_rivals_ask_for_the_rows_of_passive_sampling(unfair: LabelledTable) -> None:
     task = Task(budget=60, batch=30)
     runs = [
-        Trial(METHODS[name], unfair.split(0, 0), task).run()
+        run_trial(METHODS[name], unfair.split(0, 0), task)
         for name in ("passive", "plain", "threshold_optimizer")
     ]
     assert {str(run.group_labels) for run in runs} == {str(runs[0].group_labels)}
@@ -73,10 +72,10 @@ def test_rivals_ask_for_the_rows_of_passive_sampling(unfair: MemoryTable) -> Non
 
 
 def test_only_the_baseline_has_references_and_its_plain_model_is_the_plain_method(
-    unfair: MemoryTable,
+    unfair: LabelledTable,
 ) -> None:
     task = Task(budget=60, batch=60)
-    passive, plain = (Trial(METHODS[m], unfair.split(0, 0), task).run() for m in ("passive", "plain"))
+    passive, plain = (run_trial(METHODS[m], unfair.split(0, 0), task) for m in ("passive", "plain"))
     assert plain.references is None
     assert passive.references is not None
     assert passive.references.plain_accuracy == plain.accuracy[-1]

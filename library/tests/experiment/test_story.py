@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fairask.experiment.story import columns_sentence
 
-from fairask.experiment.comparison import label_saving, labels_that_suffice
-from fairask.report.words import Beside, Guess, Outcome, stop_sentence
+from fairask.experiment.comparison import label_saving, labels_that_suffice, over_trials
+from fairask.report.words import Beside, Guess, Outcome, leaks_sentence, stop_sentence
 
 FAIR = Outcome(Guess(0.84), Guess(0.05))
 
@@ -70,7 +69,7 @@ def test_one_good_round_is_no_plateau() -> None:
 
 @pytest.mark.parametrize("gap", [0.02, 0.4])
 def test_one_run_decides_nothing(gap: float) -> None:
-    said = beside(Outcome(Guess.over_trials([0.86]), Guess.over_trials([gap])))
+    said = beside(Outcome(over_trials([0.86]), over_trials([gap])))
     assert said.case == "unsure"
     assert f"gap {gap:.2f} (one run: no interval; use --trials 10)" in said.sentence()
     curve = np.array([[0.7, 0.8]])
@@ -80,9 +79,9 @@ def test_one_run_decides_nothing(gap: float) -> None:
 
 def test_few_runs_have_wider_limits_than_two_standard_errors() -> None:
     # Student's t with one degree of freedom is 12.7; a share is at most 1.
-    assert Guess.over_trials([0.02, 0.04]).high == pytest.approx(0.03 + 12.706 * 0.01, abs=1e-4)
-    assert Guess.over_trials([0.1, 0.5]).high == 1.0
-    many = Guess.over_trials(np.tile([0.1, 0.3], 500))
+    assert over_trials([0.02, 0.04]).high == pytest.approx(0.03 + 12.706 * 0.01, abs=1e-4)
+    assert over_trials([0.1, 0.5]).high == 1.0
+    many = over_trials(np.tile([0.1, 0.3], 500))
     assert many.high - many.value == pytest.approx(2 * 0.1 / 1000**0.5, rel=0.05)
 
 
@@ -141,14 +140,14 @@ def test_a_rule_that_never_fires_says_so() -> None:
 
 
 def test_several_leaking_columns_are_all_named() -> None:
-    said = columns_sentence({"a": 0.99, "b": 1.0})
+    said = leaks_sentence({"a": 0.99, "b": 1.0})
     assert "'a', 'b'" in said
     assert said.endswith("If not, --drop a,b leaves them out.")
-    assert "--drop 'closed on' leaves it out" in columns_sentence({"closed on": 1.0})
+    assert "--drop 'closed on' leaves it out" in leaks_sentence({"closed on": 1.0})
 
 
 def test_a_fair_model_of_one_run_has_no_interval_either() -> None:
-    once = Outcome(Guess.over_trials([0.84]), Guess.over_trials([0.05]))
+    once = Outcome(over_trials([0.84]), over_trials([0.05]))
     words = beside(Outcome(Guess(0.86), Guess(0.40)), model=once).sentence()
     assert "The fair model has gap 0.05 (one run: no interval; use --trials 10)" in words
     assert "inf" not in words

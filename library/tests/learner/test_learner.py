@@ -52,7 +52,9 @@ def test_the_history_says_how_safe_each_model_is_where_the_oracle_knows():
 @pytest.mark.filterwarnings("ignore::fairask.errors.DisagreementWarning")
 def test_ask_and_tell_end_in_a_fair_model(strategy, metric, profile):
     learner, y = made(strategy=strategy, metric=metric, profile=profile, batch_size=40)
-    history = simulate(learner, y, 120, test=(learner.X, y, np.array(learner.groups_)[learner.pool.groups]))
+    history = simulate(
+        learner, y, 120, test=(learner.pool.X, y, np.array(learner.groups_)[learner.pool.groups])
+    )
     assert history["labels"].tolist() == [40, 80, 120]
     assert history["test_accuracy"][-1] > 0.65
     if profile == "paper":
@@ -128,10 +130,10 @@ def test_what_a_file_cannot_hold_is_asked_for_again(tmp_path):
     simulate(learner, y, 40)
     learner.save(tmp_path / "learner")
     with pytest.raises(ValueError, match="made with estimator=DecisionTreeClassifier"):
-        FairActiveLearner.load(tmp_path / "learner", X=learner.X)
+        FairActiveLearner.load(tmp_path / "learner", X=learner.pool.X)
     with pytest.raises(ValueError, match="X is not the table"):
-        FairActiveLearner.load(tmp_path / "learner", X=learner.X + 1, estimator=tree)
-    again = FairActiveLearner.load(tmp_path / "learner", X=learner.X, estimator=tree)
+        FairActiveLearner.load(tmp_path / "learner", X=learner.pool.X + 1, estimator=tree)
+    again = FairActiveLearner.load(tmp_path / "learner", X=learner.pool.X, estimator=tree)
     np.testing.assert_array_equal(
         again.model_.calibration_.out_of_fold, learner.model_.calibration_.out_of_fold
     )
@@ -156,7 +158,7 @@ def test_corrections_and_skips():
         learner.correct(other, 1 - y[other])
     assert learner.labels_[2] == 1 - y[row]
     assert learner.model_.error_ != before
-    asked = learner.ask(learner.X.shape[0] - 100).indices
+    asked = learner.ask(learner.pool.X.shape[0] - 100).indices
     assert not set(asked) & set(query.indices.tolist())
     np.testing.assert_allclose(learner.risk_weights_, 1.0)
 
@@ -169,7 +171,7 @@ def test_labels_of_one_class_do_not_stop_the_learner():
             query = learner.ask()
             learner.tell(query.indices, np.zeros(5, int))
         groups = np.array(learner.groups_)[learner.pool.groups]
-        assert not learner.model_.predict(learner.X, sensitive_features=groups).any()
+        assert not learner.model_.predict(learner.pool.X, sensitive_features=groups).any()
 
 
 def test_no_disagreement_falls_back_to_lambda_fair_and_says_so():

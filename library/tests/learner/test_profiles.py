@@ -106,4 +106,4 @@ def test_a_blind_model_needs_no_groups_and_is_kept_by_a_file(tmp_path):
     learner.save(tmp_path / "kept")
     again = FairActiveLearner.load(tmp_path / "kept")
     np.testing.assert_array_equal(again.model_.predict_proba(X), learner.model_.predict_proba(X))
-    assert (again.profile, again.blind, again.margin) == ("calibrated", True, "evidence")
+    assert (again.config.profile, again.config.blind, again.margin) == ("calibrated", True, "evidence")

@@ -1,5 +1,7 @@
 """Both oracles as scikit-learn classifiers: its own checks, its tools, names of columns, seeds."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, violation
+from fairask.errors import ConstantWarning
 from fairask.metrics import accuracy_scorer, violation_scorer
 
 pytestmark = [
@@ -219,3 +222,18 @@ def test_a_fit_without_groups_is_refused_in_a_pipeline_too(oracle):
     assert free.fit(X, y).predict(X).shape == (40,)
     with pytest.raises(ValueError, match="groups were given, and without_groups=True"):
         free.fit(X, y, sensitive_features=np.arange(40) // 20)
+
+
+@pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning")
+@pytest.mark.parametrize("oracle", [EmpiricalFairOracle(), CalibratedFairOracle("linear", random_state=0)])
+def test_a_constant_answer_says_so(oracle):
+    rng = np.random.default_rng(0)
+    groups = np.arange(60) % 2
+    noise, y = np.zeros((60, 1)), (rng.random(60) < 0.2).astype(int)
+    with pytest.warns(ConstantWarning, match="answers 0 for everybody, .* would help"):
+        model = clone(oracle).fit(noise, y, sensitive_features=groups)
+    assert model.constant_ == 0
+    told = np.column_stack([y + 0.1 * rng.normal(size=60), groups])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert clone(oracle).fit(told, y, sensitive_features=groups).constant_ is None

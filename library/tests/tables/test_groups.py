@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fairask.experiment.open import open_table
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
-from fairask.experiment.table import TableColumns
+from fairask.experiment import LabelledTable
 from fairask.metrics import violation
 from fairask.tables import GroupColumns, TableError, column_violations, group_names, prepare
 from fairask.tables.groups import OTHER, UNKNOWN
@@ -50,13 +48,11 @@ def test_bands_and_combinations_in_memory() -> None:
     assert found.feature_names == ["sex=m", "x", "said"]
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_every_command_takes_combinations_and_bands(stream: bool, tmp_path: Path) -> None:
+def test_every_command_takes_combinations_and_bands(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(PEOPLE, path, row_group_size=90)
-    table: Any = open_table(str(path), TableColumns("y", SPECS), stream=stream)
-    groups = table.groups_of(np.arange(N)) if stream else table.groups
-    assert groups.tolist() == expected()
+    table = LabelledTable.open(str(path), label="y", protected=SPECS)
+    assert table.groups.tolist() == expected()
     with Study.create(tmp_path / "s", path, protected=SPECS, hide=["y"], budget=20, batch_size=20) as study:
         rows = study.ask(8)
         study.tell(rows, ["0", "1"] * 4)
@@ -173,9 +169,9 @@ def test_several_values_of_a_label_can_be_positive(tmp_path: Path) -> None:
         prepare(table, label="y", protected="sex", positive=["failed", "passed", "distinction"])
     path = tmp_path / "t.parquet"
     pq.write_table(table, path, row_group_size=100)
-    columns = TableColumns("y", "sex", ("passed", "distinction"))
-    rates = [open_table(str(path), columns, stream=stream).base_rate for stream in (False, True)]
-    assert rates[0] == rates[1] == np.mean(grades != "failed")
+    positive = ("passed", "distinction")
+    rate = LabelledTable.open(str(path), label="y", protected="sex", positive=positive).base_rate
+    assert rate == np.mean(grades != "failed")
 
 
 def test_a_number_cannot_be_a_label() -> None:

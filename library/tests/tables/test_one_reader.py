@@ -11,12 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fairask.experiment.open import open_table
-from fairask.experiment.streamed import StreamedTable
 
 from fairask.audit.table import open_audit_table
 from fairask.errors import UserError
-from fairask.experiment.table import MemoryTable, TableColumns
+from fairask.experiment import LabelledTable
 from fairask.tables import read_table
 from fairask_studio import Study
 
@@ -24,40 +22,36 @@ N = 60
 Found = tuple[Any, list[str]]
 
 
-def simulated(path: Path, stream: bool, folder: Path) -> Found:
+def simulated(path: Path, folder: Path) -> Found:
     """Features and groups as ``fairask simulate`` has them."""
-    table = open_table(str(path), TableColumns("y", "g", "1", use_protected=True), stream=stream)
-    if isinstance(table, StreamedTable):
-        rows = np.arange(table.rows)
-        return table.pool.take(rows), table.groups_of(rows).tolist()
-    assert isinstance(table, MemoryTable)
+    table = LabelledTable.open(str(path), label="y", protected="g", positive="1", use_protected=True)
     return table.X, table.groups.tolist()
 
 
-def studied(path: Path, stream: bool, folder: Path) -> Found:
+def studied(path: Path, folder: Path) -> Found:
     """Features and groups as ``fairask new`` has them."""
     with Study.create(folder / "s", path, protected="g", hide=["y"], use_protected=True, budget=5) as study:
         return study.learner().X, np.array(study.groups)[study.codes].tolist()
 
 
-def audited(path: Path, stream: bool, folder: Path) -> Found:
+def audited(path: Path, folder: Path) -> Found:
     """Groups as ``fairask audit`` has them; it reads no features."""
     table = open_audit_table(str(path), predictions="y", protected="g", positive="1")
     return None, table.groups.tolist()
 
 
-COMMANDS: dict[str, Callable[[Path, bool, Path], Found]] = {
+COMMANDS: dict[str, Callable[[Path, Path], Found]] = {
     "simulate": simulated,
     "new": studied,
     "audit": audited,
 }
 
 
-def outcome(command: str, path: Path, stream: bool, folder: Path) -> tuple[Found | None, str]:
+def outcome(command: str, path: Path, folder: Path) -> tuple[Found | None, str]:
     """What a command made of a file, or what it said is wrong."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        return COMMANDS[command](path, stream, folder), ""
+        return COMMANDS[command](path, folder), ""
     except UserError as error:
         return None, error.what
 
@@ -115,28 +109,29 @@ FILES: dict[str, tuple[bytes, str]] = {
 }
 
 
-def same(found: dict[str, tuple[Found | None, str]]) -> None:
-    """All commands, in memory and streamed, agree."""
+def same(path: Path, folder: Path) -> Found:
+    """What all commands make of a file: they agree."""
+    found = {command: outcome(command, path, folder / command) for command in COMMANDS}
     assert not any(said for _, said in found.values()), found
     made = {name: result for name, (result, _) in found.items() if result is not None}
-    X, groups = made["simulate False"]
-    for name, (other, theirs) in made.items():
-        if other is not None:
-            np.testing.assert_allclose(other, X, atol=2e-6, err_msg=name)
-        assert theirs == groups, name
+    X, groups = made["simulate"]
+    np.testing.assert_allclose(made["new"][0], X, atol=2e-6)
+    assert made["new"][1] == made["audit"][1] == groups
+    return X, groups
+
+
+def refused(path: Path, folder: Path) -> str:
+    """What all commands say of a file that they refuse: the same."""
+    said = {command: outcome(command, path, folder / command)[1] for command in COMMANDS}
+    assert len(set(said.values())) == 1, said
+    return said["new"]
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_every_command_makes_the_same_of_a_table(name: str, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table(GOOD[name]), path, row_group_size=13)
-    same(
-        {
-            f"{command} {stream}": outcome(command, path, stream, tmp_path / f"{command} {stream}")
-            for command in COMMANDS
-            for stream in (False, True)
-        }
-    )
+    same(path, tmp_path)
 
 
 def test_a_dictionary_column_of_parquet_is_a_category_everywhere(tmp_path: Path) -> None:
@@ -144,13 +139,7 @@ def test_a_dictionary_column_of_parquet_is_a_category_everywhere(tmp_path: Path)
     coded = pa.array(["u", "v", "w"] * (N // 3)).dictionary_encode()
     groups = pa.array(columns()["g"]).dictionary_encode()
     pq.write_table(pa.table({**columns(c=coded), "g": groups}), path, row_group_size=7)
-    found = {
-        f"{command} {stream}": outcome(command, path, stream, tmp_path / f"{command} {stream}")
-        for command in COMMANDS
-        for stream in (False, True)
-    }
-    same(found)
-    assert found["new True"][0][0].shape == (N, 4)  # type: ignore[index]
+    assert same(path, tmp_path)[0].shape == (N, 4)
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -158,13 +147,7 @@ def test_every_command_refuses_the_same_table_in_the_same_words(name: str, tmp_p
     table, words = BAD[name]
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table(table), path, row_group_size=13)
-    said = {
-        f"{command} {stream}": outcome(command, path, stream, tmp_path / f"{command} {stream}")[1]
-        for command in COMMANDS
-        for stream in (False, True)
-    }
-    assert len(set(said.values())) == 1, said
-    assert words in said["new True"]
+    assert words in refused(path, tmp_path)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -172,9 +155,7 @@ def test_every_command_refuses_the_same_file_in_the_same_words(name: str, tmp_pa
     content, words = FILES[name]
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    said = {command: outcome(command, path, False, tmp_path / command)[1] for command in COMMANDS}
-    assert len(set(said.values())) == 1, said
-    assert words in said["new"]
+    assert words in refused(path, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["comma", "semicolon", "tab", "mark", "blank header", "unknown values"])
@@ -194,9 +175,10 @@ def test_every_command_makes_the_same_of_a_csv_file(kind: str, tmp_path: Path) -
     path, copy = tmp_path / "t.csv", tmp_path / "t.parquet"
     path.write_text(text, encoding="utf-8")
     pq.write_table(read_table(path), copy, row_group_size=11)
-    found = {f"{c} False": outcome(c, path, False, tmp_path / f"{c} False") for c in COMMANDS}
-    found |= {f"{c} True": outcome(c, copy, True, tmp_path / f"{c} True") for c in COMMANDS}
-    same(found)
+    X, groups = same(path, tmp_path / "csv")
+    again, same_groups = same(copy, tmp_path / "parquet")
+    np.testing.assert_array_equal(again, X)
+    assert same_groups == groups
 
 
 def test_a_label_with_three_values_needs_a_positive_one(tmp_path: Path) -> None:
@@ -204,25 +186,17 @@ def test_a_label_with_three_values_needs_a_positive_one(tmp_path: Path) -> None:
     pq.write_table(
         pa.table({**columns(), "y": ["lo", "hi", "mid", "hi"] * (N // 4)}), path, row_group_size=13
     )
-    said = []
-    for stream in (False, True):
-        with pytest.raises(UserError, match="has 3 values: 'hi', 'lo', 'mid'") as caught:
-            open_table(str(path), TableColumns("y", "g"), stream=stream)
-        said.append(str(caught.value))
-    assert len(set(said)) == 1
+    with pytest.raises(UserError, match="has 3 values: 'hi', 'lo', 'mid'"):
+        LabelledTable.open(str(path), label="y", protected="g")
 
 
-def test_rows_without_a_label_are_left_out_in_memory_and_streamed(tmp_path: Path) -> None:
+def test_rows_without_a_label_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     labels = [None if i % 9 == 0 else y for i, y in enumerate(columns()["y"])]
     pq.write_table(pa.table({**columns(), "y": labels}), path, row_group_size=13)
-    found = [simulated(path, stream, tmp_path) for stream in (False, True)]
-    np.testing.assert_allclose(found[0][0], found[1][0], atol=2e-6)
-    assert found[0][1] == found[1][1]
-    tables = [open_table(str(path), TableColumns("y", "g"), stream=stream) for stream in (False, True)]
-    assert tables[0].base_rate == tables[1].base_rate
-    assert tables[0].group_shares == tables[1].group_shares
-    assert [n for t in tables for n in t.notes].count("7 rows have no value in 'y' and were left out") == 2
+    table = LabelledTable.open(str(path), label="y", protected="g")
+    assert table.rows == N - 7
+    assert list(table.notes).count("7 rows have no value in 'y' and were left out") == 1
 
 
 def test_unseen_levels_have_no_feature_set(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Columns of free text train the model: recognised, asked for, streamed, saved and read by local models."""
+"""Columns of free text train the model: recognised, asked for, saved and read by local models."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fairask.experiment.open import open_table
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from fairask import FairActiveLearner
-from fairask.experiment.table import TableColumns
+from fairask.experiment import LabelledTable
 from fairask.metrics import violation
-from fairask.tables import Encoder, Survey, TableError, TextColumns, fit_encoder, prepare, survey
-from fairask.tables.text import Text, TextSample
+from fairask.tables import Encoder, TableError, TextColumns, fit_encoder, prepare
+from fairask.tables.text import Text, sample_texts
 from fairask_studio import Study, load_model
 from library.tests.tables.comments import comments
 
@@ -58,24 +57,16 @@ def test_a_text_column_that_is_not_there_or_not_text_is_refused() -> None:
 def test_the_features_of_texts_do_not_depend_on_how_rows_are_cut() -> None:
     table = COMMENTS.select(["comment"])
     whole = fit_encoder(table)
-    total = Survey()
-    for part in table.to_batches(max_chunksize=77):
-        total.merge(survey([part], ["comment"]))
-    assert total.encoder(["comment"], whole.fitted_on) == whole
+    assert fit_encoder(pa.Table.from_batches(table.to_batches(max_chunksize=77))) == whole
     single = np.concatenate([whole(batch) for batch in table.to_batches(max_chunksize=41)])
     np.testing.assert_allclose(single, whole.transform(table), atol=2e-6)
 
 
 def test_a_sample_of_texts_is_the_same_in_any_order() -> None:
     texts = [f"text {i}" for i in range(500)]
-    samples = []
-    for order in (texts, texts[::-1]):
-        sample = TextSample(most=50)
-        for text in order:
-            sample.add([text])
-        samples.append(sample.finish())
-    assert len(samples[0]) == 50
-    assert samples[0] == samples[1]
+    sample = sample_texts(texts, 50)
+    assert len(sample) == 50
+    assert sample == sample_texts(texts[::-1], 50)
 
 
 def test_texts_go_through_json_and_missing_ones_have_no_topic() -> None:
@@ -97,14 +88,12 @@ def test_unknown_words_change_nothing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_study_of_comments_learns_from_their_words(stream: bool, tmp_path: Path) -> None:
+def test_a_study_of_comments_learns_from_their_words(tmp_path: Path) -> None:
     path = tmp_path / "pool.parquet"
     pq.write_table(COMMENTS.drop(["toxic"]), path, row_group_size=100)
-    table = path
     truth = COMMENTS.column("toxic").to_pylist()
     settings: dict[str, Any] = {"classes": ("no", "yes"), "budget": 40, "batch_size": 40, "random_state": 0}
-    with Study.create(tmp_path / "s", table, protected="group", **settings) as study:
+    with Study.create(tmp_path / "s", path, protected="group", **settings) as study:
         assert {c.name for c in study.config.columns if c.role == "feature"} == {
             "comment", "likes", "replies", "hour",
         }  # fmt: skip
@@ -118,11 +107,10 @@ def test_a_study_of_comments_learns_from_their_words(stream: bool, tmp_path: Pat
     assert np.mean(np.asarray(said).astype(str) == np.array(truth)) > 0.55
 
 
-def test_simulate_streams_texts_as_it_reads_them(tmp_path: Path) -> None:
+def test_simulate_reads_texts(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(COMMENTS, path, row_group_size=150)
-    tables = [open_table(str(path), TableColumns("toxic", "group"), stream=s) for s in (False, True)]
-    assert tables[0].n_features == tables[1].n_features == 103
+    assert LabelledTable.open(str(path), label="toxic", protected="group").X.shape[1] == 103
 
 
 def model2vec_folder(folder: Path) -> str:
@@ -189,10 +177,12 @@ def test_words_beat_the_number_of_likes_and_the_default_is_fair_where_a_plain_mo
         learner.tell(rows, truth[rows].astype(int))
         model = learner.model_
         rest = np.setdiff1d(np.arange(len(truth)), rows)
-        score = model.label_proba(learner.X, sensitive_features=groups)[:, 1]
+        score = model.label_proba(learner.pool.X, sensitive_features=groups)[:, 1]
         ranked[name] = roc_auc_score(truth[rest], score[rest])
-        said = model.decision_probability(learner.X, groups)
-        plain = LogisticRegression(max_iter=2000).fit(learner.X[rows], truth[rows]).predict(learner.X)
+        said = model.decision_probability(learner.pool.X, groups)
+        plain = (
+            LogisticRegression(max_iter=2000).fit(learner.pool.X[rows], truth[rows]).predict(learner.pool.X)
+        )
         gaps[name] = [violation(truth[rest], one[rest], groups[rest]) for one in (said, plain)]
     # The area under the curve has a standard error of 0.01 on 1,750 rows: these are ten of them.
     assert ranked["words"] > ranked["numbers"] + 0.1

@@ -135,7 +135,7 @@ def _value(rate: dict[str, Any]) -> float:
 def model_digest(learner: FairActiveLearner) -> str:
     """A sha256 of what the current model does on the whole pool: equal models, equal digests."""
     groups = np.array([*learner.groups_, None], dtype=object)[:-1][learner.pool.groups]
-    return decisions_digest(decision_probability(learner.current_model(), learner.X, groups))
+    return decisions_digest(decision_probability(learner.current_model(), learner.pool.X, groups))
 
 
 def decisions_digest(positive: Float) -> str:

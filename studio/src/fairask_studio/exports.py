@@ -21,7 +21,7 @@ from sqlalchemy import make_url
 
 from fairask.audit import Certificate
 from fairask.audit.certificate import seal
-from fairask.learner.state import LABELLED
+from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
 from fairask.report.words import METRIC_NAMES, safety_sentence
 from fairask.tables.groups import as_specs

@@ -22,8 +22,8 @@ from scipy.sparse import issparse
 from fairask.audit import Audit, AuditPlan
 from fairask.defaults import BUDGET
 from fairask.errors import FairaskWarning, UserError, suggest
-from fairask.learner import FairActiveLearner, LearnerState, Query
-from fairask.learner.state import ASKED, LABELLED
+from fairask.learner import FairActiveLearner
+from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
 from fairask.pools import SAMPLE
 from fairask.report.words import Beside, Guess, Outcome, leaks_sentence, safety_sentence
@@ -149,7 +149,7 @@ class Study:
         # The study keeps the budget and the stopping rule itself: its log knows of audits and of changed
         # rules.
         bare = replace(state.config.learner, budget=None, stopping=None)
-        self._learner = FairActiveLearner(self.encoder.transform(table), named, bare)
+        self._learner = FairActiveLearner(self.encoder.transform(table), named, **vars(bare))
         self.groups = list(self._learner.groups_)
         self.codes = encode_groups(named)[1]
 
@@ -995,7 +995,7 @@ def _config(
     )
     # Only a learner with the rows knows whether they have groups that its strategy can work with.
     bare = replace(config.learner, budget=None, stopping=None)
-    FairActiveLearner(encoder.transform(table), group_names(table, protected), bare)
+    FairActiveLearner(encoder.transform(table), group_names(table, protected), **vars(bare))
     return config
 
 

@@ -53,7 +53,7 @@ def _feature_lines(study: Study) -> list[str]:
     why = [f"{name!r} ({reason})" for name, reason in encoder.left_out.items() if name in shown]
     lines = [f"Shown but not learned from: {', '.join(why[:10])}"] if why else []
     lines += [f"note: {note}" for note in encoder.notes() if "text" in note and "were left out" not in note]
-    X, named = study.learner().X, np.array(study.groups)[study.codes]
+    X, named = study.learner().pool.X, np.array(study.groups)[study.codes]
     if isinstance(X, np.ndarray) and not config.use_protected:
         lines += [f"note: {note}" for note in group_leaks(X, named, encoder.feature_names_out)]
     return lines

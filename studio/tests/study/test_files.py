@@ -190,7 +190,9 @@ def test_the_exported_model_predicts_as_the_study_does(make: Make, tmp_path: Pat
     assert model.columns_ == ["income", "debt", "job"]
     raw = study.table.select(model.columns_)
     learner = study.learner()
-    np.testing.assert_array_equal(model.predict_proba(raw), learner.current_model().predict_proba(learner.X))
+    np.testing.assert_array_equal(
+        model.predict_proba(raw), learner.current_model().predict_proba(learner.pool.X)
+    )
     assert set(model.predict(raw)) <= {"bad", "good"}
     labels = pq.read_table(tmp_path / "out" / "labels.parquet").to_pylist()
     np.testing.assert_array_equal([row["propensity"] for row in labels], learner.propensities_)
@@ -209,7 +211,7 @@ def test_the_exported_model_takes_the_original_frame_in_any_order(
     model = load_model(tmp_path / "out" / "model.skops")
     learner, frame = study.learner(), study.table.to_pandas()
     groups = np.array(learner.groups_, dtype=object)[learner.pool.groups_of(np.arange(len(frame)))]
-    expected = learner.current_model().predict_proba(learner.X, sensitive_features=groups)
+    expected = learner.current_model().predict_proba(learner.pool.X, sensitive_features=groups)
     assert model.oracle.needs_groups == bool(settings.get("use_protected"))
     for one in (frame, frame[frame.columns[::-1]].assign(more=1), pl.from_pandas(frame), study.table):
         np.testing.assert_array_equal(model.predict_proba(one), expected)

@@ -25,7 +25,7 @@ from fairask.audit.plan import TARGETS, AuditPlan
 from fairask.audit.table import AuditTable, Classes, key, open_audit_table, table_digest
 from fairask.errors import UserError
 from fairask.metrics import Int
-from fairask.pools.places import local_path, name_of
+from fairask.pools.files import local_path
 from fairask.tables import TableError, TableFormat, read_table
 from fairask.tables.arrow import Arrow
 from fairask.tables.cells import texts
@@ -229,7 +229,7 @@ class AuditFolder:
             said = {name: value for name, value in vars(form).items() if value is not None}
             pool |= {"encoding": said.pop("encoding", "utf-8"), "form": said}
             state = {"format": _FORMAT, "pool": pool, "columns": given, "shown": [*show], "corrections": []}
-        check_columns(table.source.names, [("show", name) for name in show])
+        check_columns(table.source.schema.names, [("show", name) for name in show])
         opened = cls(place, home, state, table, audit, form.encoding, {*state["shown"], *show})
         if "audit" not in state:
             home.mkdir(exist_ok=True)
@@ -274,7 +274,7 @@ class AuditFolder:
             raise AuditError(f"{file.name} has no labels yet", "Fill in its column 'label'")
         if not unchecked:
             rows = np.array(sorted(told), dtype=np.int64)
-            cells = dict(zip(rows.tolist(), self.table.source.rows(rows).to_pylist(), strict=True))
+            cells = dict(zip(rows.tolist(), self.table.source.take(rows).to_pylist(), strict=True))
             check_returned(file.name, sheet.rows, cells)
         for row, value in changed.items():
             self.state["corrections"].append({
@@ -329,8 +329,8 @@ class AuditFolder:
     def _hidden(self, rows: Int) -> set[str]:
         """Return the columns that could sway whoever labels: prediction, score, protected attribute."""
         columns = self.state["columns"]
-        telling = telling_columns(self.table.source.rows(rows), columns["predictions"])
-        groups = protected_columns(columns["protected"], self.table.source.names)
+        telling = telling_columns(self.table.source.take(rows), columns["predictions"])
+        groups = protected_columns(columns["protected"], self.table.source.schema.names)
         return {columns["predictions"], *groups, *telling} - self.shown
 
     def _finish(self) -> Decided:
@@ -394,7 +394,7 @@ def default_folder(place: str) -> Path:
     """Return the folder of an audit: beside a local table, here for one elsewhere."""
     local = local_path(place)
     if local is None:
-        return Path(f"{name_of(place)}.audit")
+        return Path(f"{Path(name_at(place)).stem}.audit")
     # "." and ".." have no name of their own.
     named = local.resolve() if local.name in ("", "..") else local
     return named.with_name(f"{named.stem if named.is_file() else named.name}.audit")
@@ -565,7 +565,7 @@ def telling_columns(table: Arrow, predictions: str) -> list[str]:
 
 def write_sheet(path: Path, table: AuditTable, rows: Int, hidden: Collection[str]) -> None:
     """Write rows to label: number, the columns but hidden ones, empty label, check code."""
-    taken = table.source.rows(rows)
+    taken = table.source.take(rows)
     names = [n for n in taken.column_names if n not in hidden]
     columns = [taken.column(n).to_pylist() for n in names]
     codes = [check_code(row, cells) for row, cells in zip(rows.tolist(), taken.to_pylist(), strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -116,7 +117,7 @@ def certify(
     sizes: dict[int | None, Int] = {}
     for label in question.conditions:
         rows = slice(None) if label is None or truth is None else truth == label
-        hits[label] = np.bincount(codes[rows], weights=said[rows], minlength=k)
+        hits[label] = np.bincount(codes[rows], weights=said[rows], minlength=k).astype(np.float64)
         sizes[label] = np.bincount(codes[rows], minlength=k)
     if name == "known":
         assumptions: tuple[str, ...] = (_WHOLE,)
@@ -211,7 +212,7 @@ def _certificate(
     *,
     metric: str,
     groups: tuple[object, ...],
-    **said: object,
+    **said: Any,
 ) -> Certificate:
     """Bound the violation at a level; the bounds enclose the estimate where there is one."""
     question = QUESTIONS[metric]

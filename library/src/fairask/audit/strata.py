@@ -300,9 +300,34 @@ class Strata:
         >>> strata.sizes.tolist(), [queue.tolist() for queue in strata.queues]
         ([0, 1, 1, 1], [[], [1], [3], [2]])
         """
+        names, codes = split_groups(groups)
+        return cls.of_codes(
+            pred, names, codes, trained_on=trained_on, pos_label=pos_label, seed=seed, known=known,
+            score=score, bins=bins, cost=cost,
+        )  # fmt: skip
+
+    @classmethod
+    def of_codes(
+        cls,
+        pred: ArrayLike,
+        names: list[Any],
+        codes: Int,
+        *,
+        trained_on: ArrayLike | None = None,
+        pos_label: object = None,
+        seed: int = 0,
+        known: Mapping[int, int | None] | None = None,
+        score: ArrayLike | None = None,
+        bins: int = 1,
+        cost: ArrayLike | None = None,
+        most: int | None = None,
+    ) -> Self:
+        """Strata of rows whose groups are given as codes; ``len(names)`` is that of an unknown group.
+
+        At most ``most`` rows of each stratum are queued.
+        """
         said = np.asarray(pred)
         each = [said[:, m] for m in range(said.shape[1])] if said.ndim == 2 else [pred]
-        names, codes = split_groups(groups)
         if not len(codes):
             raise UserError("the pool has no rows", "give the predictions and groups of its rows")
         columns = [soft_predictions(column, pos_label) for column in each]
@@ -324,13 +349,13 @@ class Strata:
         shuffled = rng.permutation(n)
         return cls._build(
             names, codes, decisions, shuffled, labels, out & (labels == -2),
-            drawn=any(soft), score=score, bins=bins, cost=cost,
+            drawn=any(soft), score=score, bins=bins, cost=cost, most=most,
         )  # fmt: skip
 
     @classmethod
     def _build(
         cls, names: list[Any], codes: Int, decisions: Bool, shuffled: Int, labels: Int, left_out: Bool, *,
-        drawn: bool, score: ArrayLike | None, bins: int, cost: ArrayLike | None,
+        drawn: bool, score: ArrayLike | None, bins: int, cost: ArrayLike | None, most: int | None,
     ) -> Self:  # fmt: skip
         n, models = len(codes), len(decisions)
         weights = 1 << np.arange(models)[::-1]
@@ -350,7 +375,8 @@ class Strata:
         place = np.searchsorted(kept, number)
         sizes = np.bincount(place[~left_out], minlength=len(kept))
         order = shuffled[free[shuffled]]
-        order = order[np.argsort(place[order], kind="stable")]
+        # Numbers of strata are small: as small integers they are sorted in linear time.
+        order = order[np.argsort(place.astype(np.min_scalar_type(len(kept)))[order], kind="stable")]
         lengths = np.bincount(place[free], minlength=len(kept))
         of_parent = np.where(kept >= top * bins, kept - top * bins, kept // bins)
         price = np.ones(len(kept)) if cost is None else _means(place, cost, free, len(kept))
@@ -370,7 +396,7 @@ class Strata:
         return cls(
             groups=names,
             sizes=sizes,
-            queues=np.split(order, np.cumsum(lengths)[:-1]),
+            queues=[queue[:most].copy() for queue in np.split(order, np.cumsum(lengths)[:-1])],
             left_out=np.flatnonzero(left_out),
             drawn=drawn,
             fingerprint=found.hexdigest()[:16],

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +13,12 @@ from numpy.typing import NDArray
 from fairask.audit.audit import Audit
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_audit, simulate_audit
-from fairask.audit.strata import Noise, noise_table
-from fairask.metrics import Float
-from fairask.pools.places import local_path
-from fairask.pools.sources.place import PlacedTable, open_place
-from fairask.tables import TableError, TableFormat, group_names, read_noted, read_table
+from fairask.audit.strata import Noise, Strata, known_codes, noise_table
+from fairask.errors import UserError
+from fairask.metrics import Float, Int
+from fairask.pools import Files, open_source
+from fairask.pools.files import local_path
+from fairask.tables import GroupColumns, TableError, TableFormat, read_noted, read_table
 from fairask.tables.arrow import Arrow, kind_of
 from fairask.tables.cells import listed, texts
 from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
@@ -34,10 +32,12 @@ class AuditTable:
 
     Attributes
     ----------
-    source : object
-        The table: ``names`` of its columns, and ``rows(numbers)`` as a pyarrow table.
-    scores, groups : ndarray
-        Predictions in [0, 1] and the group of each row, None where it is unknown.
+    source : Files
+        The table, of which rows are taken by their numbers.
+    scores : ndarray
+        Predictions in [0, 1].
+    names, codes : list of str, ndarray
+        The groups, and the group of each row; the last code is that of rows of unknown group.
     classes : Classes
         Names of the classes; none where predictions are numbers.
     notes : list of str
@@ -48,9 +48,10 @@ class AuditTable:
         As :class:`Audit` takes them, as far as columns were named.
     """
 
-    source: _Whole | _Parquet
+    source: Files
     scores: Float
-    groups: NDArray[Any]
+    names: list[str]
+    codes: Int
     classes: Classes
     notes: list[str]
     labels: NDArray[np.int64] | None = None
@@ -65,17 +66,26 @@ class AuditTable:
         return len(self.scores)
 
     @property
+    def groups(self) -> NDArray[np.object_]:
+        """The group of each row, None where it is unknown."""
+        return np.array([*self.names, None], dtype=object)[self.codes]
+
+    @property
     def group_rows(self) -> dict[str, int]:
         """Rows of each group."""
-        found, counts = np.unique(_shown(self.groups), return_counts=True)
-        return dict(zip(found.tolist(), counts.tolist(), strict=True))
+        rows = np.bincount(self.codes, minlength=len(self.names) + 1).tolist()
+        return {name: n for name, n in zip([*self.names, UNKNOWN], rows, strict=True) if n}
 
     def audit(self, plan: AuditPlan) -> Audit:
         """Begin an audit of the table."""
-        return Audit(
-            self.scores, self.groups, plan, known=self.known, score=self.score, cost=self.cost,
-            noise=self.noise,
+        bins = 1 if self.score is None else plan.score_bins(len(self.names))
+        strata = Strata.of_codes(
+            self.scores, self.names, self.codes, seed=plan.random_state,
+            known=known_codes(self.known, None), score=self.score, bins=bins, cost=self.cost,
+            # No more labels than the budget are asked for; the rest is for rows that nobody can label.
+            most=4 * plan.budget if self.cost is None else None,
         )  # fmt: skip
+        return Audit.of_strata(strata.with_noise(self.noise), plan)
 
     def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
         """Say what budgets would buy, from the predictions alone."""
@@ -86,8 +96,9 @@ class AuditTable:
         """Simulate audits of a table that was opened with a column of labels."""
         assert self.labels is not None
         for value in QUESTIONS[plan.metric].labels:
-            for group in sorted(g for g in set(self.groups.tolist()) if g is not None):
-                if not (self.labels[self.groups == group] == value).any():
+            has = np.bincount(self.codes[self.labels == value], minlength=len(self.names))
+            for group, n in zip(self.names, has, strict=False):
+                if not n:
                     kind = "positive" if value else "negative"
                     raise TableError(
                         f"group {group!r} has no {kind} label, so it has no rate to compare",
@@ -127,35 +138,40 @@ def open_audit_table(
     >>> pool.scores.tolist(), pool.classes.names
     ([1.0, 0.0], ('no', 'yes'))
     """
-    table, notes = _open(path, form)
+    source, notes = _open(path, form)
     named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": known}
     wanted = {option: name for option, name in named.items() if name}
-    columns = table.columns(_check_wanted(table.names, wanted, protected))
-    groups: NDArray[Any] = group_names(columns, protected)
-    notes += group_notes(", ".join(as_specs(protected)), Counter[Hashable](groups.tolist()))
-    if unknown_groups:
-        groups = np.where(groups == UNKNOWN, None, groups.astype(object))
-    kept, labels = np.ones(len(groups), dtype=bool), None
+    columns = _columns(source, _check_wanted(source.schema.names, wanted, protected))
+    found = GroupColumns.in_table(columns, protected)
+    notes += group_notes(", ".join(as_specs(protected)), dict(zip(found.values, found.rows, strict=True)))
+    # Groups are in the order of their names.
+    names, place = np.unique(found.names, return_inverse=True)
+    groups, codes = names.tolist(), place[found.codes(columns.combine_chunks())]
+    if unknown_groups and UNKNOWN in groups:
+        lost = groups.index(UNKNOWN)
+        codes = np.where(codes == lost, len(groups) - 1, codes - (codes > lost))
+        groups.remove(UNKNOWN)
+    kept, labels = np.ones(len(codes), dtype=bool), None
     if truth is not None:
         kept, labels = _truth(columns.column(truth), truth, positive, notes)
         labels = labels[kept]
     scores, classes = scores_of(
         columns.column(predictions), predictions, as_specs(positive or ()), labels is not None, notes
     )
-    groups = groups[kept]
-    errors, names = read_noise(noise), np.unique(_shown(groups)).tolist()
+    errors = read_noise(noise)
     try:
-        noise_table(errors, names)
+        noise_table(errors, groups)
     except ValueError as error:
-        raise TableError(f"--noise {noise}: {error}", f"Groups: {listed(names)}") from error
+        raise TableError(f"--noise {noise}: {error}", f"Groups: {listed(groups)}") from error
     exist = None
     if known:
         exist = _known(words_of(columns.column(known))[kept], known, classes)
         notes.append(f"{len(exist):,} rows have a label in {known!r} and are not asked for")
     return AuditTable(
-        source=table,
+        source=source,
         scores=scores[kept],
-        groups=groups,
+        names=groups,
+        codes=codes[kept],
         classes=classes,
         notes=notes,
         labels=labels,
@@ -169,14 +185,7 @@ def open_audit_table(
 def table_digest(path: str | Path) -> str:
     """Return the sha256 of a file; of a table elsewhere, of its files' names, sizes and footers."""
     local = local_path(path)
-    if local is not None:
-        return file_digest(local, hidden=False)
-    found = [[f.name, f.bytes, f.rows, f.digest] for f in parquet_files(path).records()]
-    return hashlib.sha256(json.dumps(found).encode()).hexdigest()
-
-
-def _shown(groups: NDArray[Any]) -> NDArray[np.str_]:
-    return np.where(groups == None, UNKNOWN, groups).astype(str)  # noqa: E711 - element by element
+    return _files(path).digest if local is None else file_digest(local, hidden=False)
 
 
 def _check_wanted(names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str]) -> list[str]:
@@ -192,7 +201,7 @@ def _check_wanted(names: Sequence[str], wanted: dict[str, str], protected: str |
     return columns
 
 
-def _open(path: str | Path, form: TableFormat | None) -> tuple[_Whole | _Parquet, list[str]]:
+def _open(path: str | Path, form: TableFormat | None) -> tuple[Files, list[str]]:
     """Open the table, and note what was recognised in it; Parquet is read when it is needed."""
     local = local_path(path)
     if (
@@ -200,9 +209,44 @@ def _open(path: str | Path, form: TableFormat | None) -> tuple[_Whole | _Parquet
         or (local.is_dir() and not is_dataset_folder(local))
         or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists())
     ):
-        return _Parquet(path if local is None else local), []
-    whole, notes = read_noted(local, form)
-    return _Whole(whole), notes
+        return _files(path), []
+    table, notes = read_noted(local, form)
+    source = open_source(table)
+    assert isinstance(source, Files)
+    return source, notes
+
+
+def _files(path: str | Path) -> Files:
+    """Open files at a path or URL; raise TableError for what cannot be read."""
+    local = local_path(path)
+    try:
+        source = open_source(path if local is None else local)
+    except FileNotFoundError as error:
+        raise TableError(f"there is no file or folder {path}", "Check the path") from error
+    except UserError as error:
+        if local is not None and local.is_file():
+            read_table(local)  # says in its own words what kind of file it is
+        raise TableError(error.what, "Give a CSV or Parquet file, or a folder of Parquet files") from error
+    if not isinstance(source, Files):
+        raise TableError(f"{path} is a table of a database", "Export its predictions to Parquet")
+    check_names(str(path), source.schema.names)
+    if not source.n_rows:
+        raise TableError(f"{path} has no rows", "Give a table with rows")
+    return source
+
+
+def _columns(source: Files, names: Sequence[str]) -> Arrow:
+    """Read columns in one pass; texts become codes, so that a row of them takes four bytes."""
+    import pyarrow as pa
+
+    parts = []
+    for batch in source.batches(names):
+        part = pa.Table.from_batches([batch])
+        for at, column in enumerate(part.columns):
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                part = part.set_column(at, part.field(at).name, column.dictionary_encode())
+        parts.append(part)
+    return pa.concat_tables(parts).unify_dictionaries()
 
 
 def _truth(
@@ -269,81 +313,6 @@ def read_noise(text: str | None) -> Noise:
         raise TableError(
             f"--noise {text} cannot be read", "Write 0.05, or by group: --noise a=0.1,b=0.02-0.05"
         ) from error
-
-
-class _Whole:
-    """A table in memory."""
-
-    def __init__(self, table: Any) -> None:
-        self._table, self.names = table, list(table.column_names)
-
-    def columns(self, names: Sequence[str]) -> Any:
-        return self._table.select(list(names))
-
-    def rows(self, rows: NDArray[np.int64]) -> Any:
-        return self._table.take(rows)
-
-
-def parquet_files(path: str | Path) -> PlacedTable:
-    """Open Parquet at a path or URL; raise TableError for what cannot be read."""
-    try:
-        return open_place(path)
-    except FileNotFoundError as error:
-        raise TableError(f"there is no file or folder {path}", "Check the path") from error
-    except (ValueError, ImportError) as error:
-        if isinstance(path, Path) and path.is_file():
-            read_table(path)  # says in its own words what kind of file it is
-        if isinstance(path, str) or "its files differ" in str(error):
-            raise TableError(str(error), "Give a Parquet file or a folder of them") from error
-        raise TableError(
-            f"{path} cannot be read as Parquet", "Give a CSV or Parquet file, or a folder of Parquet files"
-        ) from error
-
-
-class _Parquet:
-    """Parquet on disk: columns are read when they are needed, rows block by block."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._files = parquet_files(path)
-        self.names = list(self._files.schema.names)
-        check_names(str(path), self.names)
-        if not sum(self._files.sizes):
-            raise TableError(f"{path} has no rows", "Give a table with rows")
-
-    def columns(self, names: Sequence[str]) -> Any:
-        import pyarrow as pa
-
-        parts = [pa.Table.from_batches([b]) for _, b in self._batches(list(names))]
-        return pa.concat_tables(parts, promote_options="permissive")
-
-    def rows(self, rows: NDArray[np.int64]) -> Any:
-        import pyarrow as pa
-
-        parts = []
-        for start, batch in self._batches(self.names, rows):
-            low, high = np.searchsorted(rows, [start, start + batch.num_rows])
-            if high > low:
-                parts.append(pa.Table.from_batches([batch]).take(rows[low:high] - start))
-        return pa.concat_tables(parts, promote_options="permissive")
-
-    def _batches(self, names: list[str], rows: NDArray[np.int64] | None = None) -> Iterator[tuple[int, Any]]:
-        """Batches with their first row's number; with ``rows``, ascending, only of blocks that hold some."""
-        import pyarrow as pa
-
-        start = 0
-        for block, size in zip(self._files.select(names), self._files.sizes, strict=True):
-            at, start = start, start + size
-            if rows is not None and not np.diff(np.searchsorted(rows, [at, start]))[0]:
-                continue
-            try:
-                for batch in self._files.read(block, names):
-                    yield at, batch
-                    at += batch.num_rows
-            except (pa.ArrowException, OSError) as error:
-                raise TableError(
-                    f"{Path(block.path).name} is a damaged or truncated Parquet file",
-                    "Copy or export it again",
-                ) from error
 
 
 # -- predictions in a column --------------------------------------------------------------------

@@ -118,7 +118,7 @@ class AuditOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """The columns and how they are read; None where not given."""
-        models = self.predictions or [None]
+        models = self.predictions or []
         if len(models) > 1:
             raise UserError(
                 f"--predictions names {len(models)} columns, and an audit is of one model",
@@ -128,8 +128,8 @@ class AuditOptions:
             v[0] if v and len(v) == 1 else v or None for v in (self.protected, self.positive)
         )
         return {
-            "predictions": models[0], "protected": protected, "positive": positive, "score": self.score,
-            "cost": self.cost, "known": self.known, "noise": self.noise,
+            "predictions": models[0] if models else None, "protected": protected, "positive": positive,
+            "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
             "unknown_groups": self.unknown_groups or None,
         }  # fmt: skip
 

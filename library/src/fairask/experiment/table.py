@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fairask.datasets import Dataset
 from fairask.metrics import Float, Int, Matrix
-from fairask.pools.places import local_path
-from fairask.pools.sources.place import open_place
+from fairask.pools import SAMPLE, open_source
+from fairask.pools.files import local_path
 from fairask.report.words import leaks_sentence
 from fairask.tables import TableError, TableFormat, TextColumns, prepare, read_noted
 from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
@@ -94,7 +94,7 @@ class LabelledTable:
     --------
     >>> from fairask.datasets import load
     >>> LabelledTable.from_dataset(load("german")).size()
-    '1,000 rows, 57 features, 70.0 % positive'
+    '1,000 rows, 48 features, 70.0 % positive'
     """
 
     X: Float
@@ -129,7 +129,9 @@ class LabelledTable:
         text: TextColumns | None = None,
         form: TableFormat | None = None,
     ) -> LabelledTable:
-        """Read a CSV or Parquet file, a folder of Parquet files, or a URL.
+        """Read a file, a folder of Parquet files, a URL, or a table of a database by its address.
+
+        A table of more than 65,536 rows in files or in a database is sampled once, uniformly.
 
         Parameters
         ----------
@@ -242,26 +244,35 @@ class Split:
 
 
 def _read(place: str, form: TableFormat | None) -> tuple[object, str, Sequence[str]]:
-    """Return the raw cells of a table, the digest of where they are from, and notes on how they were read."""
-    local = local_path(place)
-    parquet = local is None or local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
-    if local is not None and (is_dataset_folder(local) or (form is not None and form.vectors)):
-        parquet = False
-    if local is not None and (not parquet or not local.exists() or local.is_file()):
-        table, notes = read_noted(Path(local), form)
+    """Return the raw cells of a table, the digest of where they are from, and notes on how they were read.
+
+    A file that fits is read; folders, URLs, tables of an engine and large Parquet files are sampled once.
+    """
+    local = local_path(place) if "#" not in place else None
+    with_vectors = form is not None and bool(form.vectors)
+    if local is not None and (
+        with_vectors or not (local.is_dir() or _is_large(local)) or is_dataset_folder(local)
+    ):
+        table, notes = read_noted(local, form)
         return table, file_digest(local), notes
     try:
-        files = open_place(place)
+        source = open_source(place)
     except FileNotFoundError as error:
         raise TableError(f"there is no file or folder {place}", "Check the path") from error
-    except (ValueError, ImportError) as error:
-        raise TableError(str(error), "Give a Parquet file or a folder of them") from error
-    import pyarrow as pa
+    check_names(place, list(source.schema.names))
+    drawn = source.sample(SAMPLE, 0)
+    rows = len(drawn.keys)
+    sampled = [f"a uniform sample of {rows:,} of {drawn.of:,} rows was read"] if rows < drawn.of else []
+    return drawn.table, source.digest, sampled
 
-    names = list(files.schema.names)
-    check_names(place, names)
-    parts = [
-        pa.Table.from_batches([batch]) for block in files.select(names) for batch in files.read(block, names)
-    ]
-    table = pa.concat_tables(parts, promote_options="permissive")
-    return table, hashlib.sha256(repr(files.records()).encode()).hexdigest(), ()
+
+def _is_large(path: Path) -> bool:
+    """Whether a Parquet file has more rows than a sample; other files, and damaged ones, say so when read."""
+    if path.suffix.lower() not in PARQUET_SUFFIXES or not path.is_file():
+        return False
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(path).num_rows) > SAMPLE
+    except (ValueError, OSError):
+        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from fairask.checks import check_lengths, check_tolerance
-from fairask.errors import UserError
+from fairask.errors import ConstantWarning, UserError
 from fairask.matrix import row_count, row_uniforms, take_rows
 from fairask.metrics import (
     CONDITION_NAMES,
@@ -37,6 +38,7 @@ from fairask.metrics import (
     encode_groups,
 )
 from fairask.oracle.logistic import fast_ridge
+from fairask.report import words
 from fairask.rules import Rule, RuleMixture, decide
 from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, arranged, refuse_texts, split_column
@@ -175,6 +177,8 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         Rate of predicting the positive class by (condition, group).
     feasible_ : bool
         Whether the tolerance was met.
+    constant_ : object
+        The class that the model predicts for everybody; None where its answers differ, as they should.
     interpolates_ : bool
         Whether the model reproduces its sample, so that ``error_`` says nothing.
     n_fits_ : int
@@ -204,6 +208,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     violation_: float
     rates_: dict[tuple[str, object], float]
     feasible_: bool
+    constant_: object = None
     interpolates_: bool
     n_fits_: int
     groups_: NDArray[np.object_]
@@ -487,6 +492,16 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     def _named_rates(self, rates: Float) -> dict[tuple[str, object], float]:
         names = [(CONDITION_NAMES[z], group) for z in METRICS[self.metric] for group in self.groups_]
         return dict(zip(names, np.asarray(rates, dtype=np.float64).tolist(), strict=True))
+
+    def _note_constant(self, positive: Float, needed: int | None) -> None:
+        """Set ``constant_`` from the probabilities of predicting 1 on all rows; warn of a constant answer.
+
+        ``needed`` labels would help, as far as the oracle can tell.
+        """
+        same = positive.min() == positive.max() and positive[0] in (0.0, 1.0)
+        self.constant_ = self.classes_[int(positive[0])] if same else None
+        if same and len(self.groups_) > 1:
+            warnings.warn(words.constant(self.constant_, needed), ConstantWarning, stacklevel=4)
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(drawn_seed(self.random_state))

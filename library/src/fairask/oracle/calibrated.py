@@ -72,6 +72,7 @@ class _Chosen(NamedTuple):
     weights: Float
     choice: SafeChoice
     decisions: Float  #: on the labelled rows, by models that did not see them
+    on_pool: Float  #: the same on the rows of the pool
     exploring: tuple[list[PlugInRule], Float]  #: the mixture whose expected violation is within the tolerance
     thresholds: Float  #: probability from which each group is predicted positive
     n_fits: int
@@ -259,6 +260,9 @@ class CalibratedFairOracle(FairOracle):
         self._store(chosen.rules, chosen.weights, chosen.choice, len(labelled))
         self._compare_with_labels(labelled, chosen.decisions, np.isin(np.arange(labelled.n_groups), codes))
         self._warn(len(labelled))
+        share, answer = chosen.choice.share, float(chosen.choice.constant)
+        more = self.labels_needed_ if self.labels_needed_ > len(labelled) else None
+        self._note_constant(share * chosen.on_pool + (1.0 - share) * answer, more)
         return self
 
     def _sample(self, pool: PoolSample, rng: np.random.Generator) -> PoolSample:
@@ -289,6 +293,7 @@ class CalibratedFairOracle(FairOracle):
             np.ones(1),
             choice,
             decisions=(rule.costs(own_p, labelled.groups) < 0).astype(np.float64),
+            on_pool=(rule.costs(pool.p, pool.codes) < 0).astype(np.float64),
             exploring=([replace(rule, intercept=expit(unsafe))], np.ones(1)),
             thresholds=np.where(np.isfinite(cuts), values, np.where(cuts > 0, 1.0, 0.0)),
             n_fits=sum(len(t.cuts) for t in tables),
@@ -331,6 +336,7 @@ class CalibratedFairOracle(FairOracle):
             weights,
             choice,
             decisions=weights @ np.array([rule.costs(*own_seen) < 0 for rule in rules], dtype=np.float64),
+            on_pool=decided[int(choice.position[0])],
             exploring=([replace(rule, group_model=group_model) for rule in unsafe], parts),
             thresholds=complete[int(np.argmax(weights))].thresholds(),
             n_fits=sum(len(solution.candidates.errors) for solution in found),

@@ -42,10 +42,11 @@ class Engine:
 
     Examples
     --------
-    >>> import ibis, pyarrow as pa
+    >>> import ibis
     >>> database = ibis.duckdb.connect()
-    >>> people = database.create_table("people", pa.table({"age": [20, 30, 40], "sex": ["f", "m", "f"]}))
-    >>> engine = Engine(people)
+    >>> rows = "VALUES (20, 'f'), (30, 'm'), (40, 'f')"
+    >>> _ = database.raw_sql(f"CREATE TABLE people AS SELECT * FROM ({rows}) AS t(age, sex)")
+    >>> engine = Engine(database.table("people"))
     >>> engine.n_rows, engine.counts(["sex"]).sort_by("sex").to_pydict()
     (3, {'sex': ['f', 'm'], 'fairask_rows': [2, 1]})
     >>> engine.take([2, 0], ["age"]).to_pydict()

@@ -51,6 +51,24 @@ def local_path(source: str | os.PathLike[str]) -> Path | None:
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
+def name_of(source: str | os.PathLike[str]) -> str:
+    """Short name of the table that a path, URL or address points to.
+
+    Examples
+    --------
+    >>> name_of("s3://bucket/people/"), name_of("loans.parquet"), name_of("duckdb:///a.db#people:id")
+    ('people', 'loans', 'people')
+    """
+    text = os.fspath(source)
+    if "://" in text:
+        parts = urlsplit(text)
+        if parts.fragment:
+            return parts.fragment.partition(":")[0]
+        text = parts.netloc + parts.path
+    last = Path(text).name or Path(text).resolve().name
+    return Path(last).stem if Path(last).suffix.lower() in (*_FORMATS, ".json", ".db", ".duckdb") else last
+
+
 class Files:
     """A table that is read batch by batch; made by :func:`fairask.pools.open_source`.
 

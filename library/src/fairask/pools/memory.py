@@ -172,7 +172,7 @@ class Pool:
 
     def __repr__(self) -> str:
         sampled = f", a uniform sample of {self.of:,}" if self.of > self.n_rows else ""
-        return f"<Pool {self.n_rows:,} rows{sampled}, {self.X.shape[1]} features, {self.n_groups} groups>"
+        return f"<Pool {self.n_rows:,} rows{sampled}, {self.n_groups} groups>"
 
     @property
     def rows(self) -> Int:
@@ -204,13 +204,14 @@ class Pool:
     def fingerprint(self) -> str:
         """A text that changes when the rows do: digest of shape and values."""
         if issparse(self.X):
-            content = sparse_bytes(self.X)
+            shape, content = self.X.shape, sparse_bytes(self.X)
         else:
             array = np.asarray(self.X)
             # hashlib reads an array in place; objects have no bytes of their own.
             plain = array.dtype != object
+            shape = array.shape
             content = np.ascontiguousarray(array).data if plain else repr(array.tolist()).encode()
-        digest = hashlib.sha256(repr((self.X.shape, self.n_groups)).encode())
+        digest = hashlib.sha256(repr((shape, self.n_groups)).encode())
         for part in (content, np.ascontiguousarray(self.groups, dtype=np.int64).data):
             digest.update(part)
         return digest.hexdigest()
@@ -323,7 +324,10 @@ def by_row(X: Matrix) -> Matrix:
 
 
 def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
-    """Whether each rule predicts 1 on each row, (rules, rows); linear rules share one product.
+    """Whether each rule predicts 1 on each row, (rules, rows); does not depend on the rows around it.
+
+    Linear rules share one product. Where its rounding could change a sign, which is the case for a few rows
+    in a million, the score is summed again in the order of the features.
 
     Examples
     --------
@@ -334,13 +338,22 @@ def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bo
     linear = LinearRule if groups is None else LinearRule | GroupLinearRule
     found = np.empty((len(rules), row_count(X)), dtype=bool)
     alike = [i for i, rule in enumerate(rules) if isinstance(X, np.ndarray) and isinstance(rule, linear)]
-    if alike:
-        beta = np.array([rules[i].beta for i in alike])  # type: ignore[attr-defined]
-        # In double precision, whatever the features are in: a sign near 0 does not depend on the rounding.
-        scores = beta[:, :-1] @ X.T.astype(np.float64, copy=False) + beta[:, -1:]
-        cuts = [r.cuts[groups] if isinstance(r := rules[i], GroupLinearRule) else 0.0 for i in alike]
-        for i, score, cut in zip(alike, scores, cuts, strict=True):
+    if alike and len(X):
+        beta = np.array([rules[i].beta for i in alike], dtype=np.float64)  # type: ignore[attr-defined]
+        rows = X.astype(np.float64, copy=False)
+        scores = beta[:, :-1] @ rows.T + beta[:, -1:]
+        # What rounding can do to a score: a product rounds the same row differently in another block.
+        unit = (beta.shape[1] + 3) * np.finfo(np.float64).eps
+        doubt = unit * np.abs(beta).sum(axis=1) * (1.0 + np.abs(rows).max())
+        for i, b, score, slack in zip(alike, beta, scores, doubt, strict=True):
+            rule = rules[i]
+            cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else np.zeros(len(X))
             found[i] = score > cut
+            near = np.flatnonzero(np.isfinite(cut) & (np.abs(score - cut) <= slack + unit * np.abs(cut)))
+            total = np.full(len(near), b[-1])
+            for weight, column in zip(b[:-1], rows[near].T, strict=True):
+                total += weight * column
+            found[i, near] = total > cut[near]
     for i in set(range(len(rules))) - set(alike):
         found[i] = rules[i].decide(by_row(X), groups)
     return found

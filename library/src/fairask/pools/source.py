@@ -17,7 +17,7 @@ from fairask.pools.files import Files
 from fairask.pools.memory import Pool
 from fairask.pools.sample import SAMPLE
 from fairask.tables.arrow import optional
-from fairask.tables.encoder import Encoder, TextColumns, survey
+from fairask.tables.encoder import Encoder, TextColumns, fit_encoder
 from fairask.tables.frames import FrameColumns
 from fairask.tables.groups import GroupColumns, as_specs, protected_columns
 
@@ -135,7 +135,7 @@ def open_pool(
     >>> table = pa.table({"age": [20, 30, 40, 50], "job": ["a", "b", "a", "b"], "sex": list("fmfm")})
     >>> pool = open_pool(table, "sex")
     >>> pool, pool.columns.encoder.feature_names_out
-    (<Pool 4 rows, 2 features, 2 groups>, ['age', 'job=b'])
+    (<Pool 4 rows, 2 groups>, ['age', 'job=b'])
     >>> open_pool(table, "sex", sample=3).keys.tolist()
     [0, 1, 2]
     """
@@ -150,9 +150,7 @@ def open_pool(
     if encoder is None:
         n = len(drawn.keys)
         on = f"all {n:,} rows" if n == drawn.of else f"a sample of {n:,} of {drawn.of:,} rows"
-        encoder = survey(drawn.table.to_batches(), features).encoder(
-            features, on, required=columns or (), text=text
-        )
+        encoder = fit_encoder(drawn.table, features, text, fitted_on=on, required=columns or ())
     batch = drawn.table.combine_chunks()
     codes = groups.codes(batch)
     whole = len(codes) == drawn.of

@@ -451,8 +451,8 @@ class GroupRatesDisplay:
 
         Examples
         --------
+        >>> from fairask import FairActiveLearner, simulate
         >>> from fairask.datasets import load
-        >>> from fairask.experiment import simulate
         >>> data = load("german")
         >>> learner = FairActiveLearner(data.X, data.groups, strategy="passive", random_state=0)
         >>> history = simulate(learner, data.y, 50)
@@ -555,6 +555,7 @@ class LabelSpendDisplay:
 
         Examples
         --------
+        >>> from fairask import FairActiveLearner
         >>> learner = FairActiveLearner(np.eye(4), ["a", "b"] * 2, random_state=0)
         >>> learner.tell(learner.ask(4).indices, [0, 1, 0, 1])
         >>> LabelSpendDisplay.from_learner(learner).shares
@@ -682,8 +683,8 @@ class EstimateCurvesDisplay:
 
         Examples
         --------
+        >>> from fairask import FairActiveLearner, simulate
         >>> from fairask.datasets import load
-        >>> from fairask.experiment import simulate
         >>> data = load("german")
         >>> learner = FairActiveLearner(data.X, data.groups, strategy="passive", random_state=0)
         >>> history = simulate(learner, data.y, 50)
@@ -914,16 +915,18 @@ class DrawnRowsDisplay:
 
         Examples
         --------
+        >>> from fairask import FairActiveLearner
         >>> learner = FairActiveLearner(np.eye(4), ["a", "b"] * 2, random_state=0)
         >>> learner.tell(learner.ask(4).indices, [0, 1, 0, 1])
         >>> list(DrawnRowsDisplay.from_learner(learner).drawn)
         ['uniform']
         """
-        if not isinstance(learner.X, np.ndarray):
+        if not isinstance(learner.pool.X, np.ndarray):
             raise TypeError("from_learner needs a pool that is an array; give features to from_rows")
         components = np.array(learner.components_)
         rows = {name: learner.labelled_indices_[components == name] for name in dict.fromkeys(components)}
-        return cls.from_rows(learner.X, {str(name): learner.X[found] for name, found in rows.items()})
+        X = learner.pool.X
+        return cls.from_rows(X, {str(name): X[found] for name, found in rows.items()})
 
     def plot(self, ax: Panels = None) -> DrawnRowsDisplay:
         """Draw one panel per component, on given axes (a sequence) or a new figure."""

@@ -572,3 +572,15 @@ def leaks_sentence(accuracies: Mapping[str, float]) -> str:
         f"columns {named} each give the label away (accuracy up to {best:.3f}): are they known when a row is "
         f"to be labelled? If not, {drop} leaves them out."
     )
+
+
+def constant(answer: object, needed: int | None) -> str:
+    """Say that a model answers the same for everybody, and what would help.
+
+    Examples
+    --------
+    >>> constant(0, 400)
+    'this model answers 0 for everybody, which is fair and of no use; about 400 labels would help'
+    """
+    remedy = "more labels or other features" if needed is None else f"about {needed} labels"
+    return f"this model answers {answer} for everybody, which is fair and of no use; {remedy} would help"

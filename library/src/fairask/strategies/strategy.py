@@ -53,10 +53,9 @@ class Strategy(ABC):
 
 
 class InMemoryStrategy(Strategy):
-    """A strategy that needs all rows in memory; subclasses implement :meth:`choose`.
+    """A strategy that reads all features; its first ``pretrain`` labels are drawn uniformly.
 
-    If the pool is streamed, the learner draws a uniform sub-pool and passes that. The first ``pretrain``
-    labels are drawn uniformly.
+    Subclasses implement :meth:`choose`.
     """
 
     pretrain: int = 0
@@ -64,19 +63,9 @@ class InMemoryStrategy(Strategy):
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
-        rows = self.checked(pool)
         if len(labelled) < self.pretrain:
-            return uniform_proposal(rows)
-        return self.choose(labelled, rows, fit, rng)
-
-    def checked(self, pool: Pool) -> Pool:
-        """Return ``pool`` if it is in memory, or raise."""
-        if not isinstance(pool, Pool):
-            raise TypeError(
-                f"strategy {self.name!r} needs all rows in memory, and this pool is streamed: choose "
-                "another strategy, or use pool.in_memory() if the rows fit (fairask new --copy)"
-            )
-        return pool
+            return uniform_proposal(pool)
+        return self.choose(labelled, pool, fit, rng)
 
     @abstractmethod
     def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
+from scipy.special import expit
 
+from fairask.metrics import Float, Int, Matrix
 from fairask.oracle import FairFit, Labelled
 from fairask.pools import Pool
-from fairask.pools.scores import DistanceToHalf
+from fairask.pools.memory import by_row
+from fairask.rules import GroupLinearRule, LinearRule, Rule
 from fairask.sampling import Proposal
 from fairask.strategies.strategy import Strategy
 
-__all__ = ["DistanceToHalf", "Uncertainty"]
+__all__ = ["Uncertainty"]
 
 
 @dataclass(frozen=True)
@@ -35,5 +40,33 @@ class Uncertainty(Strategy):
         (solution,) = fit()
         # Ties are broken at random, not by position in the table.
         rules = [rule.for_blocks() for rule in solution.members_]
-        score, seed = DistanceToHalf(rules, solution.weights_), int(rng.integers(2**63))
+        seed = int(rng.integers(2**63))
+
+        def score(X: Matrix, groups: Int) -> Float:
+            return _distance_to_half(rules, solution.weights_, X, groups)
+
         return Proposal(pool.everything(), ranking=lambda n: pool.lowest(score, n, seed))
+
+
+def _distance_to_half(
+    rules: Sequence[Rule], weights: Sequence[float] | Float, X: Matrix, groups: Int
+) -> Float:
+    """``|p(x) - 1/2|``; for thresholds by group, p is one half at the group's own threshold."""
+    p = np.zeros(len(groups))
+    for rule, weight in zip(rules, weights, strict=True):
+        if isinstance(rule, LinearRule | GroupLinearRule) and (isinstance(X, np.ndarray) or issparse(X)):
+            cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else 0.0
+            p += weight * expit(_linear_scores(rule.beta, X) - cut)
+        else:
+            p += weight * rule.proba(by_row(X), groups)
+    return np.abs(p - 0.5)
+
+
+def _linear_scores(beta: Float, X: Matrix) -> Float:
+    """``X @ beta[:-1] + beta[-1]``, feature by feature: equal rows have equal scores, wherever they are."""
+    if issparse(X):
+        return np.asarray(X @ beta[:-1] + beta[-1], dtype=np.float64)
+    total = np.full(len(X), beta[-1], dtype=np.float64)
+    for column, weight in zip(X.T, beta[:-1], strict=True):
+        total += weight * column.astype(np.float64)
+    return total

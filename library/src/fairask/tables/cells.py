@@ -183,11 +183,21 @@ class Reading:
     thousands: str = ""
     month_first: bool = False
 
-    def read(self, column: Column) -> Arrow:
-        """Return the column's cells as an array; a cell that cannot be read is missing."""
+    def read(self, column: Column, strict: str | None = None) -> Arrow:
+        """Return the column's cells as an array; a cell that cannot be read is missing.
+
+        ``strict`` names the column, and such a cell is an error then, unless it stands for a missing value.
+        """
         values, codes = coded(column)
         read = {"number": self._number, "date": self._date, "vector": _vector}[self.kind]
-        return _as_array(self.kind, [read(str(value)) for value in values], codes)
+        found = [read(str(value)) for value in values]
+        for value, meant in zip(values, found, strict=True):
+            if strict is not None and meant is None and not _is_stand_in(str(value)):
+                raise TableError(
+                    f"column {strict!r} holds {str(value)[:40]!r}, which is not a {self.kind}",
+                    "Correct it, or leave the cell empty",
+                )
+        return _as_array(self.kind, found, codes)
 
     @property
     def pattern(self) -> re.Pattern[str]:

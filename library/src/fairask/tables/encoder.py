@@ -6,34 +6,55 @@ import json
 import math
 import re
 import shlex
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fairask.errors import TableError, suggest
-from fairask.tables.arrow import Arrow, Column, Out, frame_table, kind_of, optional
-from fairask.tables.cells import as_numbers, coded, listed, text_of, unread_number
-from fairask.tables.groups import GroupColumns
+from fairask.tables.arrow import Arrow, Column, Out, frame_table, is_text, kind_of, optional
+from fairask.tables.cells import Reading, as_numbers, coded, listed, recognise, text_of, unread_number
 from fairask.tables.text import (
     WORDS_OF_NAMES,
     WORDS_OF_TEXT,
     ModelText,
     Text,
-    TextSample,
     count_words,
     fit_model_text,
     fit_text,
+    sample_texts,
 )
 
 Values = npt.NDArray[np.float64]
 
+#: Most levels of a text column. More would give more features than a few hundred labels can tell apart.
+MOST_LEVELS = 100
+#: Why a column with one value is left out.
+CONSTANT = "one value only"
+#: Texts with so many different values, or fewer, are answers to choose from, however many words they have.
+FEW_LEVELS = 12
+#: How the names of columns look that hold identifiers.
 _ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|nr|no|number)$|^id|[a-z]I[dD]$", re.IGNORECASE)
-#: Hashes that are kept to estimate the number of different values; up to this number it is exact.
-_HASHES = 1024
+
+
+class Part(Protocol):
+    """What one column becomes: named features. A new kind of column needs a part and a way to fit it."""
+
+    @property
+    def name(self) -> str:
+        """The column."""
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+
+    def write(self, column: Column, out: Out) -> None:
+        """Write the features of a batch into ``out`` of shape (features, rows)."""
+
+    def to_list(self) -> list[object]:
+        """Return plain values for JSON; the first is a key of ``PARTS``."""
 
 
 @dataclass(frozen=True)
@@ -95,140 +116,48 @@ class Number:
         return ["number", self.name, self.mean, self.scale, self.fill, self.missing]
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Count, mean, sum of squared deviations, smallest and largest value; two parts add up to the whole.
-
-    Examples
-    --------
-    >>> both = Moments.of(np.array([1.0])).plus(Moments.of(np.array([3.0])))
-    >>> both.n, both.mean, both.squares
-    (2, 2.0, 2.0)
-    """
-
-    n: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-    low: float = math.inf
-    high: float = -math.inf
-
-    @classmethod
-    def of(cls, values: Values) -> Moments:
-        """Return the moments of an array without missing values."""
-        if not len(values):
-            return cls()
-        with np.errstate(over="ignore"):
-            mean = float(values.mean())
-            squares = float(np.square(values - mean).sum())
-        return cls(len(values), mean, squares, float(values.min()), float(values.max()))
-
-    def plus(self, other: Moments) -> Moments:
-        """Return the moments of both parts (Chan, Golub and LeVeque 1979)."""
-        if not self.n or not other.n:
-            return self if self.n else other
-        n, step = self.n + other.n, other.mean - self.mean
-        return Moments(
-            n,
-            self.mean + step * other.n / n,
-            self.squares + other.squares + step * step * self.n * other.n / n,
-            min(self.low, other.low),
-            max(self.high, other.high),
+def fit_number(name: str, column: Arrow) -> Number | Category | str | None:
+    """Return the part of a column of numbers, why it cannot train, or None where it has one value only."""
+    values = as_numbers(column, name)
+    # Whole numbers only: a measurement may well be different in every row.
+    whole = values.dtype.kind in "iu" or optional("pyarrow", "parquet").types.is_integer(column.type)
+    numbers = values.astype(np.float64)
+    known = numbers[~np.isnan(numbers)]
+    if np.isinf(known).any():
+        raise TableError(
+            f"column {name!r} is infinite in data row {np.flatnonzero(np.isinf(numbers))[0] + 1}",
+            "Correct the value, or leave the column out",
         )
+    n, missing = len(known), len(known) < len(numbers)
+    if not n:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(known.mean())
+        squares = float(np.square(known - mean).sum())
+    if not math.isfinite(squares):
+        raise TableError(
+            f"column {name!r} has numbers up to {known.max():g}, too large to standardise",
+            "Give them in another unit, or leave the column out",
+        )
+    if whole and _names_rows(name, known):
+        return f"an identifier: {n:,} different whole numbers"
+    if not squares > 0.0:
+        # One value: whether it is there may still tell rows apart.
+        return Category(name, (f"{mean:g}",), missing=True) if missing else None
+    # Rounded, because the last bits depend on how a sum is taken and features must not.
+    scale = _rounded(math.sqrt(squares / n))
+    mean = round(mean / scale * 2**20) / 2**20 * scale
+    return Number(name, mean, scale, missing=missing)
 
 
-@dataclass
-class NumberTally:
-    """What batches of a column of numbers have in common; two tallies add up."""
-
-    rows: int = 0
-    moments: Moments = field(default_factory=Moments)
-    infinite: int | None = None  #: the first row with an infinite value
-    hashes: npt.NDArray[np.uint64] | None = None  #: the smallest hashes of whole numbers
-
-    @property
-    def missing(self) -> int:
-        """Rows without a value."""
-        return self.rows - self.moments.n
-
-    def add(self, column: Arrow) -> None:
-        """Take in the next batch."""
-        values = as_numbers(column)
-        # Whole numbers only: a measurement may well be different in every row.
-        whole = values.dtype.kind in "iu" or optional("pyarrow", "parquet").types.is_integer(column.type)
-        numbers = values.astype(np.float64)
-        known = numbers[~np.isnan(numbers)]
-        tally = NumberTally(len(numbers))
-        if np.isinf(known).any():
-            tally.infinite = int(np.flatnonzero(np.isinf(numbers))[0])
-            known = known[np.isfinite(known)]
-        tally.moments = Moments.of(known)
-        tally.hashes = _smallest(_hashed(known)) if whole else None
-        self.merge(tally)
-
-    def merge(self, other: NumberTally) -> None:
-        """Take in the tally of the rows that follow."""
-        if self.infinite is None and other.infinite is not None:
-            self.infinite = self.rows + other.infinite
-        if self.hashes is not None and other.hashes is not None:
-            self.hashes = _smallest(np.concatenate([self.hashes, other.hashes]))
-        elif not self.rows:
-            self.hashes = other.hashes
-        self.rows, self.moments = self.rows + other.rows, self.moments.plus(other.moments)
-
-    def finish(self, name: str) -> Number | Category | str | None:
-        """Return the fitted part, why the column cannot train, or None where it has one value only."""
-        if self.infinite is not None:
-            raise TableError(
-                f"column {name!r} is infinite in data row {self.infinite + 1}",
-                "Correct the value, or leave the column out",
-            )
-        found = self.moments
-        if not math.isfinite(found.squares):
-            raise TableError(
-                f"column {name!r} has numbers up to {found.high:g}, too large to standardise",
-                "Give them in another unit, or leave the column out",
-            )
-        if self._names_rows(name):
-            return f"an identifier: {found.n:,} different whole numbers"
-        if not found.squares > 0.0:
-            # One value or none: which of the two it is may still tell rows apart.
-            return Category(name, (f"{found.mean:g}",), missing=True) if found.n and self.missing else None
-        # Rounded, because the last bits depend on how the rows are cut into batches and features must not.
-        scale = _rounded(math.sqrt(found.squares / found.n))
-        mean = round(found.mean / scale * 2**20) / 2**20 * scale
-        return Number(name, mean, scale, missing=self.missing > 0)
-
-    def _names_rows(self, name: str) -> bool:
-        """Whether whole numbers are different in (nearly) every row, and count rows or are named so."""
-        n = self.moments.n
-        if self.hashes is None or n < 20:
-            return False
-        if n <= _HASHES:
-            different = len(self.hashes) == n
-        else:
-            full = len(self.hashes) == _HASHES
-            different = full and (_HASHES - 1) * 2.0**64 / float(self.hashes[-1]) >= 0.9 * n
-        counts = self.moments.high - self.moments.low < 1.5 * n
-        return different and (counts or _ID_NAME.search(name) is not None)
-
-
-def _hashed(values: Values) -> npt.NDArray[np.uint64]:
-    """Mix the bits of each number (SplitMix64): equal numbers have equal hashes, others look random."""
-    x = (values + 0.0).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
-
-
-def _smallest(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return the smallest different hashes; a set of values has the same ones however it is cut."""
-    if len(hashes) > 16 * _HASHES:
-        # Equal hashes crowd the beginning if values repeat, so the cut may leave too few.
-        few = np.partition(hashes, 8 * _HASHES)[: 8 * _HASHES]
-        found = np.unique(few)
-        if len(found) >= _HASHES:
-            return found[:_HASHES]
-    return np.unique(hashes)[:_HASHES]
+def _names_rows(name: str, values: Values) -> bool:
+    """Whether whole numbers are different in (nearly) every row, and count rows or are named so."""
+    n = len(values)
+    if n < 20:
+        return False
+    different = len(np.unique(values))
+    counts = values.max() - values.min() < 1.5 * n
+    return different >= (n if n <= 1024 else 0.9 * n) and bool(counts or _ID_NAME.search(name))
 
 
 def _rounded(value: float) -> float:
@@ -260,10 +189,8 @@ class Category:
         table = np.zeros(len(values) + 1, dtype=np.int64)
         table[-1] = -1
         for at, value in enumerate(values):
-            # A level as it stands comes first: one of version 0.1.0 may have blanks around it.
-            known = number.get(value) if isinstance(value, str) else None
             text = text_of(value)
-            table[at] = known if known is not None else -1 if text is None else number.get(text, 0)
+            table[at] = -1 if text is None else number.get(text, 0)
         level = table[codes]
         for code in range(1, len(self.levels)):
             out[code - 1] = level == code
@@ -272,77 +199,55 @@ class Category:
 
     def to_list(self) -> list[object]:
         """Return plain values for JSON."""
-        return ["levels", self.name, list(self.levels), self.missing]
+        return ["category", self.name, list(self.levels), self.missing]
 
 
-@dataclass
-class CategoryTally:
-    """Levels of a column of texts; two tallies add up. Above the limit, a sample of texts is kept instead."""
+@dataclass(frozen=True)
+class TextColumns:
+    """Which columns are free text, besides those that look like it.
 
-    rows: int = 0
-    known: int = 0
-    levels: set[str] = field(default_factory=set)
-    sample: TextSample | None = None
+    Attributes
+    ----------
+    names : sequence of str
+        Columns to read as free text, however few different values they have.
+    model : str, optional
+        Folder of a model2vec or sentence-transformers model that makes vectors of texts; by default word
+        and character n-grams are counted.
+    """
 
-    @property
-    def missing(self) -> int:
-        """Rows without a value."""
-        return self.rows - self.known
+    names: Sequence[str] = ()
+    model: str | None = None
 
-    def add(self, column: Arrow) -> None:
-        """Take in the next batch."""
-        values, codes = coded(column)
-        # Not the dictionary alone: it may hold levels that do not occur.
-        seen = np.bincount(codes[codes >= 0], minlength=len(values))
-        found = [(text_of(value), int(n)) for value, n in zip(values, seen, strict=True) if n]
-        self.rows += len(codes)
-        self.known += sum(n for text, n in found if text is not None)
-        self._take([text for text, _ in found if text is not None])
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise TableError for a column that cannot be learned from."""
+        for name in self.names:
+            if name not in columns:
+                raise TableError(f"--text: no column {name!r} to learn from", suggest(name, columns))
 
-    def merge(self, other: CategoryTally) -> None:
-        """Take in the tally of the rows that follow."""
-        self.rows, self.known = self.rows + other.rows, self.known + other.known
-        self._take(other.levels if other.sample is None else other.sample.kept)
 
-    def _take(self, found: Iterable[str]) -> None:
-        if self.sample is None:
-            self.levels.update(found)
-            if len(self.levels) <= MOST_LEVELS:
-                return
-            found, self.levels, self.sample = self.levels, set(), TextSample()
-        self.sample.add(found)
-
-    def texts(self) -> list[str]:
-        """Return different texts of the column: all of them, or a sample."""
-        return sorted(self.levels) if self.sample is None else self.sample.finish()
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the values are free text: many different ones, of several words."""
-        return self._is_crowded and count_words(self.texts()) > WORDS_OF_TEXT
-
-    @property
-    def _is_crowded(self) -> bool:
-        n = len(self.levels)
-        return self.sample is not None or (n > 20 and n > 0.5 * self.known)
-
-    @property
-    def _has_words(self) -> bool:
-        """Whether the values are short texts rather than codes or names."""
-        return count_words(self.texts()) > WORDS_OF_NAMES
-
-    def finish(self, name: str) -> Category | str | None:
-        """Return the fitted part, why the column cannot train, or None where it has one value only."""
-        n = len(self.levels)
-        if self._is_crowded:
-            how_many = f"more than {MOST_LEVELS}" if self.sample is not None else f"{n:,}"
-            if (number := unread_number(self.texts())) is not None:
-                return f"numbers written as texts, such as {number!r}"
-            why = f"{how_many} different values in {self.known:,} rows"
-            return f"{why}; --text {shlex.quote(name)} learns from their words" if self._has_words else why
-        if n + (self.missing > 0) < 2:
-            return None
-        return Category(name, tuple(sorted(self.levels)), missing=self.missing > 0)
+def fit_category(name: str, column: Arrow, text: TextColumns) -> Category | Text | ModelText | str | None:
+    """Return the part of a column of texts, why it cannot train, or None where it has one value only."""
+    values, codes = coded(column)
+    # Not the dictionary alone: it may hold levels that do not occur.
+    rows = np.bincount(codes[codes >= 0], minlength=len(values))
+    found = [(text_of(value), int(n)) for value, n in zip(values, rows, strict=True) if n]
+    known = sum(n for word, n in found if word is not None)
+    levels = sorted({word for word, _ in found if word is not None})
+    n, missing = len(levels), known < len(codes)
+    crowded = n > MOST_LEVELS or (n > 20 and n > 0.5 * known)
+    words = sample_texts(levels) if n > MOST_LEVELS else levels
+    if levels and (name in text.names or (crowded and count_words(words) > WORDS_OF_TEXT)):
+        if text.model is not None:
+            return fit_model_text(name, words, missing, text.model)
+        return fit_text(name, words, missing)
+    if crowded:
+        if (number := unread_number(words)) is not None:
+            return f"numbers written as texts, such as {number!r}"
+        how_many = f"more than {MOST_LEVELS}" if n > MOST_LEVELS else f"{n:,}"
+        why = f"{how_many} different values in {known:,} rows"
+        wordy = count_words(words) > WORDS_OF_NAMES  # short texts rather than codes or names
+        return f"{why}; --text {shlex.quote(name)} learns from their words" if wordy else why
+    return Category(name, tuple(levels), missing) if n + missing > 1 else None
 
 
 @dataclass(frozen=True)
@@ -383,62 +288,19 @@ class Vector:
         return ["vector", self.name, list(self.means), self.scale, self.missing]
 
 
-@dataclass
-class VectorTally:
-    """Means and spread of a column of vectors; two tallies add up."""
-
-    rows: int = 0
-    known: int = 0
-    mean: Values | None = None
-    squares: Values | None = None
-    trouble: str | None = None  #: why the column cannot train
-
-    @property
-    def missing(self) -> int:
-        """Rows without a vector."""
-        return self.rows - self.known
-
-    def add(self, column: Arrow) -> None:
-        """Take in the next batch."""
-        tally = VectorTally(len(column))
-        try:
-            vectors, known = _matrix(column, "")
-            tally.known = int(known.sum())
-            if tally.known:
-                tally.mean = vectors.mean(axis=0)
-                tally.squares = np.square(vectors - tally.mean).sum(axis=0)
-        except TableError as error:
-            tally.trouble = error.what
-        self.merge(tally)
-
-    def merge(self, other: VectorTally) -> None:
-        """Take in the tally of the rows that follow."""
-        self.rows += other.rows
-        self.trouble = self.trouble or other.trouble
-        if other.mean is None or other.squares is None:
-            return
-        if self.mean is None or self.squares is None:
-            self.known, self.mean, self.squares = other.known, other.mean, other.squares
-            return
-        if len(self.mean) != len(other.mean):
-            self.trouble = f"lists of different lengths ({len(self.mean)} and {len(other.mean)})"
-            return
-        n, step = self.known + other.known, other.mean - self.mean
-        self.squares = self.squares + other.squares + step**2 * (self.known * other.known / n)
-        self.mean = self.mean + step * (other.known / n)
-        self.known = n
-
-    def finish(self, name: str) -> Vector | str | None:
-        """Return the fitted part, why the column cannot train, or None where it has one value only."""
-        if self.trouble is not None or self.mean is None or self.squares is None:
-            return self.trouble
-        spread = float(np.sqrt(self.squares.max(initial=0.0) / self.known))
-        if not spread > 0.0:
-            return None
-        # Rounded, because the last bits depend on how the rows are cut into batches and features must not.
-        scale = float(f"{spread:.6g}")
-        means = np.round(self.mean / scale * 2**16) / 2**16 * scale
-        return Vector(name, tuple(means.tolist()), scale, self.missing > 0)
+def fit_vector(name: str, column: Arrow) -> Vector | str | None:
+    """Return the part of a column of vectors, why it cannot train, or None where it has one value only."""
+    try:
+        vectors, known = _matrix(column, name)
+    except TableError as error:
+        return error.what
+    spread = float(vectors.std(axis=0).max(initial=0.0)) if len(vectors) else 0.0
+    if not spread > 0.0:
+        return None
+    # Rounded, because the last bits depend on how a sum is taken and features must not.
+    scale = float(f"{spread:.6g}")
+    means = np.round(vectors.mean(axis=0) / scale * 2**16) / 2**16 * scale
+    return Vector(name, tuple(means.tolist()), scale, not bool(known.all()))
 
 
 def _matrix(column: Column, name: str, width: int | None = None) -> tuple[Values, npt.NDArray[np.bool_]]:
@@ -464,36 +326,10 @@ def _matrix(column: Column, name: str, width: int | None = None) -> tuple[Values
     return values, known
 
 
-#: Most levels of a text column. More would give more features than a few hundred labels can tell apart.
-MOST_LEVELS = 100
-#: Why a column with one value is left out.
-CONSTANT = "one value only"
-#: Texts with so many different values, or fewer, are answers to choose from, however many words they have.
-FEW_LEVELS = 12
-
-
-class Part(Protocol):
-    """What one column becomes: named features. A new kind of column needs a part and a tally."""
-
-    @property
-    def name(self) -> str:
-        """The column."""
-
-    @property
-    def features(self) -> list[str]:
-        """Names of the features."""
-
-    def write(self, column: Column, out: Out) -> None:
-        """Write the features of a batch into ``out`` of shape (features, rows)."""
-
-    def to_list(self) -> list[object]:
-        """Return plain values for JSON; the first is a key of ``PARTS``."""
-
-
-#: How the parts in a study's log are read; "levels" is what version 0.1.0 called a category.
+#: How parts are read from JSON.
 PARTS: dict[str, Callable[..., Part]] = {
     "number": Number,
-    "levels": lambda name, levels, missing=False: Category(name, tuple(levels), missing),
+    "category": lambda name, levels, missing=False: Category(name, tuple(levels), missing),
     "vector": lambda name, means, *rest: Vector(name, tuple(means), *rest),
     "text": lambda name, words, pieces, *rest: Text(name, tuple(words), tuple(pieces), *rest),
     "model text": lambda name, model, digest, means, *rest: ModelText(
@@ -519,6 +355,8 @@ class Encoder:
         What it was fitted on, in words.
     left_out : dict
         Columns that are no features, and why.
+    readings : dict
+        How texts are written that mean numbers, dates or vectors, by column.
 
     Examples
     --------
@@ -537,6 +375,7 @@ class Encoder:
     parts: tuple[Part, ...]
     fitted_on: str = "nothing: columns are used as they are"
     left_out: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:
@@ -585,7 +424,12 @@ class Encoder:
         at = 0
         for part in self.parts:
             width = len(part.features)
-            part.write(batch[part.name], out[at : at + width])
+            column = batch[part.name]
+            if part.name in self.readings and _is_text(column):
+                # Words among numbers were gaps when the encoder was fitted, or there were none.
+                gaps = f"{part.name} is missing" in part.features
+                column = self.readings[part.name].read(column, strict=None if gaps else part.name)
+            part.write(column, out[at : at + width])
             at += width
 
     @property
@@ -622,13 +466,19 @@ class Encoder:
     def to_dict(self) -> dict[str, object]:
         """Return plain values for JSON."""
         parts = [part.to_list() for part in self.parts]
-        return {"parts": parts, "fitted_on": self.fitted_on, "left_out": dict(self.left_out)}
+        return {
+            "parts": parts,
+            "fitted_on": self.fitted_on,
+            "left_out": dict(self.left_out),
+            "readings": {name: reading.to_list() for name, reading in self.readings.items()},
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Arrow]) -> Encoder:
-        """Rebuild from :meth:`to_dict`, also of version 0.1.0."""
+        """Rebuild from :meth:`to_dict`."""
         parts = tuple(PARTS[kind](*rest) for kind, *rest in data["parts"])
-        return cls(parts, data["fitted_on"], data.get("left_out", {}))
+        readings = {name: Reading(*values) for name, values in data["readings"].items()}
+        return cls(parts, data["fitted_on"], data["left_out"], readings)
 
     # A model file holds the encoder as JSON: its parts may be built in another way in a later version.
     def __getstate__(self) -> dict[str, str]:
@@ -638,200 +488,82 @@ class Encoder:
         self.__dict__.update(Encoder.from_dict(json.loads(state["encoder"])).__dict__)
 
 
-def plain_encoder(schema: Arrow, columns: Sequence[str]) -> Encoder:
-    """Return an encoder that takes numbers as they are, for tables that were prepared beforehand.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> plain_encoder(pa.schema([("a", pa.float32())]), ["a"]).fitted_on
-    'nothing: columns are used as they are'
-    """
-    for name in columns:
-        if kind_of(kind := schema.field(name).type) not in ("number", "boolean"):
-            raise TableError(
-                f"column {name!r} has type {kind}",
-                "preprocess='none' takes numbers, preprocess='standardize' also texts and dates",
-            )
-    return Encoder(tuple(Number(name, fill=False) for name in columns))
-
-
-class Tally(Protocol):
-    """What must be known of a column before its part is fitted; taken batch by batch, in row order."""
-
-    @property
-    def missing(self) -> int:
-        """Rows without a value."""
-
-    def add(self, column: Arrow) -> None:
-        """Take in the next batch."""
-
-    def merge(self, other: Self) -> None:
-        """Take in a tally of the rows that follow."""
-
-    def finish(self, name: str) -> Part | str | None:
-        """Return the part, the reason why the column cannot train, or None for one value only."""
-
-
-#: How each kind of column is learned.
-TALLIES: dict[str, Callable[[], Tally]] = {
-    "number": NumberTally,
-    "boolean": NumberTally,
-    "date": NumberTally,
-    "category": CategoryTally,
-    "vector": VectorTally,
-}
-
-
-@dataclass(frozen=True)
-class TextColumns:
-    """Which columns are free text, besides those that look like it.
-
-    Attributes
-    ----------
-    names : sequence of str
-        Columns to read as free text, however few different values they have.
-    model : str, optional
-        Folder of a model2vec or sentence-transformers model that makes vectors of texts; by default word
-        and character n-grams are counted.
-    """
-
-    names: Sequence[str] = ()
-    model: str | None = None
-
-    def check(self, columns: Sequence[str]) -> None:
-        """Raise TableError for a column that cannot be learned from."""
-        for name in self.names:
-            if name not in columns:
-                raise TableError(f"--text: no column {name!r} to learn from", suggest(name, columns))
-
-    def part(self, name: str, tally: Tally) -> Part | str | None:
-        """Return what a column becomes."""
-        if not isinstance(tally, CategoryTally):
-            if name in self.names:
-                raise TableError(f"--text: column {name!r} does not hold texts", "Leave it out of --text")
-            return tally.finish(name)
-        if not (name in self.names or tally.is_text):
-            return tally.finish(name)
-        texts, missing = tally.texts(), tally.missing > 0
-        if not texts:
-            return None
-        if self.model is not None:
-            return fit_model_text(name, texts, missing, self.model)
-        return fit_text(name, texts, missing)
-
-
-@dataclass
-class Survey:
-    """What one pass over rows found; surveys of parts, in row order, add up.
-
-    Attributes
-    ----------
-    n_rows : int
-    tallies : dict
-        What was found of each column.
-    unusable : dict
-        Columns of a type that cannot train, and why.
-    groups : Counter
-        Rows of each value (or tuple of values) of the protected columns; None stands for a missing value.
-    """
-
-    n_rows: int = 0
-    tallies: dict[str, Tally] = field(default_factory=dict)
-    unusable: dict[str, str] = field(default_factory=dict)
-    groups: Counter[Hashable] = field(default_factory=Counter)
-
-    def add(self, batch: Arrow, columns: Iterable[str], protected: Sequence[str]) -> None:
-        """Take in the next record batch."""
-        self.n_rows += batch.num_rows
-        for name in columns:
-            column = batch.column(name)
-            kind = kind_of(column.type)
-            if kind is None:
-                self.unusable[name] = _why_not(column.type)
-            else:
-                self.tallies.setdefault(name, TALLIES[kind]()).add(column)
-        if protected:
-            self.groups.update(GroupColumns.counted(batch, protected))
-
-    def merge(self, other: Survey) -> None:
-        """Take in a survey of the rows that follow."""
-        self.n_rows += other.n_rows
-        self.groups.update(other.groups)
-        self.unusable |= other.unusable
-        for name, tally in other.tallies.items():
-            if name in self.tallies:
-                self.tallies[name].merge(tally)
-            else:
-                self.tallies[name] = tally
-
-    def encoder(
-        self,
-        columns: Sequence[str],
-        fitted_on: str,
-        *,
-        required: Iterable[str] = (),
-        text: TextColumns | None = None,
-    ) -> Encoder:
-        """Return the encoder of ``columns``; one of the ``required`` ones that cannot train is an error."""
-        text = TextColumns() if text is None else text
-        text.check(columns)
-        parts: list[Part] = []
-        left_out: dict[str, str] = {}
-        for name in columns:
-            tally = self.tallies.get(name)
-            found = self.unusable.get(name) if tally is None else text.part(name, tally)
-            if found is None or isinstance(found, str):
-                left_out[name] = found or CONSTANT
-            else:
-                parts.append(found)
-        for name in required:
-            if left_out.get(name, CONSTANT) != CONSTANT:
-                raise TableError(
-                    f"column {name!r} cannot be a feature: {left_out[name]}",
-                    "Leave it out with columns= or drop=",
-                )
-        if not parts:
-            why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:8])
-            raise TableError(
-                "no column is left to learn from" + (f" ({why})" if why else ""),
-                "Give a table with features besides label and group",
-            )
-        return Encoder(tuple(parts), fitted_on, left_out)
-
-
-def survey(batches: Iterable[Arrow], columns: Sequence[str], protected: Sequence[str] = ()) -> Survey:
-    """Look through record batches once.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> found = survey([pa.record_batch({"a": [1.0, None], "sex": ["f", "m"]})], ["a"], ["sex"])
-    >>> found.n_rows, found.tallies["a"].missing, dict(found.groups)
-    (2, 1, {'f': 1, 'm': 1})
-    """
-    total = Survey()
-    for batch in batches:
-        total.add(batch, columns, protected)
-    return total
-
-
-def _why_not(kind: Arrow) -> str:
-    types = optional("pyarrow", "parquet").types
-    return f"nested values ({kind})" if types.is_nested(kind) else f"values of type {kind}"
+def _is_text(column: Column) -> bool:
+    if isinstance(column, Sequence | np.ndarray):
+        return any(isinstance(value, str) for value in column)
+    kind = column.type
+    if optional("pyarrow", "parquet").types.is_dictionary(kind):
+        kind = kind.value_type
+    return is_text(kind)
 
 
 def fit_encoder(
-    table: Arrow, columns: Sequence[str] | None = None, text: TextColumns | None = None
+    table: Arrow,
+    columns: Sequence[str] | None = None,
+    text: TextColumns | None = None,
+    *,
+    fitted_on: str | None = None,
+    required: Iterable[str] = (),
 ) -> Encoder:
     """Fit an encoder to a pyarrow table in memory.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    columns : sequence of str, optional
+        Columns to make features of; by default all.
+    text : TextColumns, optional
+        Which columns are free text, besides those that look like it.
+    fitted_on : str, optional
+        What the table is, in words.
+    required : iterable of str
+        Columns that must become features; one that cannot is an error.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> fit_encoder(pa.table({"job": ["b", "a"]})).feature_names_out
-    ['job=b']
+    >>> fit_encoder(pa.table({"job": ["b", "a"], "pay": ["$1,200", "$950"]})).feature_names_out
+    ['job=b', 'pay']
     """
     names = list(table.column_names if columns is None else columns)
-    found = survey(table.select(names).to_batches(), names)
-    return found.encoder(names, f"all {table.num_rows:,} rows", text=text)
+    text = TextColumns() if text is None else text
+    text.check(names)
+    parts: list[Part] = []
+    left_out: dict[str, str] = {}
+    readings: dict[str, Reading] = {}
+    for name in names:
+        column = table.column(name)
+        if name not in text.names and (read := recognise(column)) is not None and read.reading is not None:
+            column, readings[name] = read.values, read.reading
+        found = _fit_part(name, column, text)
+        if found is None or isinstance(found, str):
+            left_out[name] = found or CONSTANT
+            readings.pop(name, None)
+        else:
+            parts.append(found)
+    for name in required:
+        if left_out.get(name, CONSTANT) != CONSTANT:
+            raise TableError(
+                f"column {name!r} cannot be a feature: {left_out[name]}",
+                "Leave it out with columns= or drop=",
+            )
+    if not parts:
+        why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:8])
+        raise TableError(
+            "no column is left to learn from" + (f" ({why})" if why else ""),
+            "Give a table with features besides label and group",
+        )
+    return Encoder(tuple(parts), fitted_on or f"all {table.num_rows:,} rows", left_out, readings)
+
+
+def _fit_part(name: str, column: Arrow, text: TextColumns) -> Part | str | None:
+    kind = kind_of(column.type)
+    if kind == "category":
+        return fit_category(name, column, text)
+    if name in text.names:
+        raise TableError(f"--text: column {name!r} does not hold texts", "Leave it out of --text")
+    if kind is None:
+        types = optional("pyarrow", "parquet").types
+        nested = types.is_nested(column.type)
+        return f"nested values ({column.type})" if nested else f"values of type {column.type}"
+    return fit_vector(name, column) if kind == "vector" else fit_number(name, column)

@@ -72,9 +72,6 @@ class TableFormat:
 
 #: Most characters of a field. A longer one is usually a quote that is never closed.
 LONGEST_FIELD = 1 << 20
-#: Most rows and bytes of a table that is held in memory.
-MOST_ROWS = 1_000_000
-MOST_BYTES = 1 << 28
 #: Most bytes that a packed file may hold.
 MOST_UNPACKED = 1 << 31
 

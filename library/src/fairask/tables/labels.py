@@ -319,28 +319,26 @@ def prepare(
     >>> prepare(pa.table(columns), label="y", protected="g").notes
     ["label 'yes' counts as positive, 'no' as negative; --positive no turns it round"]
     """
-    names = feature_columns(table.column_names, label, protected, drop, use_protected=use_protected)
+    names = _feature_columns(table.column_names, label, protected, drop, use_protected=use_protected)
     table = table.combine_chunks()
     specs = as_specs(protected)
     counts = GroupColumns.counted(table, [*specs, label])
-    found = check_labels(label, specs, counts, positive)
+    columns, positives, negative, notes = _label_facts(label, specs, counts, positive)
     answers = texts(table.column(label))
     known = np.array([answer is not None for answer in answers], dtype=bool)
     table = table.filter(known) if not known.all() else table
     encoder = fit_encoder(table, names, text)
     X = encoder.transform(table)
-    groups = np.asarray(np.array(found.columns.names)[found.columns.codes(table)])
+    groups = np.asarray(np.array(columns.names)[columns.codes(table)])
     leaks = [] if use_protected else group_leaks(X, groups, encoder.feature_names_out)
     return Prepared(
         X=X,
-        y=np.array(
-            [answer in found.positives_named for answer in answers if answer is not None], dtype=np.int64
-        ),
+        y=np.array([answer in positives for answer in answers if answer is not None], dtype=np.int64),
         groups=groups,
         encoder=encoder,
-        positive=found.positive,
-        negative=found.negative,
-        notes=[*found.notes, *encoder.notes(), *leaks],
+        positive=" or ".join(positives),
+        negative=negative,
+        notes=[*notes, *encoder.notes(), *leaks],
         digest=digest,
         by_column=groups_by_column(table, specs),
     )
@@ -353,7 +351,7 @@ def check_columns(names: Sequence[str], wanted: Sequence[tuple[str, str]]) -> No
             raise TableError(f"--{option}: no column {name!r}", columns_hint(name, names))
 
 
-def feature_columns(
+def _feature_columns(
     names: Sequence[str],
     label: str,
     protected: str | Sequence[str],
@@ -365,7 +363,7 @@ def feature_columns(
 
     Examples
     --------
-    >>> feature_columns(["a", "b", "g", "y"], "y", "g", ["a"], use_protected=False)
+    >>> _feature_columns(["a", "b", "g", "y"], "y", "g", ["a"], use_protected=False)
     ['b']
     """
     # A name may hold a comma itself, so the whole is tried first.
@@ -389,54 +387,16 @@ def columns_hint(name: str, known: Sequence[str]) -> str:
     return f"{near}Columns: {', '.join(known[:12])}{more}"
 
 
-@dataclass(frozen=True)
-class LabelFacts:
-    """What was found of the labels and groups.
-
-    Attributes
-    ----------
-    positives_named : tuple of str
-        Values of the label that count as 1.
-    negative : str
-        The other value in words, or "not" the positive ones where there are several others.
-    notes : list of str
-    columns : GroupColumns
-        The groups.
-    groups : dict
-        Labelled rows of each group.
-    positives, missing : int
-        Rows with a positive label, and without a label.
-    """
-
-    positives_named: tuple[str, ...]
-    negative: str
-    notes: list[str]
-    columns: GroupColumns
-    groups: dict[Hashable, int]
-    positives: int
-    missing: int
-
-    @property
-    def positive(self) -> str:
-        """The positive values in words."""
-        return " or ".join(self.positives_named)
-
-
-def check_labels(
+def _label_facts(
     label: str,
     protected: str | Sequence[str],
     counts: Mapping[Hashable, int],
     positive: str | Sequence[str] | None,
-) -> LabelFacts:
-    """Check the rows of each (group, label), or raise TableError.
+) -> tuple[GroupColumns, tuple[str, ...], str, list[str]]:
+    """Return the groups, the values that count as 1, the other value in words, and notes.
 
-    The keys of ``counts`` are the values of the protected columns, then the label.
-
-    Examples
-    --------
-    >>> found = check_labels("y", "g", {(g, y): 5 for g in "ab" for y in "01"}, "1")
-    >>> found.positive, found.groups, found.positives
-    ('1', {'a': 10, 'b': 10}, 10)
+    The keys of ``counts`` are the values of the protected columns, then the label. A group with too few rows
+    of a label is an error.
     """
     specs = as_specs(protected)
     named = ", ".join(specs)
@@ -473,6 +433,4 @@ def check_labels(
                     f"group {name!r} of {named!r} has {n} row{'s' * (n != 1)} with label {what}",
                     f"{FEWEST_LABELS} or more are needed, to train and to test: merge groups or add rows",
                 )
-    labelled = {group: tally[group, False] + tally[group, True] for group in columns.values}
-    positives = sum(n for (_, is_positive), n in tally.items() if is_positive)
-    return LabelFacts(chosen, negative, notes, columns, labelled, positives, missing)
+    return columns, chosen, negative, notes

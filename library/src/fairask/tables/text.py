@@ -47,51 +47,19 @@ def count_words(texts: Iterable[str]) -> float:
     return float(np.mean([len(_WORD.findall(text)) for text in texts] or [0]))
 
 
-@dataclass
-class TextSample:
-    """Different texts of a column, those with the smallest hashes: the same however the rows are cut.
+def sample_texts(texts: Iterable[str], most: int = MOST_TEXTS) -> list[str]:
+    """Return different texts that a model is fitted on, sorted: those with the smallest hashes.
 
     Examples
     --------
-    >>> sample = TextSample()
-    >>> sample.add(["b", "a", "b"])
-    >>> sample.texts
+    >>> sample_texts(["b", "a", "b"])
     ['a', 'b']
     """
-
-    kept: dict[str, int] = field(default_factory=dict)
-    most: int = MOST_TEXTS
-    _highest: int = 1 << 32
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts, in sorted order."""
-        return sorted(self.kept)
-
-    def add(self, texts: Iterable[str]) -> None:
-        """Take in texts."""
-        for text in texts:
-            text = text[:LONGEST_TEXT]
-            number = zlib.crc32(text.encode("utf-8", "surrogatepass"))
-            if number <= self._highest:
-                self.kept[text] = number
-        if len(self.kept) > 2 * self.most:
-            self._cut()
-
-    def merge(self, other: TextSample) -> None:
-        """Take in the sample of other rows."""
-        self.add(other.kept)
-
-    def finish(self) -> list[str]:
-        """Return the texts that a model is fitted on, in sorted order."""
-        self._cut()
-        return self.texts
-
-    def _cut(self) -> None:
-        if len(self.kept) > self.most:
-            smallest = heapq.nsmallest(self.most, ((number, text) for text, number in self.kept.items()))
-            self.kept = {text: number for number, text in smallest}
-            self._highest = smallest[-1][0]
+    hashes = {
+        text[:LONGEST_TEXT]: zlib.crc32(text[:LONGEST_TEXT].encode("utf-8", "surrogatepass"))
+        for text in texts
+    }
+    return sorted(heapq.nsmallest(most, hashes, key=lambda text: (hashes[text], text)))
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ class NewOptions:
 def new(options: NewOptions) -> None:
     """Make a study of a table of unlabelled rows."""
     from fairask.pools import SAMPLE
-    from fairask.pools.places import name_of
+    from fairask.pools.files import name_of
     from fairask_studio import Study
     from fairask_studio.pool import read_pool
     from fairask_studio.words import introduce

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from fairask.learner.state import ASKED
+from fairask.log import ASKED
 from fairask_studio import Config, Study, StudyError
 from fairask_studio.columns import ColumnInfo
 from fairask_studio.events import Cell, Document, RowsSent, ToolLinked

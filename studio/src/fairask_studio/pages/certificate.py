@@ -171,7 +171,7 @@ def _planned(study: Study, left: int) -> list[Document]:
         return []
     codes = learner.pool.groups
     groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]
-    decided = (decision_probability(learner.current_model(), learner.X, groups) >= 0.5).astype(int)
+    decided = (decision_probability(learner.current_model(), learner.pool.X, groups) >= 0.5).astype(int)
     if len(np.unique(decided)) < 2:
         return []
     plan = AuditPlan(metric=config.metric, tolerance=config.tolerance)

@@ -158,7 +158,7 @@ def _confidence(learner: FairActiveLearner, rules: list[Rule], weights: list[flo
     if not moving:
         return np.full(learner.pool.n_rows, np.nan)
     rule = rules[max(moving, key=lambda i: weights[i])]
-    return rule.proba(learner.X, learner.pool.groups_of(np.arange(learner.pool.n_rows)))
+    return rule.proba(learner.pool.X, learner.pool.groups_of(np.arange(learner.pool.n_rows)))
 
 
 def importance(

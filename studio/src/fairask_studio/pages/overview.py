@@ -13,7 +13,7 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from fairask.audit.certificate import labels_needed
-from fairask.learner.state import LABELLED
+from fairask.log import LABELLED
 from fairask_studio import Study
 from fairask_studio.events import SKIP, Document, now
 from fairask_studio.gold import gold_figures

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
-from fairask.learner.state import DrawnRow
+from fairask.log import DrawnRow
 from fairask.tables.arrow import kind_of
 from fairask.tables.labels import match_labels
 from fairask_studio import Study, StudyError

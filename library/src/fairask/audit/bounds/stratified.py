@@ -50,7 +50,7 @@ def collapse(
     >>> [round(float(v[0]), 2) for v in found]
     [600.0, 0.3, 146.28]
     """
-    n = np.maximum(labels, 1e-300)
+    n = np.where(labels > 0, labels, 1.0)
     clean = 1 - 2 * noise
     share = np.where(labels > 0, (hits / n - noise) / clean, 0.0)
     # One label more, half of it shared like the union's, so that a stratum with none of either kind still has

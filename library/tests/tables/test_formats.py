@@ -215,12 +215,10 @@ def test_vectors_beside_the_table(tmp_path: Path) -> None:
         read_table(path, TableFormat(vectors=str(tmp_path / "short.npy")))
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_study_learns_from_vectors_and_does_not_show_them(stream: bool, tmp_path: Path) -> None:
+def test_a_study_learns_from_vectors_and_does_not_show_them(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(with_vectors().append_column("x", pa.array(np.arange(60) % 7)), path, row_group_size=25)
-    pool = path
-    with Study.create(tmp_path / "s", pool, protected="g", hide=["y"], budget=20, batch_size=10) as study:
+    with Study.create(tmp_path / "s", path, protected="g", hide=["y"], budget=20, batch_size=10) as study:
         rows = study.ask()
         study.tell(rows, ["0", "1"] * 5)
         study.refit(force=True)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from fairask import FairActiveLearner
-from fairask.report import (
+from fairask.report.figures import (
+    COMPONENT_COLORS,
     GROUP_COLORS,
     METHOD_COLORS,
     DrawnRowsDisplay,
@@ -17,8 +18,8 @@ from fairask.report import (
     LearningCurveDisplay,
     SamplingDisplay,
     method_color,
+    spread,
 )
-from fairask.report.figures import COMPONENT_COLORS, spread
 
 LABELS = [100, 200, 300]
 

@@ -7,13 +7,15 @@ import json
 import sqlite3
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
-from fairask.tables import TableError, prepare, read_noted
-from fairask.tables.groups import GroupColumns, group_names
-from fairask.tables.labels import find_positive
+from fairask.tables import TableError, fit_encoder, read_noted, read_table
 
 DAY = datetime.date(2024, 4, 3)
+YEARS_END = datetime.date(2023, 12, 31)
 LAST = [datetime.date(2024, 12, 31), DAY, datetime.date(2024, 5, 5)]
 
 
@@ -120,31 +122,68 @@ def test_dates_of_a_database_are_dates(tmp_path: Path) -> None:
     assert read_noted(tmp_path / "t.db")[0].column("x").to_pylist() == [DAY, None]
 
 
-def test_groups_and_labels_that_differ_in_case_are_one() -> None:
-    import pyarrow as pa
-
-    sex = ["Female", "female", "Male", "Female"] * 10
-    paid = [("Yes", "no", "YES", "No", "no")[i % 5] for i in range(40)]
-    table = pa.table({"x": list(range(40)), "sex": sex, "paid": paid})
-    found = prepare(table, label="paid", protected="sex")
-    assert set(found.groups) == {"Female", "Male"}
-    assert found.y.sum() == sum(value.lower() == "yes" for value in paid)
-    said = " ".join(found.notes)
-    assert "'female' is 'Female'" in said
-    assert "'YES' and 'Yes'" in said
-    # A batch read later is grouped alike; a study that has both spellings keeps them.
-    groups = GroupColumns.in_table(table, "sex")
-    assert groups.named(groups.codes(pa.record_batch({"sex": ["FEMALE", "male"]}))).tolist() == [
-        "Female",
-        "Male",
-    ]
-    both = GroupColumns(("sex",), ("Female", "Male", "female"))
-    assert both.codes(pa.record_batch({"sex": ["female", "Female"]})).tolist() == [2, 0]
-    assert group_names(table, ["sex"]).tolist()[:2] == ["Female", "Female"]
+def noted(folder: Path, *cells: str) -> tuple[list[object], list[str]]:
+    (folder / "t.csv").write_text("when;x\n" + "".join(f"{cell};1\n" for cell in cells), "utf-8")
+    table, notes = read_noted(folder / "t.csv")
+    return table.column("when").to_pylist(), notes
 
 
-def test_a_positive_label_may_be_named_in_any_case() -> None:
-    notes: list[str] = []
-    assert find_positive("paid", ["no", "Yes", "YES", "NO"], "yes", notes) == ("YES", "Yes")
-    with pytest.raises(TableError, match="one value only"):
-        find_positive("paid", ["Yes", "YES"], None, [])
+@pytest.mark.parametrize(
+    ("cells", "first", "note"),
+    [
+        (("31.12.2023", "", "1.2.2024"), YEARS_END, "day first"),
+        (("1.2.2024", "3.2.2024"), datetime.date(2024, 2, 1), "day first"),
+        (("31/12/2023", "01/02/2024"), YEARS_END, "day first"),
+        (("12/31/2023", "01/02/2024"), YEARS_END, "month first"),
+        (("31-12-2023",), YEARS_END, "day first"),
+        (("31.12.2023 18:30", "1.1.2024"), datetime.datetime(2023, 12, 31, 18, 30), "day first"),
+        (("2023-12-31",), YEARS_END, ""),
+    ],
+)
+def test_dates_are_dates(cells: tuple[str, ...], first: object, note: str, tmp_path: Path) -> None:
+    values, notes = noted(tmp_path, *cells)
+    assert values[0] == first
+    assert not any(isinstance(value, str) for value in values)
+    assert note in " ".join(notes)
+    assert bool(notes) is bool(note)
+
+
+def test_dates_that_could_be_two_days_stay_text_and_are_named(tmp_path: Path) -> None:
+    values, notes = noted(tmp_path, "03/04/2024", "05/06/2024")
+    assert values[0] == "03/04/2024"
+    assert "cannot be told apart" in notes[0]
+    assert "'when'" in notes[0]
+
+
+@pytest.mark.parametrize("cells", [("31.02.2024",), ("31.12.2023", "soon"), ("13/13/2024",), ("1.2.3",)])
+def test_what_is_in_no_calendar_stays_text(cells: tuple[str, ...], tmp_path: Path) -> None:
+    values, notes = noted(tmp_path, *cells)
+    assert values[0] == cells[0]
+    assert not notes
+
+
+def test_a_frame_of_pandas_has_the_features_of_the_file_it_came_from(tmp_path: Path) -> None:
+    days = [YEARS_END + datetime.timedelta(days=7 * i) for i in range(40)]
+    for form in ("%d.%m.%Y", "%Y-%m-%d"):
+        file = tmp_path / "t.csv"
+        file.write_text("when,x\n" + "".join(f"{day:{form}},{i % 7}\n" for i, day in enumerate(days)))
+        table = read_table(file)
+        encoder = fit_encoder(table)
+        assert encoder.feature_names_out == ["when", "x"]
+        assert np.allclose(encoder.transform(pd.read_csv(file)), encoder.transform(table))
+
+
+def test_notes_on_short_texts_name_the_option() -> None:
+    rng = np.random.default_rng(0)
+    words = ["late", "paid", "kind", "rude", "small", "large"]
+    said = [" ".join(rng.choice(words, 3)) for _ in range(300)]
+    crowded = fit_encoder(pa.table({"x": rng.normal(size=300), "my note": said})).notes()
+    assert any("--text 'my note' learns from their words" in note for note in crowded)
+    few = [said[i % 20] for i in range(300)]
+    (note,) = fit_encoder(pa.table({"x": rng.normal(size=300), "note": few})).notes()
+    assert "short texts are categories" in note
+    assert "--text note learns from their words" in note
+    codes = [f"A{i}" for i in range(300)]
+    assert "--text" not in " ".join(fit_encoder(pa.table({"x": rng.normal(size=300), "code": codes})).notes())
+    towns = [f"town {i % 10}" for i in range(300)]
+    assert not fit_encoder(pa.table({"x": rng.normal(size=300), "town": towns})).notes()

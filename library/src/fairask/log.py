@@ -1,15 +1,15 @@
-"""What a learner has done so far: the log of draws and answers, and the history of its models."""
+"""What was asked and answered: queries, the log of drawn rows, and the history of models."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairask.learner.card import query_card
+from fairask.cards import card
 from fairask.metrics import Float, Int
 from fairask.sampling import Draws, importance_weights
 
@@ -32,7 +32,14 @@ class Query:
         return len(self.indices)
 
     def _repr_html_(self) -> str:
-        return query_card(self)
+        shown = ", ".join(str(row) for row in self.indices[:12]) + (", ..." if len(self) > 12 else "")
+        known = self.propensities[~np.isnan(self.propensities)]
+        facts = {"rows": shown}
+        if len(known):
+            facts["probability of each draw"] = f"{known.min():.2g} to {known.max():.2g}"
+        counted = Counter(self.components).most_common()
+        facts["rows by component"] = ", ".join(f"{name} {count:,}" for name, count in counted)
+        return card(f"Batch {self.batch_id}", f"{len(self):,} rows to label", facts)
 
 
 @dataclass(slots=True)
@@ -52,7 +59,7 @@ class DrawnRow:
 class DrawLog:
     """What was asked, in which order, with which probability, and what was answered."""
 
-    n_pool: int
+    n_pool: int  #: rows that could be asked for before the first draw
     entries: list[DrawnRow] = field(default_factory=list)
     position: dict[int, int] = field(default_factory=dict)
     version: int = 0  #: grows with every change of the labels
@@ -101,8 +108,7 @@ class DrawLog:
 
     def _in_state(self, row: int, state: str) -> DrawnRow:
         if row not in self.position:
-            known = 0 <= row < self.n_pool
-            raise ValueError(f"row {row} was never asked for" if known else f"no row {row}")
+            raise ValueError(f"row {row} was never asked for")
         entry = self.entries[self.position[row]]
         if entry.state != state:
             hint = "; use correct() to change its label" if entry.state == LABELLED else ""
@@ -176,53 +182,3 @@ class LearnerState:
         ]
         log = replace(self.log, entries=entries, position={**self.log.position})
         return LearnerState(log, self.batches, [dict(row) for row in self.history])
-
-
-class LearnerRecord:
-    """What a learner has done so far, as arrays; the part of it that only reads."""
-
-    state: LearnerState
-    classes: tuple[object, object]
-    risk_weights: str
-    fairness_weights: str
-
-    @property
-    def history_(self) -> dict[str, NDArray[Any]]:
-        """One entry for each answered batch, by column; any data-frame library reads it."""
-        history = self.state.history
-        return {name: np.array([row[name] for row in history]) for name in (history[0] if history else ())}
-
-    @property
-    def labelled_indices_(self) -> Int:
-        """Labelled rows in draw order; the arrays below are aligned with it."""
-        return self.state.log.arrays()[0]
-
-    @property
-    def labels_(self) -> NDArray[Any]:
-        """Labels, as values of ``classes``."""
-        return np.asarray(np.array(self.classes)[self.state.log.arrays()[1].astype(int)])
-
-    @property
-    def propensities_(self) -> Float:
-        """Probability of each labelled row when it was drawn."""
-        return self.state.log.arrays()[2]
-
-    @property
-    def components_(self) -> list[str]:
-        """Component that drew each labelled row."""
-        return [entry.component for entry in self.state.log.labelled()]
-
-    @property
-    def risk_weights_(self) -> Float:
-        """Importance weights in the error."""
-        return self.state.log.weights(self.risk_weights)
-
-    @property
-    def fairness_weights_(self) -> Float:
-        """Importance weights in the rates."""
-        return self.state.log.weights(self.fairness_weights)
-
-    @property
-    def pending_indices_(self) -> Int:
-        """Rows asked for and not answered yet."""
-        return np.array(self.state.log.open_rows(), dtype=np.int64)

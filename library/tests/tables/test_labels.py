@@ -1,3 +1,5 @@
+"""A labelled table: features, labels and groups, and which label counts as 1."""
+
 from __future__ import annotations
 
 import datetime
@@ -8,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fairask.tables import Prepared, TableError, TableFormat, prepare, read_table
+from fairask.tables import GroupColumns, Prepared, TableError, TableFormat, group_names, prepare, read_table
 from fairask.tables.formats import file_digest
+from fairask.tables.labels import GUESS, KNOWN_PAIRS, find_positive, known_positive
 
 N = 48
 BASE = {"g": ["a", "b"] * (N // 2), "y": [0, 0, 1, 1] * (N // 4)}
@@ -189,3 +192,64 @@ def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("g,y\n" + "a,0\nb,0\na,1\nb,1\n" * 5)
     assert file_digest(path) == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_groups_and_labels_that_differ_in_case_are_one() -> None:
+    sex = ["Female", "female", "Male", "Female"] * 10
+    paid = [("Yes", "no", "YES", "No", "no")[i % 5] for i in range(40)]
+    table = pa.table({"x": list(range(40)), "sex": sex, "paid": paid})
+    found = prepare(table, label="paid", protected="sex")
+    assert set(found.groups) == {"Female", "Male"}
+    assert found.y.sum() == sum(value.lower() == "yes" for value in paid)
+    said = " ".join(found.notes)
+    assert "'female' is 'Female'" in said
+    assert "'YES' and 'Yes'" in said
+    # A batch read later is grouped alike; a study that has both spellings keeps them.
+    groups = GroupColumns.in_table(table, "sex")
+    assert groups.named(groups.codes(pa.record_batch({"sex": ["FEMALE", "male"]}))).tolist() == [
+        "Female",
+        "Male",
+    ]
+    both = GroupColumns(("sex",), ("Female", "Male", "female"))
+    assert both.codes(pa.record_batch({"sex": ["female", "Female"]})).tolist() == [2, 0]
+    assert group_names(table, ["sex"]).tolist()[:2] == ["Female", "Female"]
+
+
+def test_a_positive_label_may_be_named_in_any_case() -> None:
+    notes: list[str] = []
+    assert find_positive("paid", ["no", "Yes", "YES", "NO"], "yes", notes) == ("YES", "Yes")
+    with pytest.raises(TableError, match="one value only"):
+        find_positive("paid", ["Yes", "YES"], None, [])
+
+
+@pytest.mark.parametrize(("negative", "positive"), sorted(KNOWN_PAIRS))
+def test_a_well_known_pair_has_its_good_word_positive(negative: str, positive: str) -> None:
+    notes: list[str] = []
+    assert find_positive("y", [positive.title(), None, negative.title()], None, notes) == (positive.title(),)
+    assert known_positive([negative, positive]) == known_positive([positive, negative]) == positive
+    assert "--positive" in notes[0]
+    assert not notes[0].startswith(GUESS)
+
+
+def test_no_pair_is_known_both_ways() -> None:
+    assert not {(b, a) for a, b in KNOWN_PAIRS} & KNOWN_PAIRS
+
+
+def test_an_unknown_pair_is_a_guess_that_is_said_and_a_certificate_makes_none() -> None:
+    notes: list[str] = []
+    assert find_positive("y", ["on time", "very late"], None, notes) == ("very late",)
+    assert notes[0].startswith(GUESS)
+    assert "--positive 'on time'" in notes[0]
+    with pytest.raises(TableError, match="--positive"):
+        find_positive("y", ["on time", "very late"], None, [], guess=False)
+
+
+def test_both_labels_have_their_names() -> None:
+    columns = {"x": np.arange(16.0) % 5, "g": ["a", "b"] * 8}
+    two = prepare(
+        pa.table({**columns, "y": ["passed", "passed", "failed", "failed"] * 4}), label="y", protected="g"
+    )
+    assert (two.negative, two.positive) == ("failed", "passed")
+    grades = ["a", "a", "b", "c", "b", "c", "a", "a"] * 2
+    several = prepare(pa.table({**columns, "y": grades}), label="y", protected="g", positive="a")
+    assert (several.negative, several.positive) == ("not a", "a")
