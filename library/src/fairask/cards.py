@@ -22,8 +22,6 @@ border-radius:6px;padding:10px 14px;max-width:34rem}}
 .fairask-card dl{{display:grid;grid-template-columns:max-content 1fr;gap:1px 12px;margin:6px 0}}
 .fairask-card dt{{color:var(--soft);font-weight:normal}}
 .fairask-card dd{{margin:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}}
-.fairask-card svg{{display:block;width:100%;height:auto;margin:6px 0}}
-.fairask-card svg text{{font-size:11px;fill:var(--soft)}}
 .fairask-card summary{{color:var(--soft);cursor:pointer}}
 .fairask-card ul{{margin:4px 0;padding-left:18px}}
 """
@@ -33,17 +31,15 @@ def card(
     title: str,
     words: str,
     facts: Mapping[str, str],
-    chart: str = "",
     folded: tuple[str, Sequence[str]] = ("", ()),
 ) -> str:
-    """Return a card as HTML without scripts; texts are escaped, ``chart`` is SVG made here.
+    """Return a card as HTML without scripts; texts are escaped.
 
     Parameters
     ----------
     title, words : str
     facts : mapping
         Shown as a list of names and values.
-    chart : str
     folded : (str, sequence of str)
         A summary, and lines that it unfolds.
 
@@ -58,5 +54,5 @@ def card(
     more = f"<details><summary>{escape(summary)}</summary><ul>{items}</ul></details>" if lines else ""
     return (
         f'<style>{_STYLE}</style><div class="fairask-card"><h4>{escape(title)}</h4><p>{escape(words)}</p>'
-        f"{chart}<dl>{listed}</dl>{more}</div>"
+        f"<dl>{listed}</dl>{more}</div>"
     )

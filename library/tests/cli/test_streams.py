@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -90,28 +89,6 @@ def test_what_a_simulation_cannot_use_is_explained(
     assert message in result.output
     assert not list(tmp_path.iterdir())
 
-
-def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairask.cli._passes import passes
-    from rich.console import Console
-
-    from fairask.cli import _screen
-    from fairask.pools import PassProgress
-
-    with passes() as progress:
-        assert progress is None, "standard error is no terminal here"
-    screen = Console(force_terminal=True, record=True, width=120, file=io.StringIO())
-    monkeypatch.setattr(_screen, "console", lambda **_: screen)
-    with passes() as progress:
-        progress(PassProgress("counting", 500, 1000, 0.25))
-        progress(PassProgress("counting", 1000, 1000, 0.5))
-        progress(PassProgress("drawing", 10, 20, 1.0))
-    shown = screen.export_text()
-    assert "drawing" in shown
-    assert "10 of 20 rows" in shown
-    assert "10 rows/s" in shown
-    with passes(quiet=True) as progress:
-        assert progress is None
 
 
 def test_a_table_of_duckdb_is_drawn_from_by_its_address(

@@ -17,7 +17,7 @@ from fairask.audit import Audit
 from fairask.audit.audit import AuditState
 from fairask.log import ASKED, LABELLED, SKIPPED, DrawLog, DrawnRow
 from fairask.sampling import Draws
-from fairask.stopping import Plateau
+from fairask.stopping import Plateau, make_rule
 from fairask_studio import events as happened
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
@@ -351,7 +351,8 @@ class State:
     @property
     def stop_reason(self) -> str | None:
         """Why the study's rule ends it before its budget; None while it does not."""
-        rule = self.config.learner.stopping_rule()
+        rule = self.config.learner.stopping
+        rule = make_rule(rule) if isinstance(rule, str) else rule
         return rule.reason_in(self.history) if isinstance(rule, Plateau) else None
 
     @property
