@@ -751,7 +751,7 @@ class FairActiveLearner:
             f"{len(self.state.log.labelled()):,} labels of {self.pool.n_rows:,} rows, "
             f"asked for by {self.strategy.name}"
         )
-        return card("FairActiveLearner", words, facts, ("What was done to the columns", notes))
+        return card("FairActiveLearner", words, facts, folded=("What was done to the columns", notes))
 
     # -- keeping --------------------------------------------------------------------------------
 

@@ -90,7 +90,6 @@ def test_what_a_simulation_cannot_use_is_explained(
     assert not list(tmp_path.iterdir())
 
 
-
 def test_a_table_of_duckdb_is_drawn_from_by_its_address(
     fairask: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
