@@ -145,10 +145,6 @@ class LearnerConfig:
             return int(np.random.SeedSequence().generate_state(1)[0])
         return check_seed(self.random_state)
 
-    def stopping_rule(self) -> StoppingRule | None:
-        """The stopping rule as an object."""
-        return make_rule(self.stopping) if isinstance(self.stopping, str) else self.stopping
-
     def parts(self, *, oracle: FairOracle | None = None, estimator: Estimator = None) -> Parts:
         """Fill in what was not given: the profile chooses the oracle, and the rest follows from the oracle.
 
@@ -342,7 +338,7 @@ class FairActiveLearner:
         self.strategy, self.margin, self.risk_weights = parts.strategy, parts.margin, parts.risk_weights
         self.metric, self.tolerance, self.batch_size = metric, float(tolerance), batch_size
         self.fairness_weights, self.budget, self.audit_share = fairness_weights, budget, audit_share
-        self.stopping = config.stopping_rule()
+        self.stopping = make_rule(stopping) if isinstance(stopping, str) else stopping
         self.classes = (classes[0], classes[1])
         self.random_state = config.seed()
         self._pool_given = isinstance(X, Pool)

@@ -237,7 +237,7 @@ def test_engines_draw_the_same_sample_by_the_same_seed(engine: Engine) -> None:
         here.tolist() == engine.sample(500, seed=4).keys.tolist() != engine.sample(500, seed=5).keys.tolist()
     )
     # Every engine must agree on them.
-    assert (len(here), int(here.sum())) == (500, 7991518)
+    assert (len(here), int(here.sum())) == (500, 8409187)
 
 
 def test_a_learner_asks_and_is_told_by_an_engine_s_keys(engine: Engine) -> None:
