@@ -15,13 +15,14 @@ FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 #: Which extra of the library, or which other package, brings a module.
 EXTRAS = {
     **dict.fromkeys(("typer", "rich", "jinja2", "markupsafe", "pyarrow", "matplotlib"), "cli"),
-    **dict.fromkeys(("pooch", "requests"), "bench"),
+    **dict.fromkeys(("pooch", "requests", "tqdm"), "bench"),
     **dict.fromkeys(("sqlalchemy", "alembic", "fastapi", "uvicorn", "skops", "segno"), "fairask-studio"),
     "psycopg": "fairask-studio[postgres]",
     "label_studio_sdk": "fairask-studio[labelstudio]",
     "torch": "panda",
     "openpyxl": "excel",
-    **dict.fromkeys(("duckdb", "ibis"), "ibis"),
+    "duckdb": "duckdb",
+    "ibis": "ibis",
     "fairlearn": "fairlearn",
     **dict.fromkeys(("model2vec", "sentence_transformers"), "text"),
 }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: The column that holds the key inside queries, and the column of counts.
 KEY, ROWS = "fairask_key", "fairask_rows"
-#: A prime below 2^31: products of two remainders fit the 64-bit numbers that every engine has.
+#: A prime of 31 bits, all of them 1: products of two remainders fit the 64-bit numbers that engines have.
 _PRIME = 2**31 - 1
 #: Rows that are asked of the engine per row of the sample: a few more, to have enough.
 _MORE = 1.1
@@ -100,7 +100,7 @@ class Engine:
     ) -> RowSample:
         """Draw ``n`` rows uniformly by one query, and count the groups of all rows by another.
 
-        The order of the rows is a polynomial of the key modulo a prime, with random coefficients: any four
+        The order of the rows is a polynomial of the key modulo a prime, with random coefficients: any three
         rows are drawn independently, every engine has the same order, and none has to sort.
         """
         counts: Counter[Hashable] = Counter()
@@ -113,9 +113,9 @@ class Engine:
         names = list(self.schema.names if columns is None else dict.fromkeys(columns))
         rows, key = self._keyed, self._keyed[KEY]
         if total > n:
-            a, b, c, d = (int(x) for x in np.random.default_rng(seed).integers(1, _PRIME, 4))
-            x = ((key % _PRIME) + _PRIME) % _PRIME  # engines differ in the sign of a remainder
-            place = (((a * x + b) % _PRIME * x + c) % _PRIME * x + d) % _PRIME
+            a, b, c = (int(x) for x in np.random.default_rng(seed).integers(1, _PRIME, 3))
+            x = key & _PRIME  # its lowest bits, never negative
+            place = ((a * x + b) % _PRIME * x + c) % _PRIME
             # Twelve standard deviations of the number of rows below a limit.
             wanted = _MORE * n + 12 * n**0.5
             rows = rows.mutate(fairask_place=place)

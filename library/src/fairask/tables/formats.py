@@ -738,7 +738,7 @@ def _read_sqlite(file: Path, table: str | None) -> Arrow:
 
 def _read_duckdb(file: Path, table: str | None) -> Arrow:
     """Read a table or view of a DuckDB database."""
-    duckdb = _needed("duckdb", "ibis", file)
+    duckdb = _needed("duckdb", "duckdb", file)
     try:
         database = duckdb.connect(str(file), read_only=True)
     except duckdb.Error as error:
