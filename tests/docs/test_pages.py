@@ -37,8 +37,9 @@ import numpy as np, pathlib, pyarrow as pa
 from pyarrow.parquet import write_table
 rng = np.random.default_rng(0)
 pathlib.Path("people").mkdir()
-table = {"id": range(300), "sex": rng.choice(["f", "m"], 300), "repaid": [0, 1] * 150}
-table["income"] = rng.normal(size=300)
+n = 70_000  # more than the sample
+table = {"id": range(n), "sex": rng.choice(["f", "m"], n), "repaid": rng.integers(0, 2, n)}
+table["income"] = rng.normal(size=n)
 write_table(pa.table(table), "people/1.parquet")
 """,
 }
