@@ -13,7 +13,6 @@ from fairask.metrics import Float, Int, Matrix
 
 __all__ = [
     "hash_numbers",
-    "nth_left",
     "row_count",
     "row_set",
     "row_uniforms",
@@ -163,17 +162,6 @@ def within(rows: Int, start: int, stop: int) -> Int:
     """
     first, last = np.searchsorted(rows, [start, stop])
     return np.asarray(rows[first:last] - start)
-
-
-def nth_left(excluded: Int, ranks: Int) -> Int:
-    """Row numbers of the ``ranks``-th rows that are not in a row set.
-
-    Examples
-    --------
-    >>> nth_left(np.array([0, 2]), np.array([0, 1])).tolist()
-    [1, 3]
-    """
-    return np.asarray(ranks + np.searchsorted(excluded - np.arange(len(excluded)), ranks, side="right"))
 
 
 def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:

@@ -34,7 +34,6 @@ __all__ = [
     "Scaling",
     "as_rule",
     "decide",
-    "is_cut",
 ]
 
 #: Log odds are kept within this distance of 0.
@@ -50,8 +49,6 @@ class Rule(ABC):
     A subclass implements :meth:`decide` and :meth:`proba`. Both get the features and the group codes; a rule
     that does not read the group ignores the codes.
     """
-
-    thread_safe: ClassVar[bool] = False  #: whether several threads may use the rule at once
 
     @property
     def aware(self) -> bool:
@@ -82,8 +79,6 @@ class LinearRule(Rule):
     beta: Float
     inverse: NDArray[np.float32] | None = None
 
-    thread_safe: ClassVar[bool] = True
-
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
         return np.asarray(X @ self.beta[:-1] > -self.beta[-1])
@@ -109,7 +104,6 @@ class GroupLinearRule(Rule):
     cuts: Float
 
     aware: ClassVar[bool] = True
-    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -125,8 +119,6 @@ class ConstantRule(Rule):
     """Predict the same for every row."""
 
     value: bool
-
-    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -332,17 +324,6 @@ class RuleMixture:
         """Members with a positive weight, and their weights."""
         used = [(rule, float(w)) for rule, w in zip(self.members_, self.weights_, strict=True) if w > 0]
         return [rule for rule, _ in used], [weight for _, weight in used]
-
-
-def is_cut(rule: Rule) -> bool:
-    """Whether a pool decides the rule fast: as a constant, or a cut on a linear score.
-
-    Examples
-    --------
-    >>> is_cut(LinearRule(np.array([1.0, 0.0])))
-    True
-    """
-    return isinstance(rule.for_blocks(), LinearRule | GroupLinearRule | ConstantRule)
 
 
 def as_rule(model: object) -> Rule:

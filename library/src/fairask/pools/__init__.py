@@ -2,7 +2,7 @@
 
 from fairask.pools.engine import Engine
 from fairask.pools.files import Files
-from fairask.pools.memory import Cells, Model, Pool, SoftModel, is_randomised
+from fairask.pools.memory import Cells, Model, Pool, is_randomised
 from fairask.pools.sample import SAMPLE, RowSample
 from fairask.pools.source import open_pool, open_source
 
@@ -14,7 +14,6 @@ __all__ = [
     "Model",
     "Pool",
     "RowSample",
-    "SoftModel",
     "is_randomised",
     "open_pool",
     "open_source",

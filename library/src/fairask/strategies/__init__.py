@@ -13,7 +13,7 @@ from fairask.strategies.fare import Fare
 from fairask.strategies.group_balanced import GroupBalanced
 from fairask.strategies.panda import Panda, PandaNotConverged
 from fairask.strategies.passive import Passive
-from fairask.strategies.strategy import InMemoryStrategy, Reads, Strategy, uniform_proposal
+from fairask.strategies.strategy import InMemoryStrategy, Strategy, uniform_proposal
 from fairask.strategies.uncertainty import Uncertainty
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "Panda",
     "PandaNotConverged",
     "Passive",
-    "Reads",
     "Strategy",
     "Uncertainty",
     "make_strategy",
