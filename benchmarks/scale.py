@@ -83,8 +83,7 @@ def measure(kind: str, file: str, sample: int) -> dict[str, float]:
     rounds = []
     for _ in range(ROUNDS):
         asked, query = seconds(learner.ask)
-        keys = query.indices if pool.keys is None else pool.keys[query.indices]
-        labels = source.take(keys, ["label"]).column("label").to_numpy()
+        labels = source.take(pool.keys[query.indices], ["label"]).column("label").to_numpy()
         rounds.append(asked + seconds(lambda q=query, y=labels: learner.tell(q.indices, y))[0])
     return {
         "scan": scan,

@@ -113,7 +113,7 @@ class Pool:
     group_values : list, optional
         What each code stands for; the codes themselves by default.
     keys : int array of shape (rows,), optional
-        The number or key of each row in the table that the pool was sampled from.
+        The number or key of each row in the table that the pool was made of.
     of : int, optional
         Rows of that table.
     columns : FrameColumns, optional
