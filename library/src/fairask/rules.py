@@ -34,7 +34,6 @@ __all__ = [
     "Scaling",
     "as_rule",
     "decide",
-    "is_cut",
 ]
 
 #: Log odds are kept within this distance of 0.
@@ -50,8 +49,6 @@ class Rule(ABC):
     A subclass implements :meth:`decide` and :meth:`proba`. Both get the features and the group codes; a rule
     that does not read the group ignores the codes.
     """
-
-    thread_safe: ClassVar[bool] = False  #: whether several threads may use the rule at once
 
     @property
     def aware(self) -> bool:
@@ -70,8 +67,8 @@ class Rule(ABC):
         """Return the rule without what only warm-starts a later fit."""
         return self
 
-    def for_blocks(self) -> Rule:
-        """Return the cheapest equal rule, to be sent to blocks of a pool."""
+    def cheapest(self) -> Rule:
+        """Return the equal rule that decides fastest."""
         return self.bare()
 
 
@@ -81,8 +78,6 @@ class LinearRule(Rule):
 
     beta: Float
     inverse: NDArray[np.float32] | None = None
-
-    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -109,7 +104,6 @@ class GroupLinearRule(Rule):
     cuts: Float
 
     aware: ClassVar[bool] = True
-    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -125,8 +119,6 @@ class ConstantRule(Rule):
     """Predict the same for every row."""
 
     value: bool
-
-    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -291,7 +283,7 @@ class PlugInRule(Rule):
         """See :class:`Rule`."""
         return replace(self, probability=self.probability and self.probability.bare())
 
-    def for_blocks(self) -> Rule:
+    def cheapest(self) -> Rule:
         """See :class:`Rule`."""
         return self.linear() or self
 
@@ -332,17 +324,6 @@ class RuleMixture:
         """Members with a positive weight, and their weights."""
         used = [(rule, float(w)) for rule, w in zip(self.members_, self.weights_, strict=True) if w > 0]
         return [rule for rule, _ in used], [weight for _, weight in used]
-
-
-def is_cut(rule: Rule) -> bool:
-    """Whether a pool decides the rule fast: as a constant, or a cut on a linear score.
-
-    Examples
-    --------
-    >>> is_cut(LinearRule(np.array([1.0, 0.0])))
-    True
-    """
-    return isinstance(rule.for_blocks(), LinearRule | GroupLinearRule | ConstantRule)
 
 
 def as_rule(model: object) -> Rule:

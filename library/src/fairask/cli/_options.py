@@ -22,7 +22,6 @@ __all__ = [
     "Batch",
     "Budget",
     "Compared",
-    "Device",
     "Drop",
     "Encoding",
     "Jobs",
@@ -98,12 +97,6 @@ Stop = Annotated[
 Trials = Annotated[int, typer.Option(help="Runs, each with its own split of the rows.")]
 Jobs = Annotated[
     int | None, typer.Option(help="Processes; default one per core. Results do not depend on it.")
-]
-Device = Annotated[
-    str | None,
-    typer.Option(
-        help="Hold the features as a PyTorch tensor and count them there: cuda, cuda:1, mps or cpu."
-    ),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same results.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the verdict only.")]

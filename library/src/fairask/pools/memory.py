@@ -243,7 +243,7 @@ class Pool:
         """
         if not 2 <= len(rules) <= MOST_RULES:
             raise ValueError(f"2 to {MOST_RULES} classifiers are compared, got {len(rules)}")
-        plain = [rule.for_blocks() for rule in rules]
+        plain = [rule.cheapest() for rule in rules]
         codes = np.zeros(self.n_rows, dtype=np.uint64)
         for at in self._slices():
             decided = decisions(plain, take_rows(self.X, at), self.groups[at])
@@ -278,7 +278,7 @@ class Pool:
             members, weights = (
                 model.used_members() if isinstance(model, RuleMixture) else ([as_rule(model)], [1.0])
             )
-            plain = [rule.for_blocks() for rule in members]
+            plain = [rule.cheapest() for rule in members]
             for at in self._slices():
                 decided = decisions(plain, take_rows(self.X, at), self.groups[at])
                 for weight, one in zip(weights, decided, strict=True):

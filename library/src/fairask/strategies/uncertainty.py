@@ -39,7 +39,7 @@ class Uncertainty(Strategy):
         """See :class:`Strategy`."""
         (solution,) = fit()
         # Ties are broken at random, not by position in the table.
-        rules = [rule.for_blocks() for rule in solution.members_]
+        rules = [rule.cheapest() for rule in solution.members_]
         seed = int(rng.integers(2**63))
 
         def score(X: Matrix, groups: Int) -> Float:
