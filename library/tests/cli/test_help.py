@@ -16,9 +16,8 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 from fairask import installation
-from fairask.cli._app import app, plugins
+from fairask.cli._app import SECTIONS, app, plugins
 from fairask.cli._errors import EXTRAS
-from fairask.cli._help import SECTIONS
 
 GROUP = typer.main.get_command(app)
 assert isinstance(GROUP, TyperGroup)

@@ -15,37 +15,6 @@ from fairask.errors import UserError
 if TYPE_CHECKING:
     from fairask.tables import TableFormat
 
-__all__ = [
-    "BATCH",
-    "BUDGET",
-    "USE_PROTECTED",
-    "Batch",
-    "Budget",
-    "Compared",
-    "Drop",
-    "Encoding",
-    "Jobs",
-    "Json",
-    "Label",
-    "Metric",
-    "NoColor",
-    "Output",
-    "Positive",
-    "Profile",
-    "Protected",
-    "Quiet",
-    "Reading",
-    "ReadingWithVectors",
-    "Seed",
-    "Stop",
-    "Strategies",
-    "Text",
-    "TextModel",
-    "Tolerance",
-    "Trials",
-    "UseProtected",
-]
-
 #: Whether models may use the protected column.
 USE_PROTECTED = False
 

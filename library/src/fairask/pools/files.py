@@ -201,7 +201,13 @@ class Files:
             at = np.flatnonzero(number <= limit)
             first += batch.num_rows
             if len(at):
-                kept.append((first - batch.num_rows + at, number[at], batch.select(names).take(wanted[begin:end] - first)))
+                kept.append(
+                    (
+                        first - batch.num_rows + at,
+                        number[at],
+                        batch.select(names).take(at),
+                    )
+                )
             if sum(len(part[0]) for part in kept) > n:
                 rows, order, table = _least(n, rows, order, table, kept)
                 kept, limit = [], order.max() if len(order) == n else limit

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairask.cli._help import HelpfulApp
+from fairask.cli._command import HelpfulApp, takes_options
 from fairask.cli._options import Json, say
-from fairask.cli._requests import takes_options
 from fairask.errors import UserError
 from fairask_studio.cli.options import StudyPlace, Who, me, open_study
 

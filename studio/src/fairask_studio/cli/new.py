@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from fairask.cli import _options as opt
+from fairask.cli._command import takes_options
 from fairask.cli._options import say
-from fairask.cli._requests import takes_options
 from fairask_studio.cli.options import me, without_password
 
 EXAMPLE = "fairask new loans.csv --classes bad,good --protected sex --to loans"
