@@ -20,21 +20,7 @@ from fairask.classifiers import HasBare, has_probabilities
 from fairask.matrix import row_count
 from fairask.metrics import Bool, Float, Int, Matrix
 
-__all__ = [
-    "ConstantRule",
-    "FittedProbability",
-    "FittedRule",
-    "GroupLinearRule",
-    "LinearProbability",
-    "LinearRule",
-    "PlugInRule",
-    "Probability",
-    "Rule",
-    "RuleMixture",
-    "Scaling",
-    "as_rule",
-    "decide",
-]
+__all__ = ["GroupLinearRule", "LinearRule", "Rule"]
 
 #: Log odds are kept within this distance of 0.
 CLIP = 20.0

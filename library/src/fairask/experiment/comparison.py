@@ -111,7 +111,7 @@ def compare(
     Examples
     --------
     >>> from fairask.datasets import load
-    >>> from fairask.experiment import METHODS
+    >>> from fairask.experiment.method import METHODS
     >>> table = LabelledTable.from_dataset(load("german"))
     >>> compare(table, [METHODS["passive"]], Task(budget=100), trials=2).curves("passive")[0].tolist()
     [50, 100]

@@ -11,14 +11,13 @@ from scipy.sparse import issparse
 from scipy.special import expit
 
 from fairask.metrics import Float, Int, Matrix
-from fairask.oracle import FairFit, Labelled
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.pools.memory import by_row
 from fairask.rules import GroupLinearRule, LinearRule, Rule
 from fairask.sampling import Proposal
 from fairask.strategies.strategy import Strategy
-
-__all__ = ["Uncertainty"]
 
 
 @dataclass(frozen=True)
