@@ -210,7 +210,7 @@ class FairActiveLearner:
     ----------
     X : array-like or sparse CSR matrix of shape (rows, features), a data frame, or a pool
         The pool of unlabelled rows; :func:`fairask.pools.open_pool` makes one of a table of any size. Of a
-        matrix or frame with more than ``fairask.pools.sample.SAMPLE`` rows a uniform sample is asked for, drawn
+        matrix or frame with more than 65,536 rows a uniform sample is asked for, drawn
         once; give a :class:`fairask.pools.Pool` to choose from all rows.
         A data frame of pandas, polars or pyarrow may hold texts, categories, dates and gaps: without an
         ``estimator`` they are encoded by :class:`fairask.tables.Encoder`.
