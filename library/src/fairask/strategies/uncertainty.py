@@ -14,8 +14,7 @@ from fairask.metrics import Float, Int, Matrix
 from fairask.oracle import Labelled
 from fairask.oracle.base import FairFit
 from fairask.pools import Pool
-from fairask.pools.memory import by_row
-from fairask.rules import GroupLinearRule, LinearRule, Rule
+from fairask.rules import GroupLinearRule, LinearRule, Rule, by_row
 from fairask.sampling import Proposal
 from fairask.strategies.strategy import Strategy
 
