@@ -28,7 +28,7 @@ from benchmarks.wide_populations import WIDE
 
 from fairask import FairActiveLearner
 from fairask.metrics import violation
-from fairask.oracle import decision_probability
+from fairask.oracle.base import decision_probability
 
 METHODS = {
     "default": {},

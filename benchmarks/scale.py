@@ -26,7 +26,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask import FairActiveLearner
-from fairask.pools import SAMPLE, Engine, open_pool, open_source
+from fairask.pools import open_pool, open_source
+from fairask.pools.engine import Engine
+from fairask.pools.sample import SAMPLE
 
 FEATURES = ["a", "b", "c", "d"]
 COLUMNS = [*FEATURES, "sex"]

@@ -24,10 +24,13 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from fairask import FairActiveLearner
-from fairask.tables import prepare
-from fairask.experiment import METHODS, LabelledTable, Task, run_trial
+from fairask.tables.labels import prepare
+from fairask.experiment import LabelledTable, Task
+from fairask.experiment.loop import run_trial
+from fairask.experiment.method import METHODS
 from fairask.metrics import violation
-from fairask.oracle import CalibratedFairOracle, decision_probability
+from fairask.oracle import CalibratedFairOracle
+from fairask.oracle.base import decision_probability
 from library.tests.tables.comments import comments
 
 TOLERANCE = 0.1

@@ -19,14 +19,14 @@ SECTIONS = {
     "Learn": ["fairask", "fairask.learner", "fairask.stopping", "fairask.strategies", "fairask.experiment"],
     "Fair models": ["fairask.oracle", "fairask.metrics", "fairask.rules"],
     "Promise": ["fairask.audit"],
-    "Data": ["fairask.tables", "fairask.datasets", "fairask.pools", "fairask.tables"],
+    "Data": ["fairask.tables", "fairask.datasets", "fairask.pools"],
     "People": [
         "fairask_studio",
         "fairask_studio.pages",
         "fairask_studio.connect",
         "fairask.report",
     ],
-    "Extend": ["fairask.sampling", "fairask.design", "fairask.testing", "fairask.errors", "fairask.checks"],
+    "Extend": ["fairask.sampling", "fairask.testing", "fairask.errors"],
 }
 
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from fairask import EmpiricalFairOracle, violation
 from fairask.datasets import load
-from fairask.report import style
+from fairask.report.figures import style
 from fairask.report.words import METRIC_NAMES
 
 data = load("adult")

@@ -32,25 +32,20 @@ from fairask.errors import FairaskWarning, SampleWarning, UserError, suggest
 from fairask.log import DrawLog, HistoryRow, LearnerState, Query
 from fairask.matrix import row_count
 from fairask.metrics import Float, Int, Matrix, Metric, check_metric, encode_groups
-from fairask.oracle import (
-    CalibratedFairOracle,
-    EmpiricalFairOracle,
-    FairFit,
-    FairOracle,
-    Labelled,
-    PoolSample,
-)
-from fairask.oracle.base import Seed, drawn_seed
-from fairask.pools import SAMPLE, Pool
+from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle, FairOracle, Labelled
+from fairask.oracle.base import FairFit, PoolSample, Seed, drawn_seed
+from fairask.pools import Pool
+from fairask.pools.sample import SAMPLE
 from fairask.pools.source import warn_of_rare
 from fairask.sampling import WEIGHTS, draw
 from fairask.stopping import AnyOf, Budget, StoppingRule, make_rule
-from fairask.strategies import STRATEGIES, Strategy, make_strategy, uniform_proposal
+from fairask.strategies import STRATEGIES, Strategy, make_strategy
+from fairask.strategies.strategy import uniform_proposal
 from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
 from fairask.tables.groups import check_group_count
 
-__all__ = ["PROFILES", "FairActiveLearner", "LearnerConfig", "Profile"]
+__all__ = ["FairActiveLearner"]
 
 Profile = Literal["calibrated", "paper"]
 #: A base learner: a classifier, logistic regression by name, or the profile's own.
@@ -215,7 +210,7 @@ class FairActiveLearner:
     ----------
     X : array-like or sparse CSR matrix of shape (rows, features), a data frame, or a pool
         The pool of unlabelled rows; :func:`fairask.pools.open_pool` makes one of a table of any size. Of a
-        matrix or frame with more than ``fairask.pools.SAMPLE`` rows a uniform sample is asked for, drawn
+        matrix or frame with more than 65,536 rows a uniform sample is asked for, drawn
         once; give a :class:`fairask.pools.Pool` to choose from all rows.
         A data frame of pandas, polars or pyarrow may hold texts, categories, dates and gaps: without an
         ``estimator`` they are encoded by :class:`fairask.tables.Encoder`.

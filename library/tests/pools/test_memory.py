@@ -13,8 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairask.matrix import tie_breakers, uniforms
 from fairask.pools import Pool
-from fairask.pools.memory import decisions
-from fairask.rules import ConstantRule, FittedRule, GroupLinearRule, LinearRule, RuleMixture
+from fairask.rules import ConstantRule, FittedRule, GroupLinearRule, LinearRule, RuleMixture, decide
 
 
 def rules(k: int, d: int = 3, seed: int = 0) -> list[LinearRule]:
@@ -80,10 +79,10 @@ def test_a_decision_does_not_depend_on_the_rows_around_it(seed: int, n: int, dty
     # Rows on the boundary, as nearly as they can be stored, are where rounding decides.
     X[::2, 0] = (-(X[::2, 1:] @ beta[0, 1:7] + beta[0, 7]) / beta[0, 0]).astype(dtype)
     chosen = [LinearRule(b) for b in beta]
-    whole = decisions(chosen, X)
-    alone = np.concatenate([decisions(chosen, X[i : i + 1]) for i in range(n)], axis=1)
+    whole = decide(chosen, X)
+    alone = np.concatenate([decide(chosen, X[i : i + 1]) for i in range(n)], axis=1)
     assert (whole == alone).all()
-    assert (whole == decisions(chosen, np.asfortranarray(X))).all()
+    assert (whole == decide(chosen, np.asfortranarray(X))).all()
 
 
 def test_excluded_rows_are_never_counted_or_found() -> None:

@@ -17,8 +17,9 @@ import pytest
 
 from fairask import FairActiveLearner
 from fairask.errors import SampleWarning, UserError
-from fairask.pools import Engine, Files, open_pool, open_source
-from fairask.pools.files import local_path
+from fairask.pools import open_pool, open_source
+from fairask.pools.engine import Engine
+from fairask.pools.files import Files, local_path
 
 # Ibis fetches results of DuckDB in a way that DuckDB warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -14,15 +14,15 @@ from fairask.audit.audit import Audit
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_audit, simulate_audit
 from fairask.audit.strata import Noise, Strata, known_codes, noise_table
-from fairask.errors import UserError
+from fairask.errors import TableError, UserError
 from fairask.metrics import Float, Int
-from fairask.pools import Files, open_source
-from fairask.pools.files import local_path
-from fairask.tables import GroupColumns, TableError, TableFormat, read_noted, read_table
+from fairask.pools import open_source
+from fairask.pools.files import Files, local_path
+from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of
 from fairask.tables.cells import listed, texts
-from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
-from fairask.tables.groups import UNKNOWN, as_specs, group_notes, protected_columns
+from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
+from fairask.tables.groups import UNKNOWN, GroupColumns, as_specs, group_notes, protected_columns
 from fairask.tables.labels import check_columns, find_positive, known_note, known_positive, say_which
 
 

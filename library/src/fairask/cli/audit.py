@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairask.cli import _options as opt
-from fairask.cli._requests import takes_options
+from fairask.cli._command import takes_options
 from fairask.errors import UserError
 
 if TYPE_CHECKING:

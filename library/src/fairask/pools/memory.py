@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from fairask.classifiers import Classifier
-from fairask.matrix import row_count, row_set, sparse_bytes, take_rows, tie_breakers, uniforms
+from fairask.matrix import row_set, sparse_bytes, take_rows, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, Matrix
-from fairask.rules import GroupLinearRule, LinearRule, Rule, RuleMixture, as_rule
+from fairask.rules import Rule, RuleMixture, as_rule, decide
 from fairask.tables.frames import FrameColumns
 
 #: A code has one bit per rule but the first.
@@ -229,10 +229,10 @@ class Pool:
         """
         if not 2 <= len(rules) <= MOST_RULES:
             raise ValueError(f"2 to {MOST_RULES} classifiers are compared, got {len(rules)}")
-        plain = [rule.for_blocks() for rule in rules]
+        plain = [rule.cheapest() for rule in rules]
         codes = np.zeros(self.n_rows, dtype=np.uint64)
         for at in self._slices():
-            decided = decisions(plain, take_rows(self.X, at), self.groups[at])
+            decided = decide(plain, take_rows(self.X, at), self.groups[at])
             # Bit i - 1 says whether rule i differs from rule 0, so that complements share a code.
             for i in range(1, len(plain)):
                 codes[at] |= (decided[i] ^ decided[0]).astype(np.uint64) << np.uint64(i - 1)
@@ -261,9 +261,9 @@ class Pool:
             members, weights = model.used_members()
         else:
             members, weights = [as_rule(model)], [1.0]
-        plain = [rule.for_blocks() for rule in members]
+        plain = [rule.cheapest() for rule in members]
         for at in self._slices():
-            decided = decisions(plain, take_rows(self.X, at), self.groups[at])
+            decided = decide(plain, take_rows(self.X, at), self.groups[at])
             for weight, one in zip(weights, decided, strict=True):
                 chance[at] += weight * one
             chance[at][decided.all(axis=0)] = 1.0  # the weights may add up to a little less
@@ -296,47 +296,3 @@ class Pool:
             raise ValueError("the pool has no rows")
         rows = self.rows
         return Cells.of(rows, self.groups[rows], codes[rows], k)
-
-
-def by_row(X: Matrix) -> Matrix:
-    """Return the features with the values of a row next to each other.
-
-    Many classifiers round differently where features are stored one by one, as columns of a table are.
-    """
-    return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-
-
-def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
-    """Whether each rule predicts 1 on each row, (rules, rows); does not depend on the rows around it.
-
-    Linear rules share one product. Where its rounding could change a sign, which is the case for a few rows
-    in a million, the score is summed again in the order of the features.
-
-    Examples
-    --------
-    >>> from fairask.rules import ConstantRule
-    >>> decisions([LinearRule(np.array([1.0, -0.5])), ConstantRule(True)], np.array([[0.0], [1.0]]))
-    array([[False,  True], [ True,  True]])
-    """
-    linear = LinearRule if groups is None else LinearRule | GroupLinearRule
-    found = np.empty((len(rules), row_count(X)), dtype=bool)
-    alike = [i for i, rule in enumerate(rules) if isinstance(X, np.ndarray) and isinstance(rule, linear)]
-    if alike and len(X):
-        beta = np.array([rules[i].beta for i in alike], dtype=np.float64)  # type: ignore[attr-defined]
-        rows = X.astype(np.float64, copy=False)
-        scores = beta[:, :-1] @ rows.T + beta[:, -1:]
-        # What rounding can do to a score: a product rounds the same row differently in another block.
-        unit = (beta.shape[1] + 3) * np.finfo(np.float64).eps
-        doubt = unit * np.abs(beta).sum(axis=1) * (1.0 + np.abs(rows).max())
-        for i, b, score, slack in zip(alike, beta, scores, doubt, strict=True):
-            rule = rules[i]
-            cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else np.zeros(len(X))
-            found[i] = score > cut
-            near = np.flatnonzero(np.isfinite(cut) & (np.abs(score - cut) <= slack + unit * np.abs(cut)))
-            total = np.full(len(near), b[-1])
-            for weight, column in zip(b[:-1], rows[near].T, strict=True):
-                total += weight * column
-            found[i, near] = total > cut[near]
-    for i in set(range(len(rules))) - set(alike):
-        found[i] = rules[i].decide(by_row(X), groups)
-    return found

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
         LearningCurveDisplay,
         SamplingDisplay,
         group_color,
-        method_color,
-        style,
     )
     from fairask.report.pages import write_report
 
@@ -33,8 +31,6 @@ __all__ = [
     "LearningCurveDisplay",
     "SamplingDisplay",
     "group_color",
-    "method_color",
-    "style",
     "write_report",
 ]
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairask.oracle import FairFit, Labelled
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies.strategy import Strategy, uniform_proposal
