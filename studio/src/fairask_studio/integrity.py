@@ -17,7 +17,7 @@ from fairask.audit.certificate import (
     read_certificate,
     verdict_of,
 )
-from fairask.audit.table import scores_of
+from fairask.audit.predictions import scores_of
 from fairask.metrics import Float
 from fairask.tables import read_table
 from fairask_studio.errors import SENSELESS, StudyError

@@ -22,7 +22,7 @@ import numpy as np
 from fairask.audit.audit import SKIPPED, Audit, AuditQuery
 from fairask.audit.certificate import STATE, Certificate, joint_verdict, seal, sign
 from fairask.audit.plan import TARGETS, AuditPlan
-from fairask.audit.table import AuditTable, Classes, key, open_audit_table, table_digest
+from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table, table_digest
 from fairask.errors import UserError
 from fairask.metrics import Int
 from fairask.pools.files import local_path

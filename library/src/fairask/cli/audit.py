@@ -172,7 +172,7 @@ def _needed(options: AuditOptions) -> dict[str, Any]:
 
 def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     """Say what budgets would buy."""
-    from fairask.audit.table import open_audit_table
+    from fairask.audit.predictions import open_audit_table
 
     columns = _needed(options)
     for name in ("cost", "known", "noise"):
@@ -218,7 +218,7 @@ def _draw(found: BudgetTable, file: Path) -> None:
 def _simulate(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     """Say what such audits would come to."""
     from fairask.audit.plan import QUESTIONS
-    from fairask.audit.table import open_audit_table
+    from fairask.audit.predictions import open_audit_table
 
     for name, value in (("tell", options.tell), ("out", options.out), ("target", options.target)):
         if value is not None:
