@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.audit.certificate import Certificate, GroupComparison, digest_of_settings, verdict_of
-from fairask.audit.plan import TARGETS, AuditPlan, Bounds, Claim, PlanSettings
 from fairask.audit.labelled_rows import parity
+from fairask.audit.plan import TARGETS, AuditPlan, Bounds, Claim, PlanSettings
 from fairask.audit.simulation import worst_error
 from fairask.audit.strata import FEWEST, Counts, Noise, PoolRows, Strata, known_codes, queue_length
 from fairask.cards import card

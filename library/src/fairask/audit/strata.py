@@ -1,8 +1,8 @@
 """The strata of an audit: the rows of a pool by group, decision and score, and the rates they make up.
 
-:class:`PoolRows` says of each row what matters, :class:`Strata` holds the rows of each stratum that may be asked
-for, in a random order, :class:`Layout` says what the strata are, :class:`Counts` what labels were found in them,
-and :meth:`Layout.limits` bounds the rates of the groups.
+:class:`PoolRows` says of each row what matters, :class:`Strata` holds the rows of each stratum that may be
+asked for, in a random order, :class:`Layout` says what the strata are, :class:`Counts` what labels were found
+in them, and :meth:`Layout.limits` bounds the rates of the groups.
 """
 
 from __future__ import annotations
@@ -369,7 +369,8 @@ class PoolRows:
         label[left_out] = OUT
         told = known or {}
         rows = _row_numbers("known", list(told), n)
-        label[rows] = [-1 if told[row] is None else told[row] for row in rows.tolist()]
+        codes_told = (told[row] for row in rows.tolist())
+        label[rows] = [-1 if code is None else code for code in codes_told]
         # Labels are from -3 to 1, so that there are five of them.
         number = np.asarray(codes, dtype=np.int64)
         for bits in decisions:
@@ -491,18 +492,18 @@ class Strata:
         number = np.where(inside, np.where(told, top * bins + parent, parent * bins), width)
         each = rows.cell if rows.cell is None else number.astype(np.min_scalar_type(width))[rows.cell]
         if rows.score is not None and bins > 1:
-            assert rows.cell is not None and each is not None
+            assert each is not None
             _cut(each, rows.score, top, bins, seed)
 
-        def total(weight: Float | None = None) -> Float:
-            """Sum of a number per cell, or of ones, over the rows of each stratum."""
+        def total(weight: NDArray[Any]) -> Float:
+            """Sum of a number per cell over the rows of each stratum."""
             if each is None or bins == 1:
-                weights = rows.counts if weight is None else rows.counts * weight
-                return np.bincount(number, weights=weights, minlength=width + 1)[:width]
-            by_row = None if weight is None else weight[rows.cell].astype(np.float64)
-            return np.bincount(each, weights=by_row, minlength=width + 1)[:width].astype(np.float64)
+                by_cell = np.bincount(number, weights=rows.counts * weight, minlength=width + 1)
+                return by_cell[:width].astype(np.float64)
+            by_row = np.bincount(each, weights=weight[rows.cell], minlength=width + 1)
+            return by_row[:width].astype(np.float64)
 
-        sizes = total()
+        sizes = total(np.ones(len(rows.counts)))
         plain = models == 1 and bins == 1
         # Without a score, empty strata keep their place: 2 * group + decision.
         kept = np.union1d(np.flatnonzero(sizes), np.arange(2 * k if plain else 0)).astype(np.int64)
@@ -521,8 +522,8 @@ class Strata:
             n_groups=k, parent=of_parent, known=known, cost=price, prior=chance if bins > 1 else None,
             noise=noise_table(noise, rows.names),
         )  # fmt: skip
-        found = hashlib.sha256(repr((len(rows.left_out), rows.group.tolist(), rows.decision.tolist())).encode())
-        found.update(repr((rows.label.tolist(), rows.counts.tolist())).encode())
+        told_of = (rows.group, rows.decision, rows.label, rows.counts, rows.left_out)
+        found = hashlib.sha256(repr([part.tolist() for part in told_of]).encode())
         queues = [_NONE for _ in kept]
         if each is not None and rows.cell is not None:
             found.update(np.ascontiguousarray(rows.cell).data)
@@ -664,15 +665,15 @@ def _queues(each: Int, place: Int, strata: int, keys: Int | None, seed: int, mos
         good = np.flatnonzero((stratum < strata) & (order <= limit[stratum]))
         held.append((rows[good], stratum[good], order[good]))
         if sum(len(rows) for rows, _, _ in held) > 2 * most * strata + _CHUNK:
-            held = [_least(held, most)]
+            held = [least_rows(held, most)]
             full = np.bincount(held[0][1], minlength=strata + 1) >= most
             np.maximum.at(top := np.zeros_like(limit), held[0][1], held[0][2])
             limit = np.where(full, top, limit)
-    rows, stratum, _ = _least(held, most)
+    rows, stratum, _ = least_rows(held, most)
     return np.split(rows, np.cumsum(np.bincount(stratum, minlength=strata))[:-1])
 
 
-def _least(
+def least_rows(
     held: Sequence[tuple[Int, Int, NDArray[np.uint64]]], most: int
 ) -> tuple[Int, Int, NDArray[np.uint64]]:
     """The rows of each stratum with the least numbers, in the order of strata, then of numbers."""
