@@ -1,52 +1,51 @@
 """
-A pool on disk
-==============
+A table on disk
+===============
 
-A pool need not fit in memory. ``open_pool`` reads an array on disk, a Parquet file or a bucket in blocks; the learner does not notice.
-The same rows and the same seed give the same draws.
+A table need not fit in memory. ``open_pool`` reads it once, counts its groups, and keeps a uniform sample, which is the pool from then on.
 """
 
 # %%
-# A million numbers on disk as two arrays.
+# People in a Parquet file.
 import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from fairask import FairActiveLearner
-from fairask.pools import open_pool
+from fairask.pools import open_pool, open_source
 
-folder = Path(tempfile.mkdtemp())
+file = Path(tempfile.mkdtemp()) / "people.parquet"
 rng = np.random.default_rng(0)
-groups = (rng.random(100_000) < 0.1).astype(int)
-X = rng.normal(size=(100_000, 10)) + 0.5 * groups[:, None]
-y = (X[:, 0] + np.where(groups == 1, X[:, 1], 0) + rng.normal(size=100_000) > 0).astype(int)
-np.save(folder / "X.npy", X)
-np.save(folder / "groups.npy", groups)
+sex = np.where(rng.random(100_000) < 0.1, "f", "m")
+income, debt = rng.normal(size=(2, 100_000))
+repaid = (income + np.where(sex == "f", debt, 0) + rng.normal(size=100_000) > 0).astype(int)
+pq.write_table(pa.table({"income": income, "debt": debt, "sex": sex, "repaid": repaid}), file)
 
 # %%
-# The learner reads the pool block by block, once per round.
-asked = {}
-for name, pool in (("on disk", open_pool(folder / "X.npy", folder / "groups.npy")), ("in memory", None)):
-    learner = (
-        FairActiveLearner(X, groups, random_state=0)
-        if pool is None
-        else FairActiveLearner(pool, random_state=0)
-    )
-    rows = []
-    for _ in range(3):
-        query = learner.ask(25)
-        learner.tell(query.indices, y[query.indices])
-        rows.append(query.indices)
-    asked[name] = np.concatenate(rows)
-print((asked["on disk"] == asked["in memory"]).all())
+# The pool has 20,000 of the rows; ``keys`` says which.
+people = open_source(file)
+pool = open_pool(people, "sex", drop=["repaid"], sample=20_000)
+print(pool)
 
 # %%
-fig, ax = plt.subplots(figsize=(6.5, 2.6), layout="constrained")
-for i, rows in enumerate(asked.values()):
-    ax.scatter(rows, np.full(len(rows), i), s=25, color="#332288")
-ax.set(
-    yticks=[0, 1], yticklabels=list(asked), xlabel="row of the pool", ylim=(-0.6, 1.6), title="The same draws"
-)
+# Labels are looked up by the rows' keys.
+learner = FairActiveLearner(pool, random_state=0)
+share = []
+for _ in range(5):
+    query = learner.ask(50)
+    rows = people.take(pool.keys[query.indices], ["sex", "repaid"])
+    learner.tell(query.indices, rows.column("repaid").to_numpy())
+    share.append(rows.column("sex").to_pylist().count("f") / 50)
+
+# %%
+# After the first, uniform batch the smaller group gets more than its share.
+fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
+ax.bar(range(1, 6), share, color="#332288")
+ax.axhline(0.1, color="#111111", linestyle="--", linewidth=1)
+ax.annotate("share of the table", (5.5, 0.1), ha="right", va="bottom")
+ax.set(xlabel="batch", ylabel="share of women", xticks=range(1, 6), ylim=(0, 1))
 plt.show()

@@ -77,7 +77,6 @@ STORED = [
     ("benchmarks.settings", "concepts/promise.md", None),
     ("benchmarks.exploration", "strategies/fare.md", None),
     ("benchmarks.text --trials 0", "data.md", None),
-    ("benchmarks.large_pool --trials 5", "scale.md", None),
 ]
 
 

@@ -399,8 +399,10 @@ class FairActiveLearner:
         Rows asked for and not answered yet are not asked again; the strategy sees the labels so far.
         """
         n = self.batch_size if n is None else check_count(n, "n")
-        asked, whole = self.state.log.rows(), self._pool_given or self._drawn_from.keys is None
-        pool = self._drawn_from.excluding(asked if whole else np.searchsorted(self._drawn_from.keys, asked))
+        asked = self.state.log.rows()
+        # Rows of a sample that the learner drew are known to the user by their numbers in the whole table.
+        numbers = None if self._drawn_from is self.pool else self._drawn_from.keys
+        pool = self._drawn_from.excluding(asked if numbers is None else np.searchsorted(numbers, asked))
         if n > len(pool):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         batch = self.state.batches
@@ -411,8 +413,8 @@ class FairActiveLearner:
         else:
             proposal = uniform_proposal(pool)
         draws = draw(proposal, n, rng)
-        if not whole:
-            draws = replace(draws, indices=pool.keys[draws.indices])
+        if numbers is not None:
+            draws = replace(draws, indices=numbers[draws.indices])
         self.state.batches += 1
         self.state.log.add(draws, batch)
         return Query(batch, draws.indices, draws.propensities, draws.components)
@@ -736,7 +738,7 @@ class FairActiveLearner:
         else:
             rows = np.bincount(self.pool.groups, minlength=len(self.groups_))
             named = zip(self.groups_, rows, strict=True)
-            facts["rows by group"] = ", ".join(f"{group} {int(count):,}" for group, count in named)
+            facts["rows by group"] = ", ".join(f"{group} {count:,}" for group, count in named)
         if waiting := len(self.pending_indices_):
             facts["waiting for an answer"] = f"{waiting:,} rows"
         if (certificate := self.certificate_) is not None:
@@ -749,7 +751,7 @@ class FairActiveLearner:
             f"{len(self.state.log.labelled()):,} labels of {self.pool.n_rows:,} rows, "
             f"asked for by {self.strategy.name}"
         )
-        return card("FairActiveLearner", words, facts, ("What was done to the columns", notes))
+        return card("FairActiveLearner", words, facts, folded=("What was done to the columns", notes))
 
     # -- keeping --------------------------------------------------------------------------------
 

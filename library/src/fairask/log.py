@@ -37,8 +37,8 @@ class Query:
         facts = {"rows": shown}
         if len(known):
             facts["probability of each draw"] = f"{known.min():.2g} to {known.max():.2g}"
-        counted = Counter(self.components).most_common()
-        facts["rows by component"] = ", ".join(f"{name} {count:,}" for name, count in counted)
+        drawn = Counter(self.components).most_common()
+        facts["rows by component"] = ", ".join(f"{name} {count:,}" for name, count in drawn)
         return card(f"Batch {self.batch_id}", f"{len(self):,} rows to label", facts)
 
 

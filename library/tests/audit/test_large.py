@@ -20,6 +20,9 @@ from fairask.audit.strata import PoolRows, Strata, draw_order
 from fairask.pools import Engine, files
 from library.tests.cli.conftest import run as fairask
 
+# Ibis fetches results of DuckDB in a way that DuckDB warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 ROWS = 3000
 COLUMNS = {"predictions": "said", "protected": "sex"}
 
@@ -83,7 +86,7 @@ def test_a_file_read_in_parts_is_audited_as_arrays_are(
     arrays = Audit(
         table["chance"] if "predictions" in given else words.astype(int), table["sex"].str.lower(), plan,
         score=table["score"] if "score" in given else None, cost=table["cost"] if "cost" in given else None,
-        known={i: int(v == "yes") for i, v in enumerate(table["seen"]) if v} if "known" in given else None,
+        known={i: int(v == "yes") for i, v in enumerate(people().column("seen").to_pylist()) if v} if "known" in given else None,
     )  # fmt: skip
     request.getfixturevalue("small_parts")
     file = open_audit_table(written(tmp_path), **{**COLUMNS, **given}, seed=3).audit(plan)

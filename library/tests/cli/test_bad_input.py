@@ -77,7 +77,7 @@ def test_a_truncated_parquet_file_is_refused(fairask: Run, tmp_path: Path, rows:
 def test_an_unknown_kind_of_file_and_a_folder_are_refused(fairask: Run, tmp_path: Path) -> None:
     assert_refused(fairask("simulate", tmp_path / "t.docx", *COLUMNS), ".parquet")
     (tmp_path / "folder.csv").mkdir()
-    assert_refused(fairask("simulate", tmp_path / "folder.csv", *COLUMNS), "no Parquet files")
+    assert_refused(fairask("simulate", tmp_path / "folder.csv", *COLUMNS), "has no files")
 
 
 def test_an_unknown_encoding_is_refused(fairask: Run, table: Path) -> None:

@@ -75,19 +75,19 @@ def test_the_example_in_the_help_is_accepted(words: tuple[str, ...]) -> None:
 
 
 def test_the_doctor_names_what_an_extra_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_dask(name: str) -> str:
-        if name == "dask":
+    def without_ibis(name: str) -> str:
+        if name == "ibis-framework":
             raise PackageNotFoundError(name)
         return "0.1" if name == "pyarrow" else "99"
 
-    monkeypatch.setattr(installation, "version", without_dask)
-    lacks = installation.missing("dask")
-    assert lacks[0] == "dask"
+    monkeypatch.setattr(installation, "version", without_ibis)
+    lacks = installation.missing("ibis")
+    assert lacks[0].startswith("ibis-framework")
     assert any(lack.startswith("pyarrow>=15 (found 0.1)") for lack in lacks)
     shown = run("doctor")
-    assert "pip install 'fairask[dask]'" in shown
+    assert "pip install 'fairask[ibis]'" in shown
     states = {f["what"]: f["state"] for f in json.loads(run("doctor", "--json"))["findings"]}
-    assert states["[dask]"] == "missing"
+    assert states["[ibis]"] == "missing"
     assert states["[fairlearn]"] == "ok"
 
 

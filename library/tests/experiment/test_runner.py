@@ -140,19 +140,3 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_tables(smoke_run, tmp
     assert missing(JOBS, tmp_path) == []
     assert tables(tmp_path) == tables(smoke_run)
     assert result_bytes(tmp_path) == result_bytes(smoke_run)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_ray_writes_the_same_bytes(smoke_run, tmp_path):
-    ray = pytest.importorskip("ray")
-    from ray.util.joblib import register_ray
-
-    ray.init(num_cpus=2, include_dashboard=False)
-    register_ray()
-    try:
-        with parallel_config(backend="ray"):
-            run(JOBS, tmp_path, workers=2)
-    finally:
-        ray.shutdown()
-    assert result_bytes(tmp_path) == result_bytes(smoke_run)

@@ -90,7 +90,7 @@ def test_a_frame_goes_in_and_the_model_takes_it_back_in_any_order(library: str) 
 def test_all_libraries_give_the_same_features_and_the_same_draws() -> None:
     learners = [taught(make(people()), "sex") for make in LIBRARIES.values()]
     for other in learners[1:]:
-        np.testing.assert_array_equal(other.X, learners[0].X)
+        np.testing.assert_array_equal(other.pool.X, learners[0].pool.X)
         assert (
             other.ask().indices.tolist() == learners[0].with_state(learners[0].state).ask().indices.tolist()
         )

@@ -107,7 +107,7 @@ def test_cells_give_the_same_features_in_every_container(
 def test_a_frame_that_nobody_has_read_before_gives_them_too(container: str, expected: Any) -> None:
     frame = CONTAINERS[container](Path())
     learner = FairActiveLearner(frame, ["f", "m"] * (N // 2))
-    np.testing.assert_allclose(learner.X, expected, atol=2e-6)
+    np.testing.assert_allclose(learner.pool.X, expected, atol=2e-6)
 
 
 def test_an_encoder_reads_one_row_as_it_read_the_table(expected: Any) -> None:

@@ -39,7 +39,7 @@ def test_a_text_column_without_an_estimator_is_read() -> None:
 def test_sparse_features_are_read() -> None:
     from scipy.sparse import csr_array
 
-    assert FairActiveLearner(csr_array(np.eye(N)), SEX).X.format == "csr"
+    assert FairActiveLearner(csr_array(np.eye(N)), SEX).pool.X.format == "csr"
 
 
 def test_a_polars_frame_with_a_pipeline_is_read() -> None:

@@ -31,7 +31,7 @@ def simulated(path: Path, folder: Path) -> Found:
 def studied(path: Path, folder: Path) -> Found:
     """Features and groups as ``fairask new`` has them."""
     with Study.create(folder / "s", path, protected="g", hide=["y"], use_protected=True, budget=5) as study:
-        return study.learner().X, np.array(study.groups)[study.codes].tolist()
+        return study.learner().pool.X, np.array(study.groups)[study.codes].tolist()
 
 
 def audited(path: Path, folder: Path) -> Found:

@@ -28,6 +28,8 @@ from studio.tests.study.conftest import truth
 __all__ = ["Counts", "label_under_kills"]
 
 ROOT = Path(__file__).parents[3]
+#: The sources beside these tests, not those of an installation.
+SOURCES = os.pathsep.join(str(ROOT / part) for part in ("library/src", "studio/src", ""))
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def label_under_kills(
         [sys.executable, str(Path(__file__).with_name("forking.py")), study.target, server.url,
          token_of(OWNER), str(port), str(LinearForestClassifier().n_trees)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        env={**os.environ, "PYTHONPATH": SOURCES},
     )  # fmt: skip
     assert program.stdin is not None
     assert program.stdout is not None

@@ -42,7 +42,7 @@ def test_what_was_told_is_there_when_the_study_is_opened_again(make: Make, targe
 def test_a_study_draws_what_a_learner_with_its_seed_would(make: Make, target: str) -> None:
     study = make(target)
     learner = FairActiveLearner(
-        study.learner().X,
+        study.learner().pool.X,
         study.table.column("sex").to_pylist(),
         classes=("bad", "good"),
         blind=True,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: The column that holds the key inside queries, and the column of counts.
 KEY, ROWS = "fairask_key", "fairask_rows"
-#: A prime below 2^31: products of two remainders fit the 64-bit numbers that every engine has.
+#: A prime of 31 bits, all of them 1: products of two remainders fit the 64-bit numbers that engines have.
 PRIME = 2**31 - 1
 #: Rows that are asked of the engine per row of the sample: a few more, to have enough.
 _MORE = 1.1
@@ -102,12 +102,12 @@ class Engine:
     def place(self, seed: int | Sequence[int]) -> Any:
         """Where each row of :attr:`keyed` comes in a random order: a number from 0 to ``PRIME``.
 
-        It is a polynomial of the key modulo a prime, with random coefficients: any four rows are drawn
+        It is a polynomial of the key modulo a prime, with random coefficients: any three rows are drawn
         independently, every engine has the same order, and none has to sort.
         """
-        a, b, c, d = (int(x) for x in np.random.default_rng(seed).integers(1, PRIME, 4))
-        x = ((self.keyed[KEY] % PRIME) + PRIME) % PRIME  # engines differ in the sign of a remainder
-        return (((a * x + b) % PRIME * x + c) % PRIME * x + d) % PRIME
+        a, b, c = (int(x) for x in np.random.default_rng(seed).integers(1, PRIME, 3))
+        x = self.keyed[KEY] & PRIME  # its lowest bits, never negative
+        return ((a * x + b) % PRIME * x + c) % PRIME
 
     def sample(
         self, n: int, seed: int = 0, columns: Sequence[str] | None = None, protected: Sequence[str] = ()

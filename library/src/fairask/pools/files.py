@@ -18,7 +18,7 @@ from fairask.errors import UserError
 from fairask.matrix import tie_breakers, within
 from fairask.metrics import Int
 from fairask.pools.sample import RowSample
-from fairask.tables.arrow import optional
+from fairask.tables.arrow import Arrow, optional
 from fairask.tables.groups import GroupColumns, protected_columns
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset, Fragment
     from pyarrow.fs import FileSystem
 
-#: Rows read at a time, and how many batches are read ahead: together they bound the memory of a pass.
-_BATCH, _AHEAD = 1 << 16, 4
+#: Rows read at a time.
+_BATCH = 1 << 16
 #: The format of a file, by the end of its name.
 _FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".txt": "csv",
@@ -166,9 +166,8 @@ class Files:
         """Record batches with these columns, in row order."""
         names = None if columns is None else list(dict.fromkeys(columns))
         try:
-            yield from self.dataset.to_batches(
-                columns=names, batch_size=_BATCH, batch_readahead=_AHEAD, fragment_readahead=1
-            )
+            for part in self._parts:
+                yield from part.to_batches(schema=self.schema, columns=names, batch_size=_BATCH)
         except (ValueError, OSError) as error:  # pyarrow's errors are of these kinds
             raise UserError(
                 f"{self.root or 'the table'} cannot be read: {_first_line(error)}", "Store it as Parquet"
@@ -197,7 +196,7 @@ class Files:
         first, limit = 0, np.uint64(2**64 - 1)
         rows, order = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
         table = pa.Table.from_batches([], schema=pa.schema([self.schema.field(name) for name in names]))
-        kept: list[tuple[Int, Any, pa.RecordBatch]] = []
+        kept: list[tuple[Int, Any, Arrow]] = []
         for batch in self.batches([*names, *groups]):
             if protected:
                 counts.update(GroupColumns.counted(batch, protected))
@@ -218,10 +217,11 @@ class Files:
         names = list(self.schema.names if columns is None else dict.fromkeys(columns))
         wanted, where = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
         parts, first = [], 0
-        for piece, size in self._pieces:
+        for part in self._parts:
+            size = _rows(part)
             at = within(wanted, first, first + size)
             if len(at):
-                parts.append(piece.to_table(schema=self.schema, columns=names).take(at))
+                parts.append(part.to_table(schema=self.schema, columns=names).take(at))
             first += size
         if len(wanted) and (wanted[0] < 0 or wanted[-1] >= first):
             bad = wanted[0] if wanted[0] < 0 else wanted[-1]
@@ -230,20 +230,23 @@ class Files:
         return (pa.concat_tables(parts) if parts else schema.empty_table()).take(where)
 
     @cached_property
-    def _pieces(self) -> list[tuple[Fragment, int]]:
-        """Parts that can be read alone, and their rows."""
-        found: list[tuple[Fragment, int]] = []
+    def _parts(self) -> list[Fragment]:
+        """Files, or the row groups of Parquet. A scan of all at once would read faster than it is emptied."""
+        found: list[Fragment] = []
         for fragment in self.dataset.get_fragments():
-            if hasattr(fragment, "split_by_row_group"):
-                parts = fragment.split_by_row_group()
-                found += [(part, sum(group.num_rows for group in part.row_groups)) for part in parts]
-            else:
-                found.append((fragment, fragment.count_rows()))
+            by_group = getattr(fragment, "split_by_row_group", None)  # only Parquet has them
+            found += [fragment] if by_group is None else by_group()
         return found
 
 
+def _rows(part: Fragment) -> int:
+    """Rows of a file or a row group; of a row group pyarrow counts those of its file."""
+    groups = getattr(part, "row_groups", None)  # only Parquet has them
+    return part.count_rows() if groups is None else sum(group.num_rows for group in groups)
+
+
 def _least(
-    n: int, rows: Int, order: Any, table: pa.Table, kept: Sequence[tuple[Int, Any, pa.RecordBatch]]
+    n: int, rows: Int, order: Any, table: pa.Table, kept: Sequence[tuple[Int, Any, Arrow]]
 ) -> tuple[Int, Any, pa.Table]:
     """The n rows with the least numbers, in row order."""
     pa = optional("pyarrow", "parquet")

@@ -204,13 +204,13 @@ class Pool:
     def fingerprint(self) -> str:
         """A text that changes when the rows do: digest of shape and values."""
         if issparse(self.X):
-            shape, content = self.X.shape, sparse_bytes(self.X)
+            shape, content = self.X.shape, memoryview(sparse_bytes(self.X))
         else:
             array = np.asarray(self.X)
             # hashlib reads an array in place; objects have no bytes of their own.
             plain = array.dtype != object
             shape = array.shape
-            content = np.ascontiguousarray(array).data if plain else repr(array.tolist()).encode()
+            content = np.ascontiguousarray(array).data if plain else memoryview(repr(array.tolist()).encode())
         digest = hashlib.sha256(repr((shape, self.n_groups)).encode())
         for part in (content, np.ascontiguousarray(self.groups, dtype=np.int64).data):
             digest.update(part)
@@ -271,19 +271,19 @@ class Pool:
         ([0, 0, 1], [[False, True, True]], [1, 1, 1])
         """
         chance = np.zeros(self.n_rows)
-        if not isinstance(model, SoftModel):
-            mixed = isinstance(model, RuleMixture)
-            members, weights = model.used_members() if mixed else ([as_rule(model)], [1.0])
+        if isinstance(model, SoftModel):
+            for at in self._slices():
+                chance[at] = model.chance(take_rows(self.X, at))
+        else:
+            members, weights = (
+                model.used_members() if isinstance(model, RuleMixture) else ([as_rule(model)], [1.0])
+            )
             plain = [rule.for_blocks() for rule in members]
-        for at in self._slices():
-            part = take_rows(self.X, at)
-            if isinstance(model, SoftModel):
-                chance[at] = model.chance(part)
-                continue
-            decided = decisions(plain, part, self.groups[at])
-            for weight, one in zip(weights, decided, strict=True):
-                chance[at] += weight * one
-            chance[at][decided.all(axis=0)] = 1.0  # the weights may add up to a little less
+            for at in self._slices():
+                decided = decisions(plain, take_rows(self.X, at), self.groups[at])
+                for weight, one in zip(weights, decided, strict=True):
+                    chance[at] += weight * one
+                chance[at][decided.all(axis=0)] = 1.0  # the weights may add up to a little less
         drawn = uniforms(np.arange(self.n_rows), seed) < chance
         cells = self._cells(drawn.astype(np.uint64), 2)
         return Cells(cells.counts, cells.groups, cells.patterns[1:], cells.rows, cells.cell)

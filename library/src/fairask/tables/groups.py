@@ -342,11 +342,10 @@ class GroupColumns:
         A line of a table of counts stands for as many ``rows``.
         """
         values, codes = joint_values(batch, columns)
-        found, line = np.unique(codes, return_inverse=True)
-        total = np.bincount(line, rows)
+        total = np.bincount(codes, rows)
         out: Counter[Hashable] = Counter()
-        for code, n in zip(found, total, strict=True):
-            out[values[code]] += int(n)
+        for code in np.flatnonzero(total):
+            out[values[code]] += int(total[code])
         return out
 
     @property
