@@ -171,8 +171,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def test_an_engine_is_audited_as_a_file_is(address: str, tmp_path: Path) -> None:
-    table, plan = people(), AuditPlan(budget=60, random_state=4)
-    ids = table.column("id").to_numpy()
+    plan, ids = AuditPlan(budget=60, random_state=4), people().column("id").to_numpy()
     for given in ({}, {"known": "seen"}, {"protected": ["sex", "age:30,50"]}, {"score": "score"}):
         wanted = {**COLUMNS, **given}
         here = open_audit_table(address, **wanted, seed=4)
@@ -190,16 +189,20 @@ def test_an_engine_is_audited_as_a_file_is(address: str, tmp_path: Path) -> None
             one._strata.of(one.ask().indices)
         ).tolist()
         assert len({key for queue in queues(one) for key in queue}) == sum(map(len, queues(one)))
-        again = open_audit_table(address, **wanted, seed=4).audit(plan)
-        assert queues(again) == queues(one) != queues(
-            open_audit_table(address, **wanted, seed=5).audit(AuditPlan(budget=60, random_state=5))
-        )
+        here.source.close()
+        found = []
+        for seed in (4, 5):
+            table = open_audit_table(address, **wanted, seed=seed)
+            found.append(queues(table.audit(AuditPlan(budget=60, random_state=seed))))
+            table.source.close()
+        assert found[0] == queues(one) != found[1]
         for stratum, queue in enumerate(queues(one)):
             assert len(queue) == min(240, int(one._strata.sizes[stratum])) or one._strata.layout.known[stratum]
 
 
 def test_probabilities_are_drawn_by_the_engine(address: str) -> None:
     found = open_audit_table(address, predictions="chance", protected="sex", seed=1)
+    found.source.close()
     chance = people().column("chance").to_numpy()
     rate = float(found.pool.counts @ found.pool.decision[0]) / ROWS
     assert found.pool.drawn
@@ -241,4 +244,5 @@ def test_an_audit_of_an_engine_goes_on_from_its_folder_without_counting_again(
     assert "sha256 of the columns, number of rows and keys" in found["made_from"]
     assert "postgres" not in Path("a/audit.json").read_text()
     work = AuditFolder.open(address, {}, {}, folder=Path("a"), begin=False)
+    work.source.close()
     assert work.audit.done

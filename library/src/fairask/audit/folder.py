@@ -539,8 +539,13 @@ def sheet_name(look: int, part: int = 1) -> str:
 def _rows_in(path: Path) -> set[int]:
     """Return the rows that a sheet names, counted from 0."""
     text = path.read_bytes().decode("utf-8-sig", "replace")
-    named = [cells.get(_ROW) or "" for cells in read_sheet(text)]
-    return {int(row) for row in named if row.isdecimal()}
+    named = (cells.get(_ROW) for cells in read_sheet(text))
+    return {int(row) for row in named if row is not None and _is_row(row)}
+
+
+def _is_row(text: str) -> bool:
+    """Whether a text is the number of a row; keys of a database may be below zero."""
+    return text.removeprefix("-").isdecimal()
 
 
 def _heading(name: str) -> str:
@@ -633,7 +638,7 @@ def read_labels(path: Path, classes: Classes, encoding: str | None) -> SheetLabe
     for line, (row, label) in enumerate(pairs):
         if label is None:
             continue
-        if row is None or not row.isdecimal():
+        if row is None or not _is_row(row):
             raise TableError(
                 f"{path.name}: data row {line + 1} has a label and the row number {row or ''!r}",
                 f"Leave the column {_ROW!r} as it was written",
