@@ -22,7 +22,17 @@ from numpy.typing import NDArray
 from fairask.audit.audit import Audit
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_rows, simulate_rows
-from fairask.audit.strata import OUT, UNTOLD, Noise, PoolRows, Strata, least_rows, noise_table, queue_length
+from fairask.audit.strata import (
+    OUT,
+    UNTOLD,
+    Noise,
+    PoolRows,
+    Strata,
+    least_rows,
+    likely_share,
+    noise_table,
+    queue_length,
+)
 from fairask.errors import UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
@@ -551,8 +561,7 @@ class _CellQuery:
         """Keys of the ``most`` rows of each stratum with the least places, given the stratum of each cell."""
         ibis = optional("ibis", "ibis")
         names, held = self.table.columns[2:], []
-        # Twelve standard deviations of the number of rows below a limit are added.
-        limits = (PRIME * np.minimum(1.0, (1.1 * most + 12 * most**0.5) / np.maximum(sizes, 1))).astype(int)
+        limits = (PRIME * likely_share(most, sizes)).astype(np.int64)
         chosen = np.flatnonzero(stratum >= 0)
         for start in range(0, len(chosen), _CELLS):
             tests, cases = [], []
