@@ -503,7 +503,7 @@ class Strata:
             by_row = np.bincount(each, weights=weight[rows.cell], minlength=width + 1)
             return by_row[:width].astype(np.float64)
 
-        sizes = total(np.ones(len(rows.counts)))
+        sizes = total(np.ones(len(rows.counts))).astype(np.int64)
         plain = models == 1 and bins == 1
         # Without a score, empty strata keep their place: 2 * group + decision.
         kept = np.union1d(np.flatnonzero(sizes), np.arange(2 * k if plain else 0)).astype(np.int64)
@@ -531,12 +531,10 @@ class Strata:
             if most != 0:
                 place = np.full(width + 1, len(kept), dtype=np.int64)
                 place[kept[~known]] = np.flatnonzero(~known)
-                queues = _queues(
-                    each, place, sizes[kept].astype(np.int64), rows.keys, seed, most or len(each)
-                )
+                queues = _queues(each, place, sizes[kept], rows.keys, seed, most or len(each))
         return cls(
             groups=rows.names,
-            sizes=sizes[kept].astype(np.int64),
+            sizes=sizes[kept],
             queues=queues,
             left_out=rows.left_out,
             drawn=rows.drawn,
