@@ -12,8 +12,8 @@ import pytest
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
-from fairask.audit.table import open_audit_table
-from fairask.errors import TableError, UserError
+from fairask.audit.predictions import open_audit_table
+from fairask.errors import UserError
 from fairask.experiment import LabelledTable
 from fairask.metrics import violation
 from fairask.tables import column_violations
