@@ -30,7 +30,9 @@ import pyarrow.parquet as pq
 from fairask import FairActiveLearner
 from fairask.audit import AuditPlan
 from fairask.audit.predictions import open_audit_table
-from fairask.pools import SAMPLE, Engine, open_pool, open_source
+from fairask.pools import open_pool, open_source
+from fairask.pools.sample import SAMPLE
+from fairask.pools.engine import Engine
 
 FEATURES = ["a", "b", "c", "d"]
 COLUMNS = [*FEATURES, "sex"]

@@ -13,7 +13,7 @@ import pytest
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
 from fairask.audit.predictions import open_audit_table
-from fairask.errors import UserError
+from fairask.errors import TableError, UserError
 from fairask.experiment import LabelledTable
 from fairask.metrics import violation
 from fairask.tables import column_violations

@@ -23,11 +23,11 @@ from fairask.audit.audit import SKIPPED, Audit, AuditQuery
 from fairask.audit.certificate import STATE, Certificate, joint_verdict, seal, sign
 from fairask.audit.plan import TARGETS, AuditPlan
 from fairask.audit.predictions import Classes, key, open_audit_table, open_table, table_digest
-from fairask.errors import UserError
+from fairask.errors import TableError, UserError
 from fairask.metrics import Int
-from fairask.pools import Engine, Files
-from fairask.pools.files import local_path, name_of
-from fairask.tables import TableError, TableFormat, read_table
+from fairask.pools.engine import Engine
+from fairask.pools.files import Files, local_path, name_of
+from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow
 from fairask.tables.cells import texts
 from fairask.tables.groups import as_specs, protected_columns
