@@ -21,7 +21,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from fairask.audit import Audit, AuditPlan, Certificate
+from fairask.audit import Audit, Certificate
+from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
 from fairask.audit.strata import PoolRows, Strata
 from fairask.cards import card

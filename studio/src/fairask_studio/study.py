@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import issparse
 
-from fairask.audit import Audit, AuditPlan
+from fairask.audit import Audit
+from fairask.audit.plan import AuditPlan
 from fairask.defaults import BUDGET
 from fairask.errors import FairaskWarning, UserError, suggest
 from fairask.learner import FairActiveLearner

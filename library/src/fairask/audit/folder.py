@@ -409,7 +409,7 @@ class AuditFolder:
         if self.audit.schedule.claims:
             worst = self.audit.calibration(random_state=plan.random_state)
             facts["error replayed"] = (
-                f"{worst:.1%} of 1,000 such audits certify at the worst pools with a violation of exactly "
+                f"{worst:.1%} of 1,000 such audits certify at the worst pools with a gap of exactly "
                 f"{plan.tolerance:g} that these labels do not rule out"
             )
         return facts

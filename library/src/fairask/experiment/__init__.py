@@ -9,7 +9,6 @@ __all__ = [
     "Comparison",
     "LabelledTable",
     "Method",
-    "Run",
     "Task",
     "compare",
     "evaluate",

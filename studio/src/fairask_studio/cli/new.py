@@ -53,7 +53,7 @@ class NewOptions:
     ] = 300.0
     drop: Annotated[
         list[str] | None,
-        typer.Option("--drop", "--hide", help="Columns neither shown nor learned from: a,b (or repeat it)."),
+        typer.Option("--drop", help="Columns neither shown nor learned from: a,b (or repeat it)."),
     ] = None
     reading: opt.ReadingWithVectors
     text: opt.Text = None

@@ -25,6 +25,7 @@ from fairask.learner import FairActiveLearner
 from fairask.oracle.base import decision_probability
 from fairask_studio import Config, Study
 from fairask_studio.columns import ColumnInfo
+from fairask_studio.config import Config
 from fairask_studio.connect.connector import (
     Link,
     OutgoingRow,
