@@ -9,6 +9,7 @@ from fairask.audit.strata import intersect, noise_from_overlap
 
 __all__ = [
     "Audit",
+    "AuditPlan",
     "Certificate",
     "certify",
     "check_certificate",

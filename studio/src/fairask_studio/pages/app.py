@@ -15,7 +15,6 @@ from starlette.routing import BaseRoute
 from fairask_studio import Study
 from fairask_studio.connect.labelstudio import Predictor
 from fairask_studio.connect.webhook import Webhooks
-from fairask_studio.errors import NotYoursError
 from fairask_studio.gold import EXAMPLE
 from fairask_studio.pages import (
     certificate,

@@ -22,9 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairask.errors import UserError
 from fairask_studio import Study
-from fairask_studio.cli.new import new
 from fairask_studio.events import Document
-from fairask_studio.pages import frame, signin
+from fairask_studio.pages import frame, new, signin
 from fairask_studio.pages.access import Access, Me, access_of
 from fairask_studio.pages.api import Strict
 from fairask_studio.pages.app import create_app, healthz
