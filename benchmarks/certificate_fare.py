@@ -25,7 +25,7 @@ from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner, simulate
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play, run_audits
-from fairask.audit.strata import Strata
+from fairask.audit.strata import PoolRows, Strata
 from fairask.metrics import violation
 from benchmarks.populations import Population, ten, twelve
 
@@ -77,7 +77,7 @@ def one(name: str, seed: int, audits: int) -> dict[str, object]:
     known = {int(row): int(y[row]) for row in learner.labelled_indices_}
     whole = violation(y, said, groups)
     found: dict[str, object] = {"pool_violation": whole, "population_violation": fresh}
-    strata = Strata.of_rows(said, groups, known=known, seed=seed)
+    strata = Strata.of_rows(PoolRows.of_arrays(said, groups, known=known, seed=seed), seed=seed)
     for column, target, gap, skips in (
         ("pool", "pool", whole, False),
         ("skips", "pool", whole, True),

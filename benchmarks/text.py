@@ -24,9 +24,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from fairask import FairActiveLearner
-from fairask.tables import prepare
-from fairask.experiment import METHODS, LabelledTable, Task
+from fairask.tables.labels import prepare
+from fairask.experiment import LabelledTable, Task
 from fairask.experiment.loop import run_trial
+from fairask.experiment.method import METHODS
 from fairask.metrics import violation
 from fairask.oracle import CalibratedFairOracle
 from fairask.oracle.base import decision_probability

@@ -95,17 +95,6 @@ def check_level(value: object) -> float:
     return check_number(value, "level", 0.5, 1)
 
 
-def check_delta(value: object) -> float:
-    """Return the probability of error of a certificate; outside [1e-9, 0.5] its looks have no boundaries.
-
-    Examples
-    --------
-    >>> check_delta(0.05)
-    0.05
-    """
-    return check_number(value, "delta", 1e-9, 0.5)
-
-
 def check_seed(value: object, name: str = "random_state") -> int:
     """Return a seed, a whole number of at least 0.
 

@@ -5,7 +5,21 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["FairaskWarning", "InterpolationWarning", "NotConvergedWarning", "UserError"]
+__all__ = [
+    "ColumnWarning",
+    "ConstantWarning",
+    "DisagreementWarning",
+    "EmptyCellWarning",
+    "FairaskWarning",
+    "InfeasibleWarning",
+    "InterpolationWarning",
+    "MissingExtra",
+    "NoDisagreementWarning",
+    "NotConvergedWarning",
+    "SampleWarning",
+    "TableError",
+    "UserError",
+]
 
 
 class UserError(ValueError):

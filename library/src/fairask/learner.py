@@ -24,7 +24,7 @@ from sklearn.utils import check_array
 from fairask.audit import Audit, Certificate
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
-from fairask.audit.strata import Strata
+from fairask.audit.strata import PoolRows, Strata
 from fairask.cards import card
 from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
@@ -373,18 +373,13 @@ class FairActiveLearner:
         self._caught: list[warnings.WarningMessage] = []
         self._audit: tuple[int, Audit] | None = None  # the version of the labels, and its audit
 
-    def with_state(
-        self, state: LearnerState, *, background: tuple[Matrix, Int] | None = None
-    ) -> FairActiveLearner:
+    def with_state(self, state: LearnerState) -> FairActiveLearner:
         """Return a learner with the same settings and pool that goes on from ``state``.
 
-        Neither learner changes the other. ``background`` are rows of the pool and their group codes for an
-        oracle that looks at the pool, where they are known already; see :meth:`background`.
+        Neither learner changes the other.
         """
         other = copy.copy(self)
         other._begin(state.copy())
-        if background is not None:
-            other._background = PoolSample(*background)
         return other
 
     # -- asking ---------------------------------------------------------------------------------
@@ -605,8 +600,8 @@ class FairActiveLearner:
         plan = AuditPlan(self.metric, self.tolerance, delta, looks=looks, random_state=self.random_state)
         known = {entry.index: entry.label for entry in self.state.log.entries}
         left_out = np.setdiff1d(self.pool.excluded, list(known))
-        strata = Strata.of_pool(self.pool, self.current_model(), left_out, 1, plan.random_state, known)
-        return plan_strata(strata, plan, budgets, n_audits)
+        rows = PoolRows.of_pool(self.pool, self.current_model(), left_out, plan.random_state, known)
+        return plan_strata(Strata.of_rows(rows, most=0), plan, budgets, n_audits)
 
     def certify(self, target: str | None = None) -> Certificate:
         """Certificate of the current model from its audit.

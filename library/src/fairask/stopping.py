@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.errors import suggest
 from fairask.metrics import Int
 
-__all__ = ["AnyOf", "Budget", "Certified", "Plateau", "make_rule"]
+__all__ = ["AnyOf", "Budget", "Certified", "Plateau", "StoppingRule"]
 
 
 class Verdict(Protocol):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairask.cli import _options as opt
+from fairask.cli._command import HelpfulApp
 from fairask.cli._errors import FAILED
-from fairask.cli._help import HelpfulApp
 from fairask.errors import TableError, UserError
 
 if TYPE_CHECKING:

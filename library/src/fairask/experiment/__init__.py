@@ -2,11 +2,10 @@
 
 from fairask.experiment.comparison import Comparison, compare
 from fairask.experiment.loop import evaluate, simulate
-from fairask.experiment.method import METHODS, Method, Task
+from fairask.experiment.method import Method, Task
 from fairask.experiment.table import LabelledTable
 
 __all__ = [
-    "METHODS",
     "Comparison",
     "LabelledTable",
     "Method",

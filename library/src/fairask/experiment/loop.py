@@ -252,9 +252,6 @@ class _Recorder(Strategy):
     last: tuple[int, Pool, Proposal] | None = None
     name: ClassVar[str] = "recorder"
 
-    def __post_init__(self) -> None:
-        self.reads = self.inner.reads
-
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         proposal = self.inner.propose(labelled, pool, fit, rng)
         self.last = (len(labelled), pool, proposal)
@@ -290,7 +287,8 @@ def run_trial(
     Examples
     --------
     >>> from fairask.datasets import load
-    >>> from fairask.experiment import METHODS, LabelledTable
+    >>> from fairask.experiment import LabelledTable
+    >>> from fairask.experiment.method import METHODS
     >>> task = Task(budget=100, batch=50)
     >>> table = LabelledTable.from_dataset(load("german"))
     >>> run_trial(METHODS["passive"], table.split(task.seed, 0), task).labels.tolist()

@@ -26,6 +26,7 @@ __all__ = [
     "LabelSpendDisplay",
     "LearningCurveDisplay",
     "group_color",
+    "write_report",
 ]
 
 

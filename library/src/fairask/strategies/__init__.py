@@ -16,7 +16,6 @@ from fairask.strategies.strategy import Strategy
 from fairask.strategies.uncertainty import Uncertainty
 
 __all__ = [
-    "STRATEGIES",
     "Fal",
     "FalCur",
     "Falcon",
@@ -26,7 +25,6 @@ __all__ = [
     "Passive",
     "Strategy",
     "Uncertainty",
-    "make_strategy",
 ]
 
 #: Strategy classes by name.

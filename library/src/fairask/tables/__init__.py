@@ -2,8 +2,7 @@
 
 from fairask.tables.encoder import Encoder, TextColumns, fit_encoder
 from fairask.tables.formats import TableFormat, read_table
-from fairask.tables.groups import column_violations, group_names
-from fairask.tables.labels import prepare
+from fairask.tables.groups import column_violations
 
 __all__ = [
     "Encoder",
@@ -11,7 +10,5 @@ __all__ = [
     "TextColumns",
     "column_violations",
     "fit_encoder",
-    "group_names",
-    "prepare",
     "read_table",
 ]

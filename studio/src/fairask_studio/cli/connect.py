@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairask.cli._help import HelpfulApp
+from fairask.cli._command import HelpfulApp, takes_options
 from fairask.cli._options import Json, say
-from fairask.cli._requests import takes_options
 from fairask.errors import UserError
 from fairask_studio.cli.options import StudyPlace, Who, me, open_study
 
@@ -45,7 +44,8 @@ class ConnectorOptions:
 
     def run(self, study: Study, tool: Tool, seconds: float) -> None:
         """Send and take rows, and draw and fit beside it, until the study is certified or for ever."""
-        from fairask_studio.connect.connector import Connector, finish
+        from fairask_studio.connect import Connector
+        from fairask_studio.connect.connector import finish
         from fairask_studio.pages.worker import Trainer
 
         connector = Connector(study, tool, seconds=seconds, say=typer.echo)
@@ -163,8 +163,8 @@ def labelstudio(options: LabelStudioOptions) -> None:
 @takes_options
 def webhook(options: WebhookOptions) -> None:
     """Post drawn rows as signed JSON; answers come to the studio's endpoint with a token."""
+    from fairask_studio.connect import WebhookTool
     from fairask_studio.connect.connector import Link, ensure_link
-    from fairask_studio.connect.webhook import WebhookTool
 
     secret = _secret(options.secret_env, "a secret")
     with open_study(options.study) as opened:

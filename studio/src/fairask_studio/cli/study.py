@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairask.cli._help import HelpfulApp
+from fairask.cli._command import HelpfulApp
 from fairask.cli._options import Json, say
 from fairask.errors import UserError
 from fairask_studio.cli.options import NewPlace, StudyPlace, Who, fitted_news, me, open_study, refit_after

@@ -23,7 +23,7 @@ from fairask_studio.gold import (
 )
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import Row, RowNumber, Strict, Text, study_of
-from fairask_studio.pages.worker import Stopgap
+from fairask_studio.pages.stopgap import Stopgap
 from fairask_studio.store import Person
 
 router = APIRouter(tags=["labelling"])
