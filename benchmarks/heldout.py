@@ -24,7 +24,7 @@ from joblib import Parallel, delayed
 
 from paper import get_method, get_setup, run_trial
 from paper.problems import Problem
-from fairask.datasets import Dataset
+from fairask.datasets.dataset import Dataset
 from fairask.tables.labels import prepare
 
 METHODS = (

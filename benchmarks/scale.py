@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask import FairActiveLearner
-from fairask.audit import AuditPlan
+from fairask.audit.plan import AuditPlan
 from fairask.audit.predictions import open_audit_table
 from fairask.pools import open_pool, open_source
 from fairask.pools.sample import SAMPLE

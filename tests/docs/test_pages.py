@@ -1,6 +1,8 @@
 """Pages of the documentation: their links lead somewhere, and their Python runs."""
 
+import importlib.util
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -145,3 +147,23 @@ def test_no_page_names_a_package_registry():
     hosts = re.compile(r"py" + r"pi\.org|pythonhosted|registry\.npm", re.I)
     for page in [*PAGES, *ROOT.glob(".github/**/*.yml"), ROOT / "Dockerfile", ROOT / "constraints.txt"]:
         assert not hosts.search(page.read_text("utf-8")), name(page)
+
+
+def test_every_name_of_the_reference_is_there():
+    sections = runpy.run_path(str(DOCS / "_ext" / "api_pages.py"))["SECTIONS"]
+    for module in (importlib.import_module(name) for names in sections.values() for name in names):
+        assert not [public for public in module.__all__ if not hasattr(module, public)], module.__name__
+
+
+def test_a_path_of_python_on_a_page_leads_to_something():
+    for page in PAGES:
+        if name(page) == "CHANGELOG.md":
+            continue
+        for path in set(
+            re.findall(r"\bfairask(?:_studio)?(?:\.[a-z]\w*)*\.[A-Za-z]\w*", page.read_text("utf-8"))
+        ):
+            if path in ("fairask.commands", "fairask.service"):  # an entry point, a unit of systemd
+                continue
+            module, _, attribute = path.rpartition(".")
+            found = importlib.import_module(module)
+            assert hasattr(found, attribute) or importlib.util.find_spec(path), f"{name(page)}: {path}"

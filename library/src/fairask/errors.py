@@ -6,18 +6,12 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
-    "ColumnWarning",
     "ConstantWarning",
-    "DisagreementWarning",
-    "EmptyCellWarning",
     "FairaskWarning",
     "InfeasibleWarning",
     "InterpolationWarning",
-    "MissingExtra",
-    "NoDisagreementWarning",
     "NotConvergedWarning",
     "SampleWarning",
-    "TableError",
     "UserError",
 ]
 

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairask.checks import check_choice, check_lengths, check_tolerance
 
-__all__ = ["METRICS", "GroupRates", "accuracy_scorer", "group_rates", "violation", "violation_scorer"]
+__all__ = ["accuracy_scorer", "group_rates", "violation", "violation_scorer"]
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]

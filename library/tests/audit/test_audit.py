@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairask.audit import Audit, AuditPlan, simulate_audit
+from fairask.audit import Audit, simulate_audit
 from fairask.audit.bounds.boundaries import boundaries
 from fairask.audit.bounds.proportions import wilson
 from fairask.audit.bounds.stratified import collapse, score_limits
-from fairask.audit.plan import allocate
+from fairask.audit.plan import AuditPlan, allocate
 from fairask.audit.simulation import null_pools, run_audits
 from fairask.audit.strata import Counts, Layout
 from fairask.metrics import violation

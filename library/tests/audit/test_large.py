@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairask.audit import Audit, AuditPlan
+from fairask.audit import Audit
 from fairask.audit import strata as strata_module
 from fairask.audit.folder import AuditFolder
+from fairask.audit.plan import AuditPlan
 from fairask.audit.predictions import open_audit_table
 from fairask.audit.strata import PoolRows, Strata, draw_order
 from fairask.pools import files

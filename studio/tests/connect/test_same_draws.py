@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from fairask_studio import Study
-from fairask_studio.connect import Connector, WebhookTool
-from fairask_studio.connect.connector import Link, ensure_link, finish
+from fairask_studio.connect.connector import Connector, Link, ensure_link, finish
+from fairask_studio.connect.webhook import WebhookTool
 from fairask_studio.tools import OutsideAnswer
 from studio.tests.connect.conftest import SECRET, Receiver
 from studio.tests.connect.twin import same_draws

@@ -3,13 +3,11 @@
 from fairask.audit.audit import Audit
 from fairask.audit.certificate import Certificate, check_certificate, json_schema, sign
 from fairask.audit.labelled_rows import certify
-from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import plan_audit, simulate_audit
 from fairask.audit.strata import intersect, noise_from_overlap
 
 __all__ = [
     "Audit",
-    "AuditPlan",
     "Certificate",
     "certify",
     "check_certificate",

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fairask.datasets import Dataset
+from fairask.datasets.dataset import Dataset
 from fairask.errors import TableError
 from fairask.metrics import Float, Int, Matrix
 from fairask.pools import open_source

@@ -26,7 +26,6 @@ __all__ = [
     "LabelSpendDisplay",
     "LearningCurveDisplay",
     "group_color",
-    "write_report",
 ]
 
 

@@ -2,7 +2,8 @@
 
 from fairask.tables.encoder import Encoder, TextColumns, fit_encoder
 from fairask.tables.formats import TableFormat, read_table
-from fairask.tables.groups import column_violations
+from fairask.tables.groups import column_violations, group_names
+from fairask.tables.labels import prepare
 
 __all__ = [
     "Encoder",
@@ -10,5 +11,7 @@ __all__ = [
     "TextColumns",
     "column_violations",
     "fit_encoder",
+    "group_names",
+    "prepare",
     "read_table",
 ]

@@ -44,8 +44,7 @@ class ConnectorOptions:
 
     def run(self, study: Study, tool: Tool, seconds: float) -> None:
         """Send and take rows, and draw and fit beside it, until the study is certified or for ever."""
-        from fairask_studio.connect import Connector
-        from fairask_studio.connect.connector import finish
+        from fairask_studio.connect.connector import Connector, finish
         from fairask_studio.pages.worker import Trainer
 
         connector = Connector(study, tool, seconds=seconds, say=typer.echo)
@@ -163,8 +162,8 @@ def labelstudio(options: LabelStudioOptions) -> None:
 @takes_options
 def webhook(options: WebhookOptions) -> None:
     """Post drawn rows as signed JSON; answers come to the studio's endpoint with a token."""
-    from fairask_studio.connect import WebhookTool
     from fairask_studio.connect.connector import Link, ensure_link
+    from fairask_studio.connect.webhook import WebhookTool
 
     secret = _secret(options.secret_env, "a secret")
     with open_study(options.study) as opened:

@@ -4,14 +4,10 @@ A connector has no state of its own. What was sent and what came back is in the 
 killed at any instant goes on where it was.
 """
 
-from fairask_studio.connect.connector import Connector, Tool
-from fairask_studio.connect.webhook import Webhooks, WebhookTool, received_rows, send_answers
+from fairask_studio.connect.webhook import new_secret, received_rows, send_answers
 
 __all__ = [
-    "Connector",
-    "Tool",
-    "WebhookTool",
-    "Webhooks",
+    "new_secret",
     "received_rows",
     "send_answers",
 ]

@@ -8,8 +8,8 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import Field
 
-from fairask.audit import AuditPlan, plan_audit
-from fairask.audit.plan import QUESTIONS
+from fairask.audit import plan_audit
+from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.oracle.base import decision_probability
 from fairask.pools import Pool
 from fairask.report.words import AUDIT_SIZES
