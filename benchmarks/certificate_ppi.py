@@ -20,7 +20,7 @@ from ppi_py import ppi_mean_pointestimate
 
 from benchmarks.certificate_runs import Rows
 from benchmarks.certificate_scores import BUDGETS, POOLS, audited_pool
-from fairask.audit import AuditPlan
+from fairask.audit.plan import AuditPlan
 from fairask.audit.strata import bins_for
 from fairask.audit.strata import Counts
 from fairask.audit.strata import PoolRows, Strata

@@ -22,7 +22,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.certificate_runs import Rows
-from fairask.audit import AuditPlan, simulate_audit
+from fairask.audit import simulate_audit
+from fairask.audit.plan import AuditPlan
 from fairask.audit.strata import Counts, Layout
 from fairask.audit.plan import Schedule, allocate
 from fairask.audit.simulation import Truth, play

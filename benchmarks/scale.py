@@ -30,7 +30,9 @@ import pyarrow.parquet as pq
 from fairask import FairActiveLearner
 from fairask.audit import AuditPlan
 from fairask.audit.predictions import open_audit_table
-from fairask.pools import SAMPLE, Engine, open_pool, open_source
+from fairask.pools import open_pool, open_source
+from fairask.pools.sample import SAMPLE
+from fairask.pools.engine import Engine
 
 FEATURES = ["a", "b", "c", "d"]
 COLUMNS = [*FEATURES, "sex"]
@@ -105,8 +107,7 @@ def measure(kind: str, file: str, sample: int) -> dict[str, float]:
     rounds = []
     for _ in range(ROUNDS):
         asked, query = seconds(learner.ask)
-        keys = query.indices if pool.keys is None else pool.keys[query.indices]
-        labels = source.take(keys, ["label"]).column("label").to_numpy()
+        labels = source.take(pool.keys[query.indices], ["label"]).column("label").to_numpy()
         rounds.append(asked + seconds(lambda q=query, y=labels: learner.tell(q.indices, y))[0])
     return {
         "scan": scan,

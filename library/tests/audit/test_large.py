@@ -17,7 +17,8 @@ from fairask.audit import strata as strata_module
 from fairask.audit.folder import AuditFolder
 from fairask.audit.predictions import open_audit_table
 from fairask.audit.strata import PoolRows, Strata, draw_order
-from fairask.pools import Engine, files
+from fairask.pools import files
+from fairask.pools.engine import Engine
 from library.tests.cli.conftest import run as fairask
 
 # Ibis fetches results of DuckDB in a way that DuckDB warns of.

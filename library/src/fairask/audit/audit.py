@@ -214,7 +214,7 @@ class Audit:
             if layout.known.any():
                 raise UserError(
                     "every row of the pool has a label already, so that nothing is left to ask for",
-                    "the violation is known: fairask.violation(y, predictions, groups) computes it",
+                    "the gap is known: fairask.violation(y, predictions, groups) computes it",
                 )
             raise ValueError("the pool is empty: every row trained the model")
         cheapest = layout.cost[~layout.known & (strata.sizes > 0)].min()

@@ -23,11 +23,11 @@ from fairask.audit.audit import SKIPPED, Audit, AuditQuery
 from fairask.audit.certificate import STATE, Certificate, joint_verdict, seal, sign
 from fairask.audit.plan import TARGETS, AuditPlan
 from fairask.audit.predictions import Classes, key, open_audit_table, open_table, table_digest
-from fairask.errors import UserError
+from fairask.errors import TableError, UserError
 from fairask.metrics import Int
-from fairask.pools import Engine, Files
-from fairask.pools.files import local_path, name_of
-from fairask.tables import TableError, TableFormat, read_table
+from fairask.pools.engine import Engine
+from fairask.pools.files import Files, local_path, name_of
+from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow
 from fairask.tables.cells import texts
 from fairask.tables.groups import as_specs, protected_columns
@@ -409,7 +409,7 @@ class AuditFolder:
         if self.audit.schedule.claims:
             worst = self.audit.calibration(random_state=plan.random_state)
             facts["error replayed"] = (
-                f"{worst:.1%} of 1,000 such audits certify at the worst pools with a violation of exactly "
+                f"{worst:.1%} of 1,000 such audits certify at the worst pools with a gap of exactly "
                 f"{plan.tolerance:g} that these labels do not rule out"
             )
         return facts

@@ -33,18 +33,19 @@ from fairask.audit.strata import (
     noise_table,
     queue_length,
 )
-from fairask.errors import UserError
+from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
-from fairask.pools import Engine, Files, open_source
-from fairask.pools.engine import KEY, PRIME, ROWS
-from fairask.pools.files import local_path
-from fairask.tables import GroupColumns, TableError, TableFormat, read_noted, read_table
+from fairask.pools import open_source
+from fairask.pools.engine import KEY, PRIME, ROWS, Engine
+from fairask.pools.files import Files, local_path
+from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
 from fairask.tables.cells import coded, listed, text_of
-from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
+from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
 from fairask.tables.groups import (
     UNKNOWN,
+    GroupColumns,
     ProtectedColumn,
     as_specs,
     folding,
@@ -317,7 +318,8 @@ def _open_large(path: str | Path) -> Files | Engine:
     except UserError as error:
         if local is not None and local.is_file():
             read_table(local)  # says in its own words what kind of file it is
-        raise TableError(error.what, "Give a CSV or Parquet file, or a folder of Parquet files") from error
+        remedy = "Give a CSV or Parquet file, or a folder of Parquet files"
+        raise TableError(error.what, error.remedy if "#" in str(path) else remedy) from error
     check_names(str(path), source.schema.names)
     if not source.n_rows:
         raise TableError(f"{path} has no rows", "Give a table with rows")

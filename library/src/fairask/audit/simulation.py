@@ -172,7 +172,7 @@ class AuditSimulation:
         """Return the pool's violation, the labels used, and the share decided at each look."""
         low, middle, high = (f"{n:,}" for n in self.labels_quantiles)
         lines = [
-            f"The pool's own violation is {self.violation:.4f}; tolerance {self.tolerance:g}, "
+            f"The pool's own gap is {self.violation:.4f}; tolerance {self.tolerance:g}, "
             f"delta {self.delta:g}.",
             f"The audits use {self.mean_labels:,.0f} labels on average; {low}, {middle} and {high} "
             "at the 10th, 50th and 90th percentile.",

@@ -24,7 +24,8 @@ from fairask.checks import check_lengths, check_number
 from fairask.errors import UserError
 from fairask.matrix import hash_numbers, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
-from fairask.pools import Model, Pool, is_randomised
+from fairask.pools import Pool
+from fairask.pools.memory import Model, is_randomised
 
 #: Probability of a wrong label: one number, or by group a number or (least, largest).
 Noise = float | Mapping[Any, float | tuple[float, float]]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairask.cli import _options as opt
-from fairask.cli._requests import takes_options
+from fairask.cli._command import takes_options
 from fairask.errors import UserError
 
 if TYPE_CHECKING:
-    from fairask.audit import AuditPlan
+    from fairask.audit.plan import AuditPlan
     from fairask.audit.simulation import BudgetTable
     from fairask.cli._screen import Screen
 
@@ -137,7 +137,7 @@ class AuditOptions:
 
     def plan(self) -> AuditPlan:
         """Return the plan; raise UserError, by the option's name, for one that cannot be."""
-        from fairask.audit import AuditPlan
+        from fairask.audit.plan import AuditPlan
         from fairask.checks import check_count
 
         try:
