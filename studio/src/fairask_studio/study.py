@@ -1054,7 +1054,7 @@ def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happe
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}
     audit = Audit.of_pool(trained.pool, trained.current_model(), plan, known=known)
-    return happened.AuditChanged(labels, dict(audit.to_dict(whole=True)))
+    return happened.AuditChanged(labels, dict(audit.to_dict()))
 
 
 def _propose_audit(state: State) -> tuple[Query, happened.RowsDrawn] | None:

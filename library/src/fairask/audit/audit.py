@@ -48,7 +48,7 @@ class AuditQuery:
     propensities: Float
 
 
-class AuditState(TypedDict, total=False):
+class AuditState(TypedDict):
     """An audit as plain values."""
 
     format: int
@@ -60,8 +60,8 @@ class AuditState(TypedDict, total=False):
     skipped: list[int]  #: rows that could not be labelled
     corrected: list[list[int]]  #: rows changed after a look, and what the look had used
     asked: list[list[Any]]  #: the look each draw was made for, and its rows
-    strata: dict[str, Any]  #: only in a whole state
-    classes: list[Any] | None  #: only in a whole state
+    strata: dict[str, Any]
+    classes: list[Any] | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -699,13 +699,8 @@ class Audit:
 
     # -- saving ---------------------------------------------------------------------------------
 
-    def to_dict(self, *, whole: bool = False) -> AuditState:
-        """Return the audit as plain values for JSON.
-
-        Parameters
-        ----------
-        whole : bool
-            Whether the strata are in it too. :meth:`from_dict` then needs neither the pool nor the model.
+    def to_dict(self) -> AuditState:
+        """Return the audit as plain values for JSON, with its strata: :meth:`from_dict` needs no more.
 
         Examples
         --------
@@ -714,7 +709,7 @@ class Audit:
         40
         """
         told = {row: code for row, code in self._answers.items() if code != SKIPPED}
-        state: AuditState = {
+        return {
             "format": _FORMAT,
             "settings": self.plan.to_dict(),
             "fingerprint": self._strata.fingerprint,
@@ -724,73 +719,31 @@ class Audit:
             "skipped": [row for row in self._answers if row not in told],
             "asked": [[look, sorted(rows)] for look, rows in self._asked],
             "corrected": [[row, self._looked_at[row]] for row in self._corrected],
+            "strata": self._strata.to_dict(),
+            "classes": self.classes,
         }
-        if whole:
-            state["strata"] = self._strata.to_dict()
-            state["classes"] = self.classes
-        return state
 
     @classmethod
-    def from_dict(
-        cls,
-        state: AuditState,
-        pred: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-        *,
-        pos_label: object = None,
-        known: Mapping[int, object] | None = None,
-        score: ArrayLike | None = None,
-        cost: ArrayLike | None = None,
-        noise: Noise = 0.0,
-    ) -> Self:
-        """Rebuild an audit from its state, and from the same pool unless the state is whole.
-
-        The other arguments are given as they were at the beginning.
+    def from_dict(cls, state: AuditState) -> Self:
+        """Rebuild an audit from its state; it needs neither the pool nor the model.
 
         Examples
         --------
-        >>> pool = [0, 1] * 50, [0] * 50 + [1] * 50
-        >>> audit = Audit(*pool, budget=40, looks=2)
+        >>> audit = Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=40, looks=2)
         >>> audit.tell(audit.ask().indices, [1] * 20)
         >>> rows = audit.ask().indices.tolist()
-        >>> Audit.from_dict(audit.to_dict(), *pool).ask().indices.tolist() == rows
+        >>> Audit.from_dict(audit.to_dict()).ask().indices.tolist() == rows
         True
-        >>> Audit.from_dict(audit.to_dict(whole=True)).ask().indices.tolist() == rows
-        True
-        """
-        plan = AuditPlan(**state["settings"])
-        if pred is None or groups is None:
-            strata = Strata.from_dict(state["strata"], state["trained_on"], state["fingerprint"])
-            return cls.of_strata(strata, plan, state["classes"]).resume(state)
-        fresh = cls(
-            pred, groups, plan, trained_on=state["trained_on"] or None, known=known, score=score, cost=cost,
-            noise=noise, pos_label=pos_label,
-        )  # fmt: skip
-        return fresh.resume(state)
-
-    def resume(self, state: AuditState) -> Self:
-        """Tell a fresh audit of the same pool, with the same plan, what an earlier one was told.
-
-        Examples
-        --------
-        >>> from fairask.pools import Pool
-        >>> from fairask.rules import LinearRule
-        >>> rows, model = np.arange(40.0)[:, None], LinearRule(np.array([1.0, -9.0]))
-        >>> pool = Pool(rows, np.arange(40) % 2, 2)
-        >>> audit = Audit.of_pool(pool, model, budget=20, looks=2)
-        >>> audit.tell(audit.ask().indices, [1] * 10)
-        >>> state = audit.to_dict()
-        >>> Audit.of_pool(pool, model, **state["settings"]).resume(state).n_labels
-        10
         """
         if state.get("format") != _FORMAT:
             raise ValueError(f"state has format {state.get('format')!r}; this version reads format {_FORMAT}")
-        same = self._strata.fingerprint == state["fingerprint"]
-        if not same or self.plan != AuditPlan(**state["settings"]):
-            raise ValueError(
-                "the pool differs from the one this audit was started on (predictions, groups or order), "
-                "or the settings do"
-            )
+        strata = Strata.from_dict(state["strata"], state["trained_on"], state["fingerprint"])
+        audit = cls.of_strata(strata, AuditPlan(**state["settings"]), state["classes"])
+        audit._replay(state)
+        return audit
+
+    def _replay(self, state: AuditState) -> None:
+        """Tell what an earlier audit of the same strata was told."""
         self._looked_at.update((row, code) for row, code in state["corrected"])
         names: list[Any] = list(self.classes or [0, 1])
         labels = {row: names[code] for row, code in zip(state["rows"], state["labels"], strict=True)}
@@ -802,7 +755,6 @@ class Audit:
                 self.tell(told, [labels.pop(row) for row in told])
         if labels:
             raise ValueError(f"state holds labels of {len(labels)} rows that this audit never asked for")
-        return self
 
 
 def _strata(rows: PoolRows, plan: AuditPlan, noise: Noise) -> Strata:

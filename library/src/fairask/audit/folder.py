@@ -258,7 +258,7 @@ class AuditFolder:
         return found
 
     def _write(self) -> None:
-        self.state["audit"] = self.audit.to_dict(whole=True)
+        self.state["audit"] = self.audit.to_dict()
         write_whole(self.folder / STATE, json.dumps(self.state, indent=1) + "\n")
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:

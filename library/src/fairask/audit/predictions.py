@@ -213,16 +213,14 @@ def open_audit_table(
     columns = _check_wanted(source.schema.names, wanted, protected)
     specs = as_specs(protected)
     query = None
-    if isinstance(source, Engine):
+    if isinstance(source, Engine) and not score and not cost:
         query = _CellQuery.of(source, specs, wanted, seed)
-        if score or cost:
-            hints.append("a score or a cost needs all rows of these columns: they are read from the database")
-            query = None
-    if query is None:
-        keyed = isinstance(source, Engine)
-        found = _read_cells(_batches(source, columns), specs, wanted, seed, keyed=keyed)
-    else:
         found = query.cells()
+    else:
+        keyed = isinstance(source, Engine)
+        if keyed:
+            hints.append("a score or a cost needs all rows of these columns: they are read from the database")
+        found = _read_cells(_batches(source, columns), specs, wanted, seed, keyed=keyed)
     cells, counts = found.cells, found.counts
     if missing := int(counts[[cell.said is None for cell in cells]].sum()):
         raise TableError(
@@ -320,7 +318,8 @@ def _open_large(path: str | Path) -> Files | Engine:
     except UserError as error:
         if local is not None and local.is_file():
             read_table(local)  # says in its own words what kind of file it is
-        raise TableError(error.what, "Give a CSV or Parquet file, or a folder of Parquet files") from error
+        remedy = "Give a CSV or Parquet file, or a folder of Parquet files"
+        raise TableError(error.what, error.remedy if "#" in str(path) else remedy) from error
     check_names(str(path), source.schema.names)
     if not source.n_rows:
         raise TableError(f"{path} has no rows", "Give a table with rows")
@@ -355,6 +354,7 @@ def _read_cells(
 ) -> _Cells:
     """Sort rows into cells, batch by batch."""
     number: dict[_Cell, int] = {}
+    counts: Counter[int] = Counter()
     parts: dict[str, list[Any]] = {"cell": [], "score": [], "cost": [], "keys": []}
     start, low, high = 0, np.inf, -np.inf
     for batch in batches:
@@ -374,25 +374,26 @@ def _read_cells(
                 at = at * len(words[place]) + codes
         # Numbers of combinations in this batch are small: those that occur get the number of their cell.
         width = len(groups) * len(said) * len(words[0]) * len(words[1])
-        here = np.flatnonzero(np.bincount(at, minlength=width))
+        total = np.bincount(at, minlength=width)
         table = np.zeros(width, dtype=np.uint32)
-        for one in here.tolist():
+        for one in np.flatnonzero(total).tolist():
             rest, t = divmod(one, len(words[1]))
             rest, k = divmod(rest, len(words[0]))
             g, s = divmod(rest, len(said))
             cell = _Cell(groups[g], said[s], drawn[s], words[0][k], words[1][t])
             table[one] = number.setdefault(cell, len(number))
+            counts[number[cell]] += int(total[one])
         _check_cells(len(number), specs)
         parts["cell"].append(table[at].astype(np.min_scalar_type(len(number))))
         for option in ("score", "cost"):
             if option in wanted:
                 values = _numbers(batch.column(wanted[option]), wanted[option], option)
                 parts[option].append(values.astype(np.float32 if option == "score" else np.float64))
-    found = {name: np.concatenate(part) for name, part in parts.items() if part}
+    found = {name: np.concatenate(parts.pop(name)) for name in list(parts) if parts[name]}
     if "score" in found and np.isnan(found["score"]).all():
         raise TableError(f"--score {wanted['score']}: it has no number in any row", "Name another column")
-    counts = np.bincount(found["cell"], minlength=len(number))
-    return _Cells(list(number), counts, float(low), float(high), **found)
+    rows_of = np.array([counts[one] for one in range(len(number))], dtype=np.int64)
+    return _Cells(list(number), rows_of, float(low), float(high), **found)
 
 
 def _check_cells(cells: int, specs: Sequence[str]) -> None:

@@ -483,6 +483,7 @@ class Strata:
         ([0, 1, 1, 1], [[], [1], [3], [2]])
         """
         models, k = len(rows.decision), len(rows.names)
+        bins = 1 if rows.score is None else bins
         parent = rows.group
         for bits in rows.decision:
             parent = 2 * parent + bits
@@ -491,10 +492,13 @@ class Strata:
         # Numbers of strata: parent and bin, then those whose labels are known, then rows that are left out.
         width = top * bins + top
         number = np.where(inside, np.where(told, top * bins + parent, parent * bins), width)
-        each = rows.cell if rows.cell is None else number.astype(np.min_scalar_type(width))[rows.cell]
-        if rows.score is not None and bins > 1:
-            assert each is not None
-            _cut(each, rows.score, top, bins, seed)
+        # Where a score cuts cells, the stratum of each row is held; elsewhere that of each cell will do.
+        each, of_each = rows.cell, number
+        if rows.score is not None and rows.cell is not None:
+            of_each = np.arange(width + 1)
+            each = number.astype(np.min_scalar_type(width))[rows.cell]
+            if bins > 1:
+                _cut(each, rows.score, top, bins, seed)
 
         def total(weight: NDArray[Any]) -> Float:
             """Sum of a number per cell over the rows of each stratum."""
@@ -513,7 +517,7 @@ class Strata:
         price, chance = np.ones(len(kept)), None
         if rows.cost is not None:
             assert each is not None
-            price = np.where(known, 1.0, _means(each, rows.cost, kept, width))
+            price = np.where(known, 1.0, _means(of_each[each], rows.cost, kept, width))
         if rows.score is not None and np.nanmin(rows.score) >= 0 and np.nanmax(rows.score) <= 1:
             assert each is not None
             chance = _means(each, rows.score, kept, width)
@@ -532,7 +536,7 @@ class Strata:
             if most != 0:
                 place = np.full(width + 1, len(kept), dtype=np.int64)
                 place[kept[~known]] = np.flatnonzero(~known)
-                queues = _queues(each, place, sizes[kept], rows.keys, seed, most or len(each))
+                queues = _queues(each, place[of_each], sizes[kept], rows.keys, seed, most or len(each))
         return cls(
             groups=rows.names,
             sizes=sizes[kept],

@@ -38,7 +38,8 @@ def open_source(
     source : path, URL, Arrow table or dataset, Ibis table, or address of a table
         A file or folder of Parquet, CSV, JSON lines or Arrow, on any filesystem that pyarrow or fsspec knows
         (``s3://...``). A table of a database is addressed as Ibis does, with its name at the end:
-        ``duckdb:///people.db#people``, ``postgres://user@host/database#people``.
+        ``duckdb://people.db#people`` (three slashes before a path from the root),
+        ``postgres://user@host/database#people``.
     key : str, optional
         For a table of Ibis: a column of whole numbers that is different in every row. An address may end in
         it, ``#people:id``. Tables of DuckDB and SQLite need none.
