@@ -12,7 +12,8 @@ import pytest
 
 from fairask.experiment import Comparison, LabelledTable, Method, Run, Task
 from fairask.experiment.loop import References
-from fairask.report import SamplingDisplay, write_report
+from fairask.report import write_report
+from fairask.report.figures import SamplingDisplay
 from fairask.report.pages import render
 from fairask.stopping import Plateau
 

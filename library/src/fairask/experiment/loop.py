@@ -252,9 +252,6 @@ class _Recorder(Strategy):
     last: tuple[int, Pool, Proposal] | None = None
     name: ClassVar[str] = "recorder"
 
-    def __post_init__(self) -> None:
-        self.reads = self.inner.reads
-
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         proposal = self.inner.propose(labelled, pool, fit, rng)
         self.last = (len(labelled), pool, proposal)

@@ -11,25 +11,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairask.report.figures import (
-        DrawnRowsDisplay,
         EstimateCurvesDisplay,
         GroupRatesDisplay,
-        LabelsOverTimeDisplay,
         LabelSpendDisplay,
         LearningCurveDisplay,
-        SamplingDisplay,
         group_color,
     )
     from fairask.report.pages import write_report
 
 __all__ = [
-    "DrawnRowsDisplay",
     "EstimateCurvesDisplay",
     "GroupRatesDisplay",
     "LabelSpendDisplay",
-    "LabelsOverTimeDisplay",
     "LearningCurveDisplay",
-    "SamplingDisplay",
     "group_color",
     "write_report",
 ]

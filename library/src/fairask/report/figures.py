@@ -909,25 +909,6 @@ class DrawnRowsDisplay:
         found = {name: project(np.asarray(values, dtype=np.float64)) for name, values in drawn.items()}
         return cls(project(rows), found)
 
-    @classmethod
-    def from_learner(cls, learner: FairActiveLearner) -> DrawnRowsDisplay:
-        """The labelled rows of a learner whose pool is an array in memory, by component.
-
-        Examples
-        --------
-        >>> from fairask import FairActiveLearner
-        >>> learner = FairActiveLearner(np.eye(4), ["a", "b"] * 2, random_state=0)
-        >>> learner.tell(learner.ask(4).indices, [0, 1, 0, 1])
-        >>> list(DrawnRowsDisplay.from_learner(learner).drawn)
-        ['uniform']
-        """
-        if not isinstance(learner.pool.X, np.ndarray):
-            raise TypeError("from_learner needs a pool that is an array; give features to from_rows")
-        components = np.array(learner.components_)
-        rows = {name: learner.labelled_indices_[components == name] for name in dict.fromkeys(components)}
-        X = learner.pool.X
-        return cls.from_rows(X, {str(name): X[found] for name, found in rows.items()})
-
     def plot(self, ax: Panels = None) -> DrawnRowsDisplay:
         """Draw one panel per component, on given axes (a sequence) or a new figure."""
         with style():

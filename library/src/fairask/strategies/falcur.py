@@ -16,7 +16,7 @@ from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies.baseline import entropy, fit_plain, numeric, scores
-from fairask.strategies.strategy import InMemoryStrategy
+from fairask.strategies.strategy import PretrainedStrategy
 
 #: Rows whose distances to all centres are computed at once.
 _BLOCK = 1024
@@ -25,7 +25,7 @@ _START_ITER = 10
 
 
 @dataclass(frozen=True)
-class FalCur(InMemoryStrategy):
+class FalCur(PretrainedStrategy):
     """Cluster the pool so that every cluster has the pool's group shares; ask for the best row per cluster.
 
     Parameters
@@ -71,7 +71,7 @@ class FalCur(InMemoryStrategy):
             raise ValueError(f"fairness_weight={self.fairness_weight!r} must be None or a number, 0 or more")
 
     def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
-        """See :class:`InMemoryStrategy`."""
+        """See :class:`PretrainedStrategy`."""
         model = fit_plain(numeric(labelled.X, self.name), labelled.y)
         uncertain = entropy(expit(scores(pool, model.beta)))
         features = np.column_stack([numeric(pool.take(pool.rows), self.name), uncertain])

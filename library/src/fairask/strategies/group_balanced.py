@@ -26,7 +26,6 @@ class GroupBalanced(Strategy):
     """
 
     name: ClassVar[str] = "group_balanced"
-    reads = "groups"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

@@ -25,7 +25,6 @@ class Passive(Strategy):
     """
 
     name: ClassVar[str] = "passive"
-    reads = "groups"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from fairask.oracle import Labelled
 from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.sampling import UNIFORM, Proposal
-
-#: See :attr:`Strategy.reads`.
-Reads = Literal["groups", "predictions", "features"]
 
 
 def uniform_proposal(pool: Pool) -> Proposal:
@@ -34,8 +31,6 @@ class Strategy(ABC):
     """
 
     name: ClassVar[str]
-    #: What the strategy reads of a pool: only groups, predictions per row, or all features.
-    reads: Reads = "predictions"
 
     @abstractmethod
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
@@ -53,14 +48,13 @@ class Strategy(ABC):
         """
 
 
-class InMemoryStrategy(Strategy):
-    """A strategy that reads all features; its first ``pretrain`` labels are drawn uniformly.
+class PretrainedStrategy(Strategy):
+    """A strategy whose first ``pretrain`` labels are drawn uniformly.
 
     Subclasses implement :meth:`choose`.
     """
 
     pretrain: int = 0
-    reads = "features"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""
