@@ -121,20 +121,6 @@ def plain_kmeans(X: Float, k: int, rng: np.random.Generator) -> Int:
     return np.asarray(fitted.labels_, dtype=np.int64)
 
 
-def share_gap(labels: Int, groups: Int, n_groups: int) -> float:
-    """Return the mean over rows of the total variation between group shares of their cluster and of all.
-
-    Examples
-    --------
-    >>> share_gap(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), 2)
-    0.0
-    """
-    counts = _counts(labels, groups, int(labels.max()) + 1, n_groups)
-    size = counts.sum(axis=1)
-    expected = size[:, None] * counts.sum(axis=0) / len(labels)
-    return float(0.5 * np.abs(counts - expected).sum() / len(labels))
-
-
 def _counts(labels: Int, groups: Int, k: int, n_groups: int) -> Float:
     flat = np.bincount(labels * n_groups + groups, minlength=k * n_groups)
     return flat.reshape(k, n_groups).astype(np.float64)
