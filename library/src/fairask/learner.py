@@ -372,18 +372,13 @@ class FairActiveLearner:
         self._caught: list[warnings.WarningMessage] = []
         self._audit: tuple[int, Audit] | None = None  # the version of the labels, and its audit
 
-    def with_state(
-        self, state: LearnerState, *, background: tuple[Matrix, Int] | None = None
-    ) -> FairActiveLearner:
+    def with_state(self, state: LearnerState) -> FairActiveLearner:
         """Return a learner with the same settings and pool that goes on from ``state``.
 
-        Neither learner changes the other. ``background`` are rows of the pool and their group codes for an
-        oracle that looks at the pool, where they are known already; see :meth:`background`.
+        Neither learner changes the other.
         """
         other = copy.copy(self)
         other._begin(state.copy())
-        if background is not None:
-            other._background = PoolSample(*background)
         return other
 
     # -- asking ---------------------------------------------------------------------------------

@@ -773,6 +773,10 @@ _DISTRIBUTIONS = {
 }
 
 
+#: Rows that are drawn at most, evenly spaced in the order of the table.
+_MOST_POINTS = 2500
+
+
 @dataclass
 class SamplingDisplay:
     """How likely each row is to be drawn, by component, as a multiple of uniform.
@@ -810,7 +814,6 @@ class SamplingDisplay:
         drawn: Mapping[str, ArrayLike] | None = None,
         *,
         labels: int = 0,
-        max_points: int = 2500,
     ) -> SamplingDisplay:
         """Project rows and thin them out for drawing.
 
@@ -824,12 +827,10 @@ class SamplingDisplay:
             By component.
         labels : int
             Labels before the round.
-        max_points : int
-            Rows to draw at most, evenly spaced in the order of the table.
         """
         rows = np.asarray(X, dtype=np.float64)
         points = principal_plane(rows)(rows)
-        kept = np.unique(np.linspace(0, len(rows) - 1, min(max_points, len(rows))).astype(int))
+        kept = np.unique(np.linspace(0, len(rows) - 1, min(_MOST_POINTS, len(rows))).astype(int))
         ratios = {c: np.asarray(p, dtype=np.float64)[kept] * len(rows) for c, p in probabilities.items()}
         there = {c: points[np.asarray(i, dtype=int)] for c, i in (drawn or {}).items()}
         return cls(points[kept], ratios, there, labels)
