@@ -149,7 +149,7 @@ def report(rows):
     found = defaultdict(dict)
     for table, way, trial, *numbers in rows:
         found[table, way][int(trial)] = [float(v) for v in numbers]
-    print("| table | way | trials | accuracy, % | violation | above, % | infeasible, % | gain |")
+    print("| table | way | trials | accuracy, % | gap | above, % | infeasible, % | gain |")
     print("|---|---|---|---|---|---|---|---|")
     for (table, way), trials in found.items():
         usual = found[table, "default"]

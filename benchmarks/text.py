@@ -107,7 +107,7 @@ def show(rows: list[dict[str, str]]) -> None:
     for row in rows:
         place = runs.setdefault((row["features"], row["method"]), {})
         place[int(row["trial"])] = tuple(float(row[name]) for name in COLUMNS[3:8])
-    print("| features | method | accuracy | violation (tprp) | above 0.1 | infeasible | above its interval |")
+    print("| features | method | accuracy | gap (tprp) | above 0.1 | infeasible | above its interval |")
     print("|---|---|---|---|---|---|---|")
     for (features, method), found in runs.items():
         accuracy, gaps, feasible, _, high = np.array(list(found.values())).T
@@ -128,7 +128,7 @@ def show(rows: list[dict[str, str]]) -> None:
             continue
         differences = np.array([np.subtract(runs[one][t][:2], runs[other][t][:2]) for t in both]).T
         accuracy, gap = map(with_error, differences)
-        print(f"{what}, {len(both)} splits: accuracy {accuracy}, violation {gap}")
+        print(f"{what}, {len(both)} splits: accuracy {accuracy}, gap {gap}")
 
 
 def with_error(values: np.ndarray) -> str:

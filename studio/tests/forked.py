@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 
 from fairask_studio.pages import server
-from fairask_studio.pages.worker import context
+from fairask_studio.pages.processes import process_context
 
 __all__ = ["fairask_command", "forked", "serve_study"]
 
@@ -57,7 +57,7 @@ def serve_study(target: str, port: int, processes: int = 1, grace: int = 8, path
 @contextmanager
 def forked(work: Callable[..., None], *args: object) -> Iterator[psutil.Process]:
     """Call a function of a module in another process, which is ended at the end."""
-    process = context().Process(target=work, args=args)
+    process = process_context().Process(target=work, args=args)
     process.start()
     assert process.pid is not None
     try:

@@ -21,9 +21,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from fairask.audit import Audit, AuditPlan, Certificate
+from fairask.audit import Audit, Certificate
+from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
-from fairask.audit.strata import Strata
+from fairask.audit.strata import PoolRows, Strata
 from fairask.cards import card
 from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
@@ -599,8 +600,8 @@ class FairActiveLearner:
         plan = AuditPlan(self.metric, self.tolerance, delta, looks=looks, random_state=self.random_state)
         known = {entry.index: entry.label for entry in self.state.log.entries}
         left_out = np.setdiff1d(self.pool.excluded, list(known))
-        strata = Strata.of_pool(self.pool, self.current_model(), left_out, 1, plan.random_state, known)
-        return plan_strata(strata, plan, budgets, n_audits)
+        rows = PoolRows.of_pool(self.pool, self.current_model(), left_out, plan.random_state, known)
+        return plan_strata(Strata.of_rows(rows, most=0), plan, budgets, n_audits)
 
     def certify(self, target: str | None = None) -> Certificate:
         """Certificate of the current model from its audit.

@@ -136,7 +136,7 @@ class Certified:
         certificate = learner.certificate_
         if certificate is None or certificate.verdict != "certified":
             return None
-        return f"the model is certified: violation at most {certificate.upper:.3f}"
+        return f"the model is certified: gap at most {certificate.upper:.3f}"
 
 
 @dataclass(frozen=True)

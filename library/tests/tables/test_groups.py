@@ -12,7 +12,7 @@ import pytest
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
-from fairask.audit.table import open_audit_table
+from fairask.audit.predictions import open_audit_table
 from fairask.errors import TableError, UserError
 from fairask.experiment import LabelledTable
 from fairask.metrics import violation

@@ -19,14 +19,15 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import issparse
 
-from fairask.audit import Audit, AuditPlan
+from fairask.audit import Audit
+from fairask.audit.plan import AuditPlan
 from fairask.defaults import BUDGET
 from fairask.errors import FairaskWarning, UserError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
 from fairask.pools.sample import SAMPLE
-from fairask.report.words import Beside, Guess, Outcome, leaks_sentence, safety_sentence
+from fairask.report.words import Beside, leaks_sentence, outcome_of, safety_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
@@ -1129,8 +1130,8 @@ def story_of(state: State) -> Document | None:
         return None
     constant, config = guess["constant"], state.config
     beside = Beside(
-        _outcome(guess),
-        _outcome(guess["plain"]),
+        outcome_of(guess),
+        outcome_of(guess["plain"]),
         constant["accuracy"],
         config.classes[constant["answer"]],
         config.learner.tolerance,
@@ -1150,15 +1151,6 @@ def _safety(state: State) -> str | None:
     if not state.history or state.history[-1] is state.kept:
         return None
     return safety_sentence(state.history[-1], state.config.learner.tolerance, state.config.rows)
-
-
-def _outcome(guess: Document) -> Outcome:
-    def limits(found: Document) -> Guess:
-        return Guess(found["value"], found["low"], found["high"])
-
-    return Outcome(
-        limits(guess["accuracy"]), None if guess["violation"] is None else limits(guess["violation"])
-    )
 
 
 def model_name(entry: Document | None, *, certified: bool) -> Document | None:

@@ -15,11 +15,10 @@ import psutil
 import pytest
 
 from fairask_studio import Study, StudyError
-from fairask_studio.pages import create_app, server
+from fairask_studio.pages import create_app, guard
 from fairask_studio.pages.desk import Desk
-from fairask_studio.pages.guard import Limits
+from fairask_studio.pages.guard import Limits, TimedProtocol
 from fairask_studio.pages.rows import RowQuery, grid_page
-from fairask_studio.pages.server import TimedProtocol
 from studio.tests.pages.serving import serving
 from studio.tests.study.postgres import running
 
@@ -105,7 +104,7 @@ def test_halves_of_requests_keep_nobody_from_labelling(make: Make) -> None:
 
 
 def test_a_connection_that_sends_no_whole_head_is_closed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(guard, "HEAD_SECONDS", 0.2)
     with serving(create_app(make(), train=False), http=TimedProtocol) as url:
         for head in ("", "GET /healthz HTTP/1.1\r\nHost: local"):
             with _half(url, head) as half:

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from fairask.pools.sample import SAMPLE
+from fairask.report.words import sampled_sentence
 from fairask_studio import Study
 from fairask_studio.pages.home import create_home
+from fairask_studio.pool import KEY
 from studio.tests.study.conftest import people_table
 
 WORDS = ["slow", "rude", "kind", "quick", "late", "lost", "helpful", "closed"]
@@ -61,6 +64,18 @@ def test_nobody_gets_in_without_the_printed_code(tmp_path: Path) -> None:
         assert client.post("/api/studies/x/open").status_code == 403  # no token of a page
     with TestClient(create_home(tmp_path, train=False), base_url="http://evil.example") as client:
         assert client.get("/").status_code == 421
+
+
+def test_a_table_above_the_sample_is_said_to_be_sampled(home: TestClient, tmp_path: Path) -> None:
+    csv = "sex,score\n" + "\n".join(f"{'fm'[i % 2]},{i % 97}" for i in range(SAMPLE + 10))
+    sent = home.post("/api/tables", params={"name": "large.csv"}, content=csv.encode()).json()
+    assert sent["notes"][-1] == sampled_sentence(SAMPLE, SAMPLE + 10, KEY)
+    given = {"table": sent["id"], "name": "large", "question": "Is it?", "classes": ["no", "yes"]}
+    made = home.post("/api/studies", json={**given, "protected": ["sex"], "budget": SAMPLE + 5})
+    assert made.status_code == 201, made.text
+    with Study.open(tmp_path / "large") as study:
+        config = study.config
+        assert (config.rows, config.sampled_from, config.budget) == (SAMPLE, SAMPLE + 10, SAMPLE)
 
 
 def test_a_table_is_described_before_a_study_is_made_of_it(home: TestClient, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_status_is_silent_about_what_is_not_known_yet(run: Run) -> None:
     output = run("status", "s").output
     assert "The stopping rule (plateau) never fired within 30 labels" in output
     assert f"accuracy {said['fitted']['estimate']['accuracy']['value']:.3f}" in output
-    assert "violation unknown: a group has too few labels" in output
+    assert "gap unknown: a group has too few labels" in output
     assert "too few to estimate its accuracy" not in output
 
 

@@ -13,7 +13,7 @@ from fairask.cli._errors import FAILED
 from fairask.errors import TableError, UserError
 
 if TYPE_CHECKING:
-    from fairask.datasets import Dataset
+    from fairask.datasets.dataset import Dataset
 
 _Name = Annotated[str, typer.Argument(help="A dataset's name.")]
 _Names = Annotated[list[str] | None, typer.Argument(help="Datasets; default all.", show_default=False)]

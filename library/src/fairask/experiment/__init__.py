@@ -1,7 +1,7 @@
 """Experiments on rows whose labels are known: methods compared over trials, here or on a cluster."""
 
 from fairask.experiment.comparison import Comparison, compare
-from fairask.experiment.loop import Run, evaluate, simulate
+from fairask.experiment.loop import evaluate, simulate
 from fairask.experiment.method import Method, Task
 from fairask.experiment.table import LabelledTable
 
@@ -9,7 +9,6 @@ __all__ = [
     "Comparison",
     "LabelledTable",
     "Method",
-    "Run",
     "Task",
     "compare",
     "evaluate",

@@ -159,6 +159,9 @@ class Files:
                     found.update(stream.read_at(min(1 << 24, size - at), at))
         return found.hexdigest()
 
+    def close(self) -> None:
+        """Files are open while they are read only: there is nothing to close."""
+
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Record batches with these columns, in row order."""
         names = None if columns is None else list(dict.fromkeys(columns))

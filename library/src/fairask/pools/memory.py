@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -25,19 +24,8 @@ MOST_RULES = 64
 _SLICE = 1 << 14
 
 
-class SoftModel(ABC):
-    """A model that gives each row a probability of a positive decision, such as a column of scores."""
-
-    #: Whether some probability may lie strictly between 0 and 1.
-    randomised: bool = True
-
-    @abstractmethod
-    def chance(self, X: Matrix) -> Float:
-        """Probability of a positive decision per row; 0 and 1 are certain."""
-
-
-#: What can decide: a rule, a fair oracle (a mixture of rules), a soft model, or a classifier of 0 and 1.
-Model: TypeAlias = Rule | RuleMixture | SoftModel | Classifier
+#: What can decide: a rule, a fair oracle (a mixture of rules), or a classifier of 0 and 1.
+Model: TypeAlias = Rule | RuleMixture | Classifier
 
 
 def is_randomised(model: Model) -> bool:
@@ -49,8 +37,6 @@ def is_randomised(model: Model) -> bool:
     >>> is_randomised(ConstantRule(True))
     False
     """
-    if isinstance(model, SoftModel):
-        return model.randomised
     return isinstance(model, RuleMixture) and len(model.used_members()[0]) > 1
 
 
@@ -127,7 +113,7 @@ class Pool:
     group_values : list, optional
         What each code stands for; the codes themselves by default.
     keys : int array of shape (rows,), optional
-        The number or key of each row in the table that the pool was sampled from.
+        The number or key of each row in the table that the pool was made of.
     of : int, optional
         Rows of that table.
     columns : FrameColumns, optional
@@ -257,7 +243,7 @@ class Pool:
 
         Parameters
         ----------
-        model : Rule, fair oracle, SoftModel or classifier of 0 and 1
+        model : Rule, fair oracle or classifier of 0 and 1
             Its decision must depend on the features (and the group) of the row alone.
         seed : int
             The decisions of a randomised model are drawn once, by this seed and the row's number.
@@ -271,19 +257,16 @@ class Pool:
         ([0, 0, 1], [[False, True, True]], [1, 1, 1])
         """
         chance = np.zeros(self.n_rows)
-        if isinstance(model, SoftModel):
-            for at in self._slices():
-                chance[at] = model.chance(take_rows(self.X, at))
+        if isinstance(model, RuleMixture):
+            members, weights = model.used_members()
         else:
-            members, weights = (
-                model.used_members() if isinstance(model, RuleMixture) else ([as_rule(model)], [1.0])
-            )
-            plain = [rule.cheapest() for rule in members]
-            for at in self._slices():
-                decided = decide(plain, take_rows(self.X, at), self.groups[at])
-                for weight, one in zip(weights, decided, strict=True):
-                    chance[at] += weight * one
-                chance[at][decided.all(axis=0)] = 1.0  # the weights may add up to a little less
+            members, weights = [as_rule(model)], [1.0]
+        plain = [rule.cheapest() for rule in members]
+        for at in self._slices():
+            decided = decide(plain, take_rows(self.X, at), self.groups[at])
+            for weight, one in zip(weights, decided, strict=True):
+                chance[at] += weight * one
+            chance[at][decided.all(axis=0)] = 1.0  # the weights may add up to a little less
         drawn = uniforms(np.arange(self.n_rows), seed) < chance
         cells = self._cells(drawn.astype(np.uint64), 2)
         return Cells(cells.counts, cells.groups, cells.patterns[1:], cells.rows, cells.cell)

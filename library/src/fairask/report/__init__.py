@@ -1,4 +1,4 @@
-"""What people read: sentences (:mod:`fairask.report.words`), figures, and the report as one HTML file.
+"""What people read: sentences (:mod:`fairask.report.words`), and figures.
 
 Names are imported when they are first used: every layer of the package takes its sentences from here, and
 must not wait for what draws.
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         LearningCurveDisplay,
         group_color,
     )
-    from fairask.report.pages import write_report
 
 __all__ = [
     "EstimateCurvesDisplay",
@@ -32,8 +31,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'fairask.report' has no attribute {name!r}")
-    home = "pages" if name == "write_report" else "figures"
-    found = globals()[name] = getattr(import_module(f"fairask.report.{home}"), name)
+    found = globals()[name] = getattr(import_module("fairask.report.figures"), name)
     return found
 
 

@@ -10,6 +10,7 @@ import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -584,3 +585,185 @@ def constant(answer: object, needed: int | None) -> str:
     """
     remedy = "more labels or other features" if needed is None else f"about {needed} labels"
     return f"this model answers {answer} for everybody, which is fair and of no use; {remedy} would help"
+
+
+# Where a study stands: sentences of the studio's pages, of `fairask new` and `fairask status`.
+
+
+def guess_of(found: Mapping[str, float]) -> Guess:
+    """Return an estimate of a study's history as a number with its limits."""
+    return Guess(found["value"], found["low"], found["high"])
+
+
+def outcome_of(estimate: Mapping[str, Any]) -> Outcome:
+    """Return the accuracy and the gap of an estimate."""
+    gap = estimate["violation"]
+    return Outcome(guess_of(estimate["accuracy"]), None if gap is None else guess_of(gap))
+
+
+def begin_sentence(what: str, first: int) -> str:
+    """Say why a study has no labels, or no model, at its beginning.
+
+    Examples
+    --------
+    >>> begin_sentence("labels", 25)
+    'No labels yet: the first 25 rows are drawn at random, so that nothing is assumed.'
+    """
+    return f"No {what} yet: the first {first:,} rows are drawn at random, so that nothing is assumed."
+
+
+def right_sentence(labels: int, accuracy: float | None) -> str:
+    """Say how often a model is right, or when that will be known.
+
+    Examples
+    --------
+    >>> right_sentence(80, 0.851)
+    'Right for about 85 of 100.'
+    >>> right_sentence(12, None)
+    '12 labels so far. Estimates begin at the first fit with 30 labels of both classes.'
+    """
+    if accuracy is None:
+        return f"{labels:,} labels so far. Estimates begin at the first fit with 30 labels of both classes."
+    return f"Right for about {round(100 * accuracy)} of 100."
+
+
+def apart_sentence(rates: Sequence[Mapping[str, Any]], classes: Sequence[str], tolerance: float) -> str:
+    """Say which two groups differ most, and by how many points.
+
+    Examples
+    --------
+    >>> rates = [{"condition": "y=1", "group": g, "value": v} for g, v in (("men", 0.93), ("women", 0.8))]
+    >>> print(apart_sentence(rates, ["no", "yes"], 0.1))
+    Of rows that are “yes”, it says “yes” for 80 of 100 in group women and 93 of 100 in group men: 13 points
+    apart; you allow 10.
+    """
+    pairs = [(a, b) for a, b in combinations(rates, 2) if a["condition"] == b["condition"]]
+    pair = max(pairs, key=lambda pair: abs(pair[0]["value"] - pair[1]["value"]))
+    low, high = sorted(pair, key=lambda rate: float(rate["value"]))
+    negative, positive = classes
+    of = {"y=1": f"rows that are “{positive}”", "y=0": f"rows that are “{negative}”", "all": "all rows"}
+    points = abs(round(100 * high["value"]) - round(100 * low["value"]))
+    return (
+        f"Of {of[low['condition']]}, it says “{positive}” for {round(100 * low['value'])} of 100 in group "
+        f"{low['group']} and {round(100 * high['value'])} of 100 in group {high['group']}: "
+        f"{points} point{'s' * (points != 1)} apart; you allow {100 * tolerance:g}."
+    )
+
+
+def allowed_sentence(gap: Guess, tolerance: float, more: int | None, left: int) -> str:
+    """Say what labels tell of a gap and its tolerance.
+
+    ``more`` labels would tell which is larger (None: no number would), and ``left`` rows have none yet.
+
+    Examples
+    --------
+    >>> allowed_sentence(Guess(0.13, 0.07, 0.19), 0.1, 574, 900)
+    'Too few labels to be sure: about 580 more would tell.'
+    """
+    if gap.high <= tolerance:
+        return "By these labels it is within what you allow. Only an audit can promise it."
+    if gap.low > tolerance:
+        return "That is more than you allow, and not by chance."
+    if more is not None and more <= left:
+        return f"Too few labels to be sure: about {10 * math.ceil(more / 10):,} more would tell."
+    if more is None or abs(gap.value - tolerance) < 0.01:
+        return "Too close to what you allow to tell by more labels."
+    return "Too few labels to be sure by estimates alone; an audit tells with fewer."
+
+
+def verdict_sentence(verdict: str, upper: float, delta: float) -> str:
+    """Say what an audit found; ``delta`` is the chance that the upper limit of the gap is wrong.
+
+    Examples
+    --------
+    >>> verdict_sentence("certified", 0.094, 0.05)
+    'Certified. With 95 % confidence the gap is at most 9.4 points.'
+    """
+    limit = f"ith {100 * (1 - delta):g} % confidence the gap is at most {100 * upper:.1f} points."
+    if verdict == "certified":
+        return f"Certified. W{limit}"
+    if verdict == "refuted":
+        return "Refuted: the audit shows a gap above what you allow."
+    return f"The audit could not tell: w{limit}"
+
+
+def model_sentence(number: int, labels: int, model: Outcome | None, tolerance: float) -> str:
+    """Say what is known of the model of a round.
+
+    Examples
+    --------
+    >>> print(model_sentence(2, 80, Outcome(Guess(0.81, 0.7, 0.9), None), 0.1))
+    Model of round 2 on 80 labels: accuracy 0.810 (0.700 to 0.900), gap unknown: a group has too few labels,
+    tolerance 0.1
+    """
+    head = f"Model of round {number} on {labels:,} labels"
+    if model is None:
+        return f"{head}: too few to estimate its accuracy"
+    gap = "unknown: a group has too few labels" if model.gap is None else _interval(model.gap)
+    return f"{head}: accuracy {_interval(model.accuracy)}, gap {gap}, tolerance {tolerance:g}"
+
+
+def beside_sentences(plain: Outcome, constant: float, answer: str) -> list[str]:
+    """Say what a model without a constraint and a constant answer reach.
+
+    Examples
+    --------
+    >>> beside_sentences(Outcome(Guess(0.85, 0.8, 0.9), None), 0.7, "yes")
+    ['Without a constraint: accuracy 0.850 (0.800 to 0.900)', "Always 'yes': accuracy 0.700, gap 0"]
+    """
+    gap = "" if plain.gap is None else f", gap {_interval(plain.gap)}"
+    return [
+        f"Without a constraint: accuracy {_interval(plain.accuracy)}{gap}",
+        f"Always '{answer}': accuracy {constant:.3f}, gap 0",
+    ]
+
+
+def _interval(guess: Guess) -> str:
+    return f"{guess.value:.3f} ({guess.low:.3f} to {guess.high:.3f})"
+
+
+#: Members of a model, in words; the constant one answers always the same.
+MEMBER_NAMES = {
+    "constant": "Always “{}”",
+    "thresholds": "A threshold for each group",
+    "blind": "One rule for all, without looking at the group",
+    "rule": "A classifier",
+}
+#: Why an audit of a size is suggested: the last audit named the size, or four in five plans certify with it.
+AUDIT_SIZES = {
+    "more": "the last audit says that so many more would likely decide",
+    "enough": "four in five such audits certify a model with half the allowed gap",
+}
+
+
+def sampled_sentence(rows: int, of: int, key: str) -> str:
+    """Say that the pool of a study is a sample, and where its rows are.
+
+    Examples
+    --------
+    >>> print(sampled_sentence(65536, 100000, "row in the table"))
+    The pool is a random sample of 65,536 of 100,000 rows, copied into the study; the column 'row in the
+    table' says where each row is. Certificates are about the sample.
+    """
+    return (
+        f"The pool is a random sample of {rows:,} of {of:,} rows, copied into the study; the column {key!r} "
+        "says where each row is. Certificates are about the sample."
+    )
+
+
+def goal_sentences(
+    gap: str, metric: str, tolerance: float, budget: int, batch: int, classes: Sequence[str]
+) -> list[str]:
+    """Say what a new study is to reach, with how many labels, and what they mean; ``gap`` in words.
+
+    Examples
+    --------
+    >>> print(goal_sentences("difference", "tprp", 0.1, 250, 25, ["bad", "good"])[1])
+    Labels: 250 in batches of 25; 'good' counts as positive, 'bad' as negative
+    """
+    negative, positive = classes
+    return [
+        f"Goal: a {gap} of at most {tolerance:g} (--metric {metric}, --tolerance {tolerance:g})",
+        f"Labels: {budget:,} in batches of {batch:,}; {positive!r} counts as positive, {negative!r} as "
+        "negative",
+    ]

@@ -16,7 +16,7 @@ from fairask_studio.cli.options import StudyPlace, Who, me, open_study
 
 if TYPE_CHECKING:
     from fairask_studio import Study
-    from fairask_studio.connect import Tool
+    from fairask_studio.connect.connector import Tool
 
 LinkName = Annotated[str, typer.Option("--name", help="The link's name, if a study has several.")]
 SendProtected = Annotated[

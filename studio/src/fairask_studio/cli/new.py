@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +15,9 @@ from fairask.cli._command import takes_options
 from fairask.cli._options import say
 from fairask.defaults import BATCH, BUDGET
 from fairask_studio.cli.options import me, without_password
+
+if TYPE_CHECKING:
+    from fairask_studio import Study
 
 EXAMPLE = "fairask new loans.csv --classes bad,good --protected sex --to loans"
 
@@ -48,7 +53,7 @@ class NewOptions:
     ] = 300.0
     drop: Annotated[
         list[str] | None,
-        typer.Option("--drop", "--hide", help="Columns neither shown nor learned from: a,b (or repeat it)."),
+        typer.Option("--drop", help="Columns neither shown nor learned from: a,b (or repeat it)."),
     ] = None
     reading: opt.ReadingWithVectors
     text: opt.Text = None
@@ -101,7 +106,6 @@ def new(options: NewOptions) -> None:
     from fairask.pools.sample import SAMPLE
     from fairask_studio import Study
     from fairask_studio.pool import read_pool
-    from fairask_studio.words import introduce
 
     settings, target = options.settings(), options.to or name_of(options.pool)
     pool = read_pool(
@@ -121,3 +125,53 @@ def new(options: NewOptions) -> None:
         data: dict[str, object] = {"study": target, "config": shown}
         lines = [*(f"note: {note}" for note in pool.notes), *introduce(study, target)]
         say(options.as_json, data, "\n".join(lines))
+
+
+def introduce(study: Study, target: str) -> list[str]:
+    """Describe a new study: its goal, its groups, and what its model does not learn from."""
+    from fairask.audit.plan import QUESTIONS
+    from fairask.report.words import goal_sentences, sampled_sentence
+    from fairask.tables.groups import group_notes
+    from fairask.tables.labels import GUESS, known_positive
+    from fairask_studio.pool import KEY
+
+    config = study.config
+    groups: dict[Hashable, int] = {g["group"]: int(g["pool"]) for g in study.status()["groups"]}
+    sizes = ", ".join(f"{group} {n:,}" for group, n in groups.items())
+    negative, positive = config.classes
+    gap, learner = QUESTIONS[config.learner.metric].words.rstrip(","), config.learner
+    lines = [
+        f"Study {target}: {config.rows:,} rows, groups by {config.grouped_by}: {sizes}",
+        *goal_sentences(
+            gap, learner.metric, learner.tolerance, config.budget, learner.batch_size, config.classes
+        ),
+    ]
+    if known_positive(config.classes) == negative:
+        turned = shlex.quote(f"{positive},{negative}")
+        lines.append(
+            f"{GUESS}the last of --classes is the positive one; if that is {negative!r}: --classes {turned}"
+        )
+    lines += [f"note: {note}" for note in group_notes(config.grouped_by, groups)]
+    lines += _feature_lines(study)
+    if config.sampled_from is None:
+        lines.append("The pool was copied into the study")
+    else:
+        lines.append(sampled_sentence(config.rows, config.sampled_from, KEY))
+    return [*lines, f"Next: fairask ask {target}    or    fairask studio {target}"]
+
+
+def _feature_lines(study: Study) -> list[str]:
+    """Say which columns the model does not learn from, and which tell the group."""
+    import numpy as np
+
+    from fairask.tables.leaks import group_leaks
+
+    config, encoder = study.config, study.encoder
+    shown = {column.name for column in config.columns if column.role == "shown"}
+    why = [f"{name!r} ({reason})" for name, reason in encoder.left_out.items() if name in shown]
+    lines = [f"Shown but not learned from: {', '.join(why[:10])}"] if why else []
+    lines += [f"note: {note}" for note in encoder.notes() if "text" in note and "were left out" not in note]
+    X, named = study.learner().pool.X, np.array(study.groups)[study.codes]
+    if isinstance(X, np.ndarray) and not config.use_protected:
+        lines += [f"note: {note}" for note in group_leaks(X, named, encoder.feature_names_out)]
+    return lines

@@ -15,6 +15,8 @@ EXAMPLE = "fairask status loans"
 
 def status(study: StudyPlace, as_json: Json = False) -> None:
     """Say where a study stands."""
+    from fairask.report import words
+
     with open_study(study) as opened:
         now = opened.status()
         asked = sum(flag.open for flag in opened.state().flags.known.values())
@@ -32,38 +34,22 @@ def status(study: StudyPlace, as_json: Json = False) -> None:
     elif now["stop_rule"] and now["history"]:
         lines.append(f"The stopping rule ({now['stop_rule']}) never fired within {now['labels']} labels")
     if now["history"]:
-        lines.append(_model_line(now["history"][-1], now["tolerance"]))
-        lines += _beside_lines(now)
-        lines += [now["safety"]] if now["safety"] else []
+        lines += _model_lines(now)
     else:
-        lines.append("No model yet: the first batch is uniform, so that nothing is assumed")
+        lines.append(words.begin_sentence("model", now["batch_size"]))
     say(as_json, now, "\n".join(lines))
 
 
-def _beside_lines(now: Document) -> list[str]:
-    """A plain model and a constant answer on the same labels, and the case the study is in."""
-    story, guess = now["story"], now["history"][-1]["estimate"]
-    if story is None:
-        return []
-    accuracy, gap = guess["plain"]["accuracy"], guess["plain"]["violation"]
-    beside = "" if gap is None else f", violation {_interval(gap)}"
-    return [
-        f"Without a constraint: accuracy {_interval(accuracy)}{beside}",
-        f"Always '{story['answer']}': accuracy {guess['constant']['accuracy']:.3f}, violation 0",
-        story["sentence"],
-        *([f"Note: {story['columns']}"] if story["columns"] else []),
-    ]
+def _model_lines(now: Document) -> list[str]:
+    """The last model; a plain model and a constant answer on the same labels; the case the study is in."""
+    from fairask.report import words
 
-
-def _model_line(fitted: Document, tolerance: float) -> str:
-    model = f"Model of round {fitted['round']} on {fitted['labels']} labels"
+    fitted, story = now["history"][-1], now["story"]
     guess = fitted["estimate"]
-    if guess is None:
-        return f"{model}: too few to estimate its accuracy"
-    gap = "unknown: a group has too few labels"
-    gap = gap if guess["violation"] is None else _interval(guess["violation"])
-    return f"{model}: accuracy {_interval(guess['accuracy'])}, violation {gap}, tolerance {tolerance}"
-
-
-def _interval(guess: Document) -> str:
-    return f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})"
+    model = None if guess is None else words.outcome_of(guess)
+    lines = [words.model_sentence(fitted["round"], fitted["labels"], model, now["tolerance"])]
+    if story is not None:
+        plain, constant = words.outcome_of(guess["plain"]), guess["constant"]["accuracy"]
+        lines += [*words.beside_sentences(plain, constant, story["answer"]), story["sentence"]]
+        lines += [f"Note: {story['columns']}"] if story["columns"] else []
+    return [*lines, now["safety"]] if now["safety"] else lines

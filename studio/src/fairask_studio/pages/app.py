@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import getpass
-import logging
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager
 from functools import cache
 
 from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, RedirectResponse
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from starlette.exceptions import HTTPException as StarletteHTTPException
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 
-from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio import Study
 from fairask_studio.connect.labelstudio import Predictor
 from fairask_studio.connect.webhook import Webhooks
 from fairask_studio.gold import EXAMPLE
@@ -42,15 +35,10 @@ from fairask_studio.pages.api import REFUSALS, study_of
 from fairask_studio.pages.demo import Robot
 from fairask_studio.pages.desk import Desk
 from fairask_studio.pages.frame import error_page, render
-from fairask_studio.pages.guard import RETRY_SECONDS, Guard, Limits, path_of
+from fairask_studio.pages.guard import guard
 from fairask_studio.pages.images import Images
-from fairask_studio.pages.worker import Stopgap, Trainer, TrainerProcess
-
-_LOG = logging.getLogger("fairask_studio.pages")
-
-
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
-
+from fairask_studio.pages.stopgap import Stopgap
+from fairask_studio.pages.worker import Trainer, TrainerProcess
 
 health = APIRouter(include_in_schema=False)
 views = APIRouter(include_in_schema=False, default_response_class=Response)
@@ -248,49 +236,5 @@ def create_app(
     local_name = getpass.getuser() if local and home is None else None
     app.state.access = Access(study.store, local_name, https=https, home=home)
     app.router.routes.extend(_routes())
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
-    app.add_middleware(Limits)
-    app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
-    handle_errors(app)
+    guard(app, local=local)
     return app
-
-
-def handle_errors(app: FastAPI) -> None:
-    """Answer what goes wrong in words: as JSON under ``/api``, as a page elsewhere."""
-
-    @app.exception_handler(StudyError)
-    def _refused(request: Request, error: StudyError) -> Response:
-        return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)
-
-    @app.exception_handler(PoolTimeout)
-    @app.exception_handler(OperationalError)
-    def _unreachable(request: Request, error: OperationalError | PoolTimeout) -> Response:
-        # Nothing was acknowledged, so the request can be repeated, and the page repeats it.
-        _LOG.error("the database cannot be reached: %s", type(error).__name__)
-        return later(request, "The database cannot be reached. Try again in a moment.")
-
-    @app.exception_handler(BrokenProcessPool)
-    def _ended(request: Request, error: BrokenProcessPool) -> Response:
-        _LOG.error("the process that computes owners' pages ended while it was asked")
-        return later(request, "The process that computes this was ended. Try again in a moment.")
-
-    def later(request: Request, words: str) -> Response:
-        if path_of(request.scope).startswith("/api"):
-            return JSONResponse({"detail": words}, 503, {"Retry-After": str(RETRY_SECONDS)})
-        page = error_page(request, 503, words)
-        page.headers["Retry-After"] = str(RETRY_SECONDS)
-        return page
-
-    @app.exception_handler(RequestValidationError)
-    def _invalid(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"][1:]) or "body"
-        return JSONResponse({"detail": f"{where}: {first['msg']}"}, 422)
-
-    @app.exception_handler(StarletteHTTPException)
-    def _http(request: Request, error: StarletteHTTPException) -> Response:
-        if error.status_code == 304:
-            return Response(status_code=304, headers=error.headers)
-        if path_of(request.scope).startswith("/api"):
-            return JSONResponse({"detail": str(error.detail)}, error.status_code, error.headers)
-        return error_page(request, error.status_code, str(error.detail))

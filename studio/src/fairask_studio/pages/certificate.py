@@ -12,6 +12,7 @@ from fairask.audit import AuditPlan, plan_audit
 from fairask.audit.plan import QUESTIONS
 from fairask.oracle.base import decision_probability
 from fairask.pools import Pool
+from fairask.report.words import AUDIT_SIZES
 from fairask_studio import Study
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
@@ -137,29 +138,15 @@ def audit_budgets(study: Study) -> Document:
         _PLANNED.clear()
         _PLANNED[key] = {"budgets": _planned(study, left)}
     found = _PLANNED[key]
-    more = (
-        None
-        if last is None or last.get("model", {}).get("digest") != model["digest"]
-        else last["more_labels"]
-    )
+    about_model = last is not None and last.get("model", {}).get("digest") == model["digest"]
+    more = last["more_labels"] if last is not None and about_model else None
     if more:
-        return {
-            **found,
-            "suggested": min(more, left),
-            "why": "the last audit says that so many more would likely decide",
-        }
+        return {**found, "suggested": min(more, left), "why": AUDIT_SIZES["more"]}
+    sizes = [row["labels"] for row in found["budgets"]]
     enough = [row["labels"] for row in found["budgets"] if row["certifies_half"] >= _CHANCE]
     if enough:
-        return {
-            **found,
-            "suggested": enough[0],
-            "why": "four in five such audits certify a model with half the allowed gap",
-        }
-    return {
-        **found,
-        "suggested": min(_USUAL if not found["budgets"] else found["budgets"][-1]["labels"], left),
-        "why": "",
-    }
+        return {**found, "suggested": enough[0], "why": AUDIT_SIZES["enough"]}
+    return {**found, "suggested": min(sizes[-1] if sizes else _USUAL, left), "why": ""}
 
 
 def _planned(study: Study, left: int) -> list[Document]:

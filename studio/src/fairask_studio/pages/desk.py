@@ -21,7 +21,7 @@ from typing import TypeVar, cast
 from fastapi import Request
 
 from fairask_studio import Study, StudyError
-from fairask_studio.pages.worker import begin_process, context
+from fairask_studio.pages.processes import begin_process, process_context
 
 _T = TypeVar("_T")
 
@@ -97,7 +97,7 @@ class Desk:
     def _worker(self) -> ProcessPoolExecutor:
         with self._lock:
             if self._pool is None:
-                self._pool = ProcessPoolExecutor(1, context(), _open, (self.study.target,))
+                self._pool = ProcessPoolExecutor(1, process_context(), _open, (self.study.target,))
             return self._pool
 
     def close(self) -> None:

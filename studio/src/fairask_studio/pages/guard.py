@@ -1,4 +1,4 @@
-"""What stands before the app: checks on every request, headers on every response, and limits.
+"""What stands before an app: checks on every request, headers on every response, limits, errors in words.
 
 The limits keep a slow database, a slow reader or a busy owner's page from stopping the others. Requests
 wait in two lines. Owners' pages have a short line of their own, so that annotators never wait behind
@@ -11,14 +11,41 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Iterable
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from fairask.errors import UserError
+from fairask_studio.errors import NotYoursError
+from fairask_studio.pages.frame import error_page
+
+_LOG = logging.getLogger("fairask_studio.pages")
+
+
+#: Names of this machine.
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
+
+
+def guard(app: FastAPI, *, local: bool) -> None:
+    """Put everything of this module before an app; ``local``: requests must name this machine."""
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+    app.add_middleware(Limits)
+    app.add_middleware(Guard, hosts=_LOCAL_HOSTS if local else None)
+    _handle_errors(app)
+
 
 #: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
 LARGEST_BODY = 1 << 20
@@ -232,3 +259,85 @@ class _Reply:
 
 async def _busy(scope: Scope, receive: Receive, send: Send) -> None:
     await JSONResponse({"detail": _WORDS}, 503, {"Retry-After": str(RETRY_SECONDS)})(scope, receive, send)
+
+
+def _handle_errors(app: FastAPI) -> None:
+    """Answer what goes wrong in words: as JSON under ``/api``, as a page elsewhere."""
+
+    @app.exception_handler(UserError)
+    def _refused(request: Request, error: UserError) -> Response:
+        return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)
+
+    @app.exception_handler(PoolTimeout)
+    @app.exception_handler(OperationalError)
+    def _unreachable(request: Request, error: OperationalError | PoolTimeout) -> Response:
+        # Nothing was acknowledged, so the request can be repeated, and the page repeats it.
+        _LOG.error("the database cannot be reached: %s", type(error).__name__)
+        return later(request, "The database cannot be reached. Try again in a moment.")
+
+    @app.exception_handler(BrokenProcessPool)
+    def _ended(request: Request, error: BrokenProcessPool) -> Response:
+        _LOG.error("the process that computes owners' pages ended while it was asked")
+        return later(request, "The process that computes this was ended. Try again in a moment.")
+
+    def later(request: Request, words: str) -> Response:
+        if path_of(request.scope).startswith("/api"):
+            return JSONResponse({"detail": words}, 503, {"Retry-After": str(RETRY_SECONDS)})
+        page = error_page(request, 503, words)
+        page.headers["Retry-After"] = str(RETRY_SECONDS)
+        return page
+
+    @app.exception_handler(RequestValidationError)
+    def _invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:]) or "body"
+        return JSONResponse({"detail": f"{where}: {first['msg']}"}, 422)
+
+    @app.exception_handler(HTTPException)
+    def _http(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 304:
+            return Response(status_code=304, headers=error.headers)
+        if path_of(request.scope).startswith("/api"):
+            return JSONResponse({"detail": str(error.detail)}, error.status_code, error.headers)
+        return error_page(request, error.status_code, str(error.detail))
+
+
+#: Seconds for the head of a request; a connection that sends none is closed.
+HEAD_SECONDS = 15.0
+
+
+class TimedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, which by itself waits for ever for the head of a request."""
+
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Read; while the head of a request is not complete, its time runs."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_timer()
+        elif self._head_timer is None:
+            self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._close)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _close(self) -> None:
+        self._head_timer = None
+        if not self.transport.is_closing():
+            self.transport.close()

@@ -17,7 +17,6 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -27,9 +26,9 @@ from fairask_studio.events import Document
 from fairask_studio.pages import frame, new, signin
 from fairask_studio.pages.access import Access, Me, access_of
 from fairask_studio.pages.api import Strict
-from fairask_studio.pages.app import LOCAL_HOSTS, create_app, handle_errors, healthz
+from fairask_studio.pages.app import create_app, healthz
 from fairask_studio.pages.frame import error_page, render
-from fairask_studio.pages.guard import Guard, Limits, path_of
+from fairask_studio.pages.guard import guard, path_of
 from fairask_studio.pages.new import Forecasts, Uploads, shelf_of_app
 from fairask_studio.pages.shelf import Shelf, shelf_of
 from fairask_studio.pages.worker import TrainerProcess
@@ -246,16 +245,8 @@ def create_home(
     app.state.access, app.state.studies = access, studies
     app.state.uploads, app.state.forecasts = Uploads(), forecasts
     app.router.routes.extend(_routes())
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
-    app.add_middleware(Limits)
-    app.add_middleware(Guard, hosts=LOCAL_HOSTS if local else None)
+    guard(app, local=local)
     app.add_middleware(_ToStudy, studies=studies)
-    handle_errors(app)
-
-    @app.exception_handler(UserError)
-    def _refused(request: Request, error: UserError) -> Response:
-        return JSONResponse({"detail": str(error)}, 422)
-
     return app
 
 

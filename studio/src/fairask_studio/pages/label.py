@@ -7,9 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio import Study, StudyError
 from fairask_studio.columns import ColumnInfo
 from fairask_studio.config import LONGEST_REASON
+from fairask_studio.errors import NotYoursError
 from fairask_studio.events import SKIP
 from fairask_studio.flags import Flag
 from fairask_studio.gold import (
@@ -22,7 +23,7 @@ from fairask_studio.gold import (
 )
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import Row, RowNumber, Strict, Text, study_of
-from fairask_studio.pages.worker import Stopgap
+from fairask_studio.pages.stopgap import Stopgap
 from fairask_studio.store import Person
 
 router = APIRouter(tags=["labelling"])

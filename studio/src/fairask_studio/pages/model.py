@@ -9,6 +9,7 @@ from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix
 from fairask.oracle import LinearForestClassifier
 from fairask.pools import Pool
+from fairask.report.words import MEMBER_NAMES
 from fairask.rules import ConstantRule, FittedProbability, LinearProbability, LinearRule, PlugInRule, Rule
 from fairask_studio import Study
 from fairask_studio.estimates import errors_by_group
@@ -129,13 +130,12 @@ def _details(study: Study, learner: FairActiveLearner) -> Document:
 def _described(rule: Rule, groups: list[str], classes: tuple[str, str]) -> Document:
     """Describe a member: one answer for all, or thresholds by group."""
     if isinstance(rule, ConstantRule):
-        return {"kind": "constant", "words": f"Always “{classes[int(rule.value)]}”"}
+        return {"kind": "constant", "words": MEMBER_NAMES["constant"].format(classes[int(rule.value)])}
     if isinstance(rule, PlugInRule) and rule.aware:
         cuts = dict(zip(groups, rule.thresholds().tolist(), strict=True))
-        return {"kind": "thresholds", "words": "A threshold for each group", "thresholds": cuts}
-    if isinstance(rule, PlugInRule):
-        return {"kind": "blind", "words": "One rule for all, without looking at the group"}
-    return {"kind": "rule", "words": "A classifier"}
+        return {"kind": "thresholds", "words": MEMBER_NAMES["thresholds"], "thresholds": cuts}
+    kind = "blind" if isinstance(rule, PlugInRule) else "rule"
+    return {"kind": kind, "words": MEMBER_NAMES[kind]}
 
 
 def _forest_share(rules: list[Rule]) -> float | None:

@@ -23,6 +23,8 @@ from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
 from fairask.experiment.table import pool_size
+from fairask.pools.sample import SAMPLE
+from fairask.report.words import sampled_sentence
 from fairask.tables.arrow import kind_of
 from fairask.tables.formats import read_noted
 from fairask.tables.groups import MOST_GROUPS
@@ -32,6 +34,7 @@ from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import Strict
 from fairask_studio.pages.shelf import Shelf
+from fairask_studio.pool import KEY
 
 api = APIRouter(prefix="/api", tags=["home"])
 _Name = Annotated[str, Field(min_length=1, max_length=60)]
@@ -86,11 +89,12 @@ class Uploaded:
 
     def described(self) -> Document:
         """Return rows, columns with how they would be shown, and some rows."""
-        displays = guess_displays(self.table)
+        displays, rows = guess_displays(self.table), self.table.num_rows
+        sampled = [sampled_sentence(SAMPLE, rows, KEY)] if rows > SAMPLE else []
         return {
             "id": self.id,
-            "rows": self.table.num_rows,
-            "notes": self.notes,
+            "rows": rows,
+            "notes": [*self.notes, *sampled],
             "columns": [self._column(name, displays[name]) for name in self.table.column_names],
             "preview": [
                 {name: "" if value is None else str(value)[:20_000] for name, value in row.items()}
@@ -333,7 +337,7 @@ def make(request: Request, new: NewStudy, me: Me) -> Document:
             question=new.question,
             classes=tuple(new.classes),
             tolerance=new.tolerance,
-            budget=min(new.budget, found.table.num_rows),
+            budget=min(new.budget, found.table.num_rows, SAMPLE),
             batch_size=new.batch_size,
             overlap=new.overlap,
         ) as study,

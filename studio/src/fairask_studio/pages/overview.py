@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections import Counter
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import combinations
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from fairask.audit.certificate import labels_needed
 from fairask.log import LABELLED
+from fairask.report import words
 from fairask_studio import Study
 from fairask_studio.events import SKIP, Document, now
 from fairask_studio.gold import gold_figures
@@ -27,10 +26,6 @@ router = APIRouter(tags=["owning"])
 
 #: Seconds over which the pace is measured, longest first.
 _WINDOWS = (3600.0, 600.0)
-
-
-#: A gap that differs from the tolerance by less is too close to it.
-_CLOSE = 0.01
 
 
 @dataclass(frozen=True)
@@ -60,40 +55,26 @@ def headline(status: Document) -> list[str]:
 
     Examples
     --------
-    >>> headline({"labels": 0, "batch_size": 25, "audit": None, "certificate": None, "history": []})
+    >>> headline({"labels": 0, "batch_size": 25, "tolerance": 0.1})
     ['No labels yet: the first 25 rows are drawn at random, so that nothing is assumed.']
     """
-    if not status["labels"]:
-        first = status["batch_size"]
-        return [f"No labels yet: the first {first} rows are drawn at random, so that nothing is assumed."]
+    labels, tolerance = status["labels"], status["tolerance"]
+    if not labels:
+        return [words.begin_sentence("labels", status["batch_size"])]
     found = _estimate(status)
     if found is None:
-        return [
-            f"{status['labels']:,} labels so far. "
-            "Estimates begin at the first fit with 30 labels of both classes."
-        ]
-    said = [f"Right for about {round(100 * found['accuracy']['value'])} of 100."]
-    gap = found["violation"]
-    if gap is None:
+        return [words.right_sentence(labels, None)]
+    said = [words.right_sentence(labels, found["accuracy"]["value"])]
+    if found["violation"] is None:
         return [*said, "One group has no such labels yet, so the gap between groups is not known."]
-    said.append(_apart(status, found["rates"]))
-    tolerance = status["tolerance"]
+    said.append(words.apart_sentence(found["rates"], status["classes"], tolerance))
     if status["certificate"] is not None and _is_about_model(status):
-        return [*said, _certified(status)]
-    if gap["high"] <= tolerance:
-        said.append("By these labels it is within what you allow. Only an audit can promise it.")
-    elif gap["low"] > tolerance:
-        said.append("That is more than you allow, and not by chance.")
-    else:
-        # The interval has 2.5 % on either side.
-        more = labels_needed(gap["value"], gap["low"], gap["high"], tolerance, 0.025, status["labels"])
-        if more is not None and more <= status["rows"] - status["labels"]:
-            said.append(f"Too few labels to be sure: about {10 * math.ceil(more / 10):,} more would tell.")
-        elif more is None or abs(gap["value"] - tolerance) < _CLOSE:
-            said.append("Too close to what you allow to tell by more labels.")
-        else:
-            said.append("Too few labels to be sure by estimates alone; an audit tells with fewer.")
-    return said
+        made = status["certificate"]
+        return [*said, words.verdict_sentence(made["verdict"], made["upper"], made["delta"])]
+    gap = words.guess_of(found["violation"])
+    # The interval has 2.5 % on either side.
+    more = labels_needed(gap.value, gap.low, gap.high, tolerance, 0.025, labels)
+    return [*said, words.allowed_sentence(gap, tolerance, more, status["rows"] - labels)]
 
 
 def _estimate(status: Document) -> Document | None:
@@ -104,40 +85,9 @@ def _estimate(status: Document) -> Document | None:
     return found
 
 
-def _apart(status: Document, rates: list[Document]) -> str:
-    """Say which two groups differ most, and by how many points."""
-    pairs = [(a, b) for a, b in combinations(rates, 2) if a["condition"] == b["condition"]]
-    a, b = max(pairs, key=lambda pair: abs(pair[0]["value"] - pair[1]["value"]))
-    low, high = sorted((a, b), key=lambda rate: float(rate["value"]))
-    negative, positive = status["classes"]
-    of = {
-        "y=1": f"Of rows that are “{positive}”",
-        "y=0": f"Of rows that are “{negative}”",
-        "all": "Of all rows",
-    }
-    points = abs(round(100 * high["value"]) - round(100 * low["value"]))
-    allowed = f"{100 * status['tolerance']:g}"
-    return (
-        f"{of[a['condition']]}, it says “{positive}” for {round(100 * low['value'])} of 100 in group "
-        f"{low['group']} and {round(100 * high['value'])} of 100 in group {high['group']}: "
-        f"{points} point{'s' * (points != 1)} apart; you allow {allowed}."
-    )
-
-
 def _is_about_model(status: Document) -> bool:
     about, model = status["certificate"].get("model"), status["model"]
     return about is not None and model is not None and bool(about["digest"] == model["digest"])
-
-
-def _certified(status: Document) -> str:
-    found = status["certificate"]
-    sure = f"With {100 * (1 - found['delta']):g} % confidence"
-    bound = f"{100 * found['upper']:.1f} points"
-    if found["verdict"] == "certified":
-        return f"Certified. {sure} the gap is at most {bound}."
-    if found["verdict"] == "refuted":
-        return "Refuted: the audit shows a gap above what you allow."
-    return f"The audit could not tell: {sure.lower()} the gap is at most {bound}."
 
 
 def steps(status: Document) -> list[Document]:

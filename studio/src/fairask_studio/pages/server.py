@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import ipaddress
+import json
 import os
 import signal
 import socket
@@ -18,70 +18,18 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from fairask.errors import FairaskWarning
 from fairask_studio import Study, StudyError
 from fairask_studio.connect.webhook import Webhooks
+from fairask_studio.events import Document
 from fairask_studio.pages.access import write_to
 from fairask_studio.pages.app import create_app
 from fairask_studio.pages.demo import Robot, demo_study
+from fairask_studio.pages.guard import TimedProtocol
 from fairask_studio.pages.home import create_home
 from fairask_studio.pages.worker import TrainerProcess
 from fairask_studio.store import People, is_url
-
-#: Seconds for the head of a request; a connection that sends none is closed.
-HEAD_SECONDS = 15.0
-
-
-class TimedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which by itself waits for ever for the head of a request."""
-
-    _head_timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request."""
-        super().connection_made(transport)
-        self._await_head()
-
-    def data_received(self, data: bytes) -> None:
-        """Read; while the head of a request is not complete, its time runs."""
-        super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_timer()
-        elif self._head_timer is None:
-            self._await_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer."""
-        self._stop_timer()
-        super().connection_lost(exc)
-
-    def _await_head(self) -> None:
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._close)
-
-    def _stop_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
-
-    def _close(self) -> None:
-        self._head_timer = None
-        if not self.transport.is_closing():
-            self.transport.close()
-
-
-_STUDY, _LOCAL, _HTTPS = "FAIRASK_STUDIO_STUDY", "FAIRASK_STUDIO_LOCAL", "FAIRASK_STUDIO_HTTPS"
-
-
-_IMAGES = "FAIRASK_STUDIO_IMAGES"
-
-
-_SECRET = "FAIRASK_WEBHOOK_SECRET"
-
-
-_SECURITY_LOG = "FAIRASK_STUDIO_SECURITY_LOG"
-
 
 #: Connections per process, and seconds for requests under way when the studio stops.
 _CONNECTIONS, _GRACE = 1000, 8
@@ -215,40 +163,39 @@ def serve(
     with Study.open(target) as study:
         warn_of_sqlite(target)
         check_host(study.people, host if not proxy.used else "a proxy")
-        told = _webhooks(study, webhooks)
         if not study.store.waiting().free:
             # The first person does not wait for the trainer. A strategy's first batch needs no model.
             study.draw(uniform=study.state().batches > 0)
-        app = create_app(
-            study,
-            local=local,
-            https=proxy.https,
-            trainer=TrainerProcess(target),
-            apart=True,
-            images=images,
-            webhooks=told,
-        )
-        announce(app.state.access.invite() or "")
+        trainer = TrainerProcess(target)
+        secret = os.environ.get("FAIRASK_WEBHOOK_SECRET", "")
+        told = Webhooks(study, webhooks, secret) if webhooks else None
+        shown: Document = {"local": local, "https": proxy.https, "images": list(images)}
         if processes == 1:
+            app = create_app(study, trainer=trainer, webhooks=told, apart=True, **shown)
+            announce(app.state.access.invite() or "")
             write_to(security_log)
             _run(app, host, port, proxy)
             return
-    os.environ[_STUDY], os.environ[_LOCAL] = target, "1" if local else ""
-    os.environ[_HTTPS], os.environ[_SECURITY_LOG] = "1" if proxy.https else "", security_log or ""
-    os.environ[_IMAGES] = "\n".join(images)
-    trainer = TrainerProcess(target)
-    with Study.open(target) as study:
-        # One trainer and one teller for all processes.
-        workers = [worker for worker in (trainer, _webhooks(study, webhooks)) if worker is not None]
+        # uvicorn makes the app again in each process. One trainer and one teller serve all of them.
+        announce(create_app(study, train=False, **shown).state.access.invite() or "")
+        os.environ[_SHARED] = json.dumps({"target": target, "security_log": security_log, "shown": shown})
+        workers = [worker for worker in (trainer, told) if worker is not None]
         for worker in workers:
             worker.start()
-        _run("fairask_studio.pages.server:app_from_environment", host, port, proxy, processes)
+        _run(f"{__name__}:shared_app", host, port, proxy, processes)
         for worker in workers:
             worker.stop()
 
 
-def _webhooks(study: Study, addresses: Sequence[str]) -> Webhooks | None:
-    return Webhooks(study, addresses, os.environ.get(_SECRET, "")) if addresses else None
+#: What several processes of one server have in common, as JSON: uvicorn calls the function without arguments.
+_SHARED = "FAIRASK_STUDIO_SHARED"
+
+
+def shared_app() -> FastAPI:
+    """Make the app of one of several processes."""
+    shared = json.loads(os.environ[_SHARED])
+    write_to(shared["security_log"])
+    return create_app(Study.open(shared["target"]), train=False, apart=True, **shared["shown"])
 
 
 def serve_home(
@@ -320,11 +267,3 @@ def serve_demo(
             app = create_app(study, robot=Robot(study, truth, seconds))
             announce(app.state.access.invite() or "")
             _run(app, host, port, _NO_PROXY)
-
-
-def app_from_environment() -> FastAPI:
-    """Make the app of one of several processes."""
-    write_to(os.environ[_SECURITY_LOG] or None)
-    study, local, https = Study.open(os.environ[_STUDY]), os.environ[_LOCAL], os.environ[_HTTPS]
-    images = [place for place in os.environ.get(_IMAGES, "").split("\n") if place]
-    return create_app(study, local=bool(local), https=bool(https), train=False, apart=True, images=images)

@@ -1,19 +1,10 @@
-"""What draws and fits beside the server: in a thread, or in a process of its own that is watched.
+"""The trainer: what draws rows and fits models beside the server, in a thread or in a process of its own.
 
 :class:`Trainer` does what is due. :class:`TrainerProcess` runs it in another process, so that the
 server's threads never wait for a fit. A pipe joins them. When the server ends in any way, the pipe
 closes, and the trainer ends. The trainer sends a beat every few seconds. A trainer that ended or has no
 beat is started again, later each time it fails soon. It writes what it is doing into the study's
 database, where every process of the server reads it.
-
-While the trainer cannot draw, since it was killed or a draw takes very long, :class:`Stopgap` draws rows
-uniformly for people who wait, which needs no model. Their propensities are in the log like those of all
-rows. A batch that the trainer proposes is void if other rows were drawn meanwhile. So each further draw
-is twice as large as the one before, until the trainer has had the time that it needs.
-
-A new Python needs seconds to import the studio. On Linux one process imports it, and all others are
-forked from that process: a trainer or a desk is there in a fraction of a second, and they share the
-memory of what was imported.
 """
 
 from __future__ import annotations
@@ -21,23 +12,20 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import multiprocessing
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from multiprocessing import forkserver
+from collections.abc import Callable
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from fairask.errors import UserError
 from fairask_studio import Study, StudyError
 from fairask_studio.events import now
+from fairask_studio.pages.processes import begin_process, process_context
 from fairask_studio.store import Store, Training
 
 _LOG = logging.getLogger("fairask_studio.pages")
@@ -211,7 +199,7 @@ class TrainerProcess:
 
     def _run(self) -> str:
         """Start the process and listen to it; return how it ended."""
-        kind = context()
+        kind = process_context()
         mine, its = kind.Pipe()
         with mine:
             process = kind.Process(target=main, args=(self.target, its), daemon=True)
@@ -302,114 +290,3 @@ def main(target: str, pipe: Connection) -> None:
         with contextlib.suppress(OSError):
             pipe.send(error.what)
         raise
-
-
-#: Imports everything that a trainer and a desk need.
-_EVERYTHING = "fairask_studio.pages.server"
-
-
-#: One core is enough, and people who wait for a page come first. A process to fork from must have no threads.
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-
-
-_LOCK = threading.Lock()
-
-
-def context() -> ForkServerContext | SpawnContext:
-    """Return what makes a process of the studio."""
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    made = multiprocessing.get_context("forkserver")
-    made.set_forkserver_preload([_EVERYTHING])
-    with _LOCK, _one_thread():
-        forkserver.ensure_running()
-    return made
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Set what a new process reads; what the user has set stays."""
-    missing = _ONE_THREAD.keys() - os.environ.keys()
-    os.environ.update({name: _ONE_THREAD[name] for name in missing})
-    try:
-        yield
-    finally:
-        for name in missing:
-            del os.environ[name]
-
-
-def begin_process(name: str, nice: int) -> None:
-    """Name this process, for ``ps`` and ``top``, and let those pass that people wait for."""
-    if sys.platform != "win32":
-        os.nice(nice)
-    with contextlib.suppress(OSError):  # Linux only
-        Path("/proc/self/comm").write_text(name)
-
-
-#: Seconds that people wait for the trainer: one that works, one that has stopped.
-_WORKING, _STOPPED = 4.0, 3.0
-
-
-#: Rows for each person: at first, at most.
-_ROWS, _MOST_ROWS = 5, 20
-
-
-#: Seconds between two questions for rows, of each person who waits; and of all who wait together.
-_RETRY, _RETRY_OF_ALL = 0.4, 0.04
-
-
-class Stopgap:
-    """Draws rows when the queue has been empty for too long, and keeps it filled until the trainer draws."""
-
-    def __init__(self) -> None:
-        self._lock, self._drawing = threading.Lock(), threading.Lock()
-        self._empty: float | None = None  # since when
-        self._waiting: set[str] = set()
-        self._batches: int | None = None  # after the last draw made here, until the trainer draws
-        self._rows = _ROWS
-
-    @property
-    def retry(self) -> float:
-        """Seconds after which a person who waits should ask again: longer if many wait."""
-        return max(_RETRY, _RETRY_OF_ALL * len(self._waiting))
-
-    def found(self, study: Study) -> None:
-        """Note that somebody was given a row; draw more if this has to be done in the trainer's place."""
-        if self._empty is not None:
-            self._empty, self._waiting = None, set()
-        if self._batches is None:
-            return
-        waiting = study.store.waiting(max_age=0.5)
-        if waiting.free >= waiting.people or not self._drawing.acquire(blocking=False):
-            return
-        try:
-            with study.lock:
-                drawn_by_trainer = study.state().batches != self._batches
-            if drawn_by_trainer:
-                self._batches, self._rows = None, _ROWS
-            elif study.store.waiting().free < waiting.people:
-                self._draw(study, waiting.people)
-        finally:
-            self._drawing.release()
-
-    def wait(self, study: Study, who: str, *, stopped: bool) -> bool:
-        """Note that there is no row for this person; return whether rows were drawn."""
-        now = time.monotonic()
-        with self._lock:
-            if self._empty is None:
-                self._empty, self._waiting = now, set()
-            self._waiting.add(who)
-            if now - self._empty < (_STOPPED if stopped else _WORKING):
-                return False
-            self._empty, people = now, len(self._waiting)
-        with self._drawing:
-            return self._draw(study, people)
-
-    def _draw(self, study: Study, people: int) -> bool:
-        n = max(study.config.learner.batch_size, self._rows * people)
-        drawn = study.draw(n, uniform=True) is not None
-        if drawn:
-            with study.lock:
-                self._batches = study.state().batches
-            self._rows = min(2 * self._rows, _MOST_ROWS)
-        return drawn
