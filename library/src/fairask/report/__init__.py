@@ -24,7 +24,6 @@ __all__ = [
     "LabelSpendDisplay",
     "LearningCurveDisplay",
     "group_color",
-    "write_report",
 ]
 
 
