@@ -139,7 +139,7 @@ def test_displays_of_a_learner() -> None:
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(120, 3)), np.array(["a", "b", "b"] * 40)
     learner = FairActiveLearner(X, groups, metric="eo", estimator="linear", batch_size=30, random_state=0)
-    for display in (EstimateCurvesDisplay, LabelSpendDisplay, GroupRatesDisplay, DrawnRowsDisplay):
+    for display in (EstimateCurvesDisplay, LabelSpendDisplay, GroupRatesDisplay):
         with pytest.raises((ValueError, NotFittedError)):
             display.from_learner(learner)
     for _ in range(2):
@@ -156,5 +156,6 @@ def test_displays_of_a_learner() -> None:
     assert rates.means["fare"].tolist() == [learner.current_model().rates_["y=0", group] for group in "ab"]
     with pytest.raises(ValueError, match="condition='tpr' is unknown"):
         GroupRatesDisplay.from_learner(learner, "tpr")
-    drawn = DrawnRowsDisplay.from_learner(learner).plot()
-    assert sum(len(points) for points in drawn.drawn.values()) == 60
+    rows = learner.labelled_indices_
+    drawn = DrawnRowsDisplay.from_rows(X, {"first": X[rows[:30]], "second": X[rows[30:]]}).plot()
+    assert [len(points) for points in drawn.drawn.values()] == [30, 30]

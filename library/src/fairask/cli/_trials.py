@@ -17,7 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from fairask.checks import check_number
+from fairask.checks import check_tolerance
 from fairask.cli._options import Output
 from fairask.cli._screen import console, print_notes
 from fairask.defaults import BATCH, BUDGET
@@ -40,7 +40,7 @@ def check_goal(metric: str, tolerance: float) -> Metric:
     if metric not in METRICS:
         raise UserError(f"unknown metric {metric!r}", f"--metric: {suggest(metric, METRICS)}")
     try:
-        check_number(tolerance, "tolerance", 0, 1)
+        check_tolerance(tolerance)
     except ValueError as error:
         raise UserError(
             f"--tolerance {tolerance:g} is outside [0, 1]", "Give a difference of rates, e.g. 0.1"

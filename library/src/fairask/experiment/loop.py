@@ -96,7 +96,6 @@ def simulate(
     budget: int,
     *,
     test: tuple[Matrix, ArrayLike, ArrayLike] | None = None,
-    callback: Callable[[FairActiveLearner], None] | None = None,
 ) -> dict[str, NDArray[np.generic]]:
     """Ask and tell until ``budget`` labels are spent or the learner's own rule says stop; return the history.
 
@@ -113,8 +112,6 @@ def simulate(
     test : (X, y, sensitive_features), optional
         Rows on which accuracy and violation are measured after every batch, as the columns
         ``test_accuracy`` and ``test_violation``.
-    callback : callable, optional
-        Called with the learner after every batch.
 
     Examples
     --------
@@ -140,8 +137,6 @@ def simulate(
         if test is not None:
             rounds.append(len(learner.state.history) - 1)
             scores.append(evaluate(learner.current_model(), *test, learner.metric))
-        if callback is not None:
-            callback(learner)
     if keep:
         audit_model(learner, keep, truth.__getitem__)
     history = learner.history_

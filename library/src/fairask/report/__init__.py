@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairask.report.figures import (
-        DrawnRowsDisplay,
         EstimateCurvesDisplay,
         GroupRatesDisplay,
         LabelSpendDisplay,
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "DrawnRowsDisplay",
     "EstimateCurvesDisplay",
     "GroupRatesDisplay",
     "LabelSpendDisplay",

@@ -773,6 +773,10 @@ _DISTRIBUTIONS = {
 }
 
 
+#: Rows that are drawn at most, evenly spaced in the order of the table.
+_MOST_POINTS = 2500
+
+
 @dataclass
 class SamplingDisplay:
     """How likely each row is to be drawn, by component, as a multiple of uniform.
@@ -810,7 +814,6 @@ class SamplingDisplay:
         drawn: Mapping[str, ArrayLike] | None = None,
         *,
         labels: int = 0,
-        max_points: int = 2500,
     ) -> SamplingDisplay:
         """Project rows and thin them out for drawing.
 
@@ -824,12 +827,10 @@ class SamplingDisplay:
             By component.
         labels : int
             Labels before the round.
-        max_points : int
-            Rows to draw at most, evenly spaced in the order of the table.
         """
         rows = np.asarray(X, dtype=np.float64)
         points = principal_plane(rows)(rows)
-        kept = np.unique(np.linspace(0, len(rows) - 1, min(max_points, len(rows))).astype(int))
+        kept = np.unique(np.linspace(0, len(rows) - 1, min(_MOST_POINTS, len(rows))).astype(int))
         ratios = {c: np.asarray(p, dtype=np.float64)[kept] * len(rows) for c, p in probabilities.items()}
         there = {c: points[np.asarray(i, dtype=int)] for c, i in (drawn or {}).items()}
         return cls(points[kept], ratios, there, labels)
@@ -908,25 +909,6 @@ class DrawnRowsDisplay:
         project = principal_plane(rows)
         found = {name: project(np.asarray(values, dtype=np.float64)) for name, values in drawn.items()}
         return cls(project(rows), found)
-
-    @classmethod
-    def from_learner(cls, learner: FairActiveLearner) -> DrawnRowsDisplay:
-        """The labelled rows of a learner whose pool is an array in memory, by component.
-
-        Examples
-        --------
-        >>> from fairask import FairActiveLearner
-        >>> learner = FairActiveLearner(np.eye(4), ["a", "b"] * 2, random_state=0)
-        >>> learner.tell(learner.ask(4).indices, [0, 1, 0, 1])
-        >>> list(DrawnRowsDisplay.from_learner(learner).drawn)
-        ['uniform']
-        """
-        if not isinstance(learner.pool.X, np.ndarray):
-            raise TypeError("from_learner needs a pool that is an array; give features to from_rows")
-        components = np.array(learner.components_)
-        rows = {name: learner.labelled_indices_[components == name] for name in dict.fromkeys(components)}
-        X = learner.pool.X
-        return cls.from_rows(X, {str(name): X[found] for name, found in rows.items()})
 
     def plot(self, ax: Panels = None) -> DrawnRowsDisplay:
         """Draw one panel per component, on given axes (a sequence) or a new figure."""

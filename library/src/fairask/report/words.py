@@ -238,8 +238,8 @@ class LabelSaving:
         """
         return f"{value:,.0f}" if math.isfinite(value) else f"more than {self.limit:,}"
 
-    def sentence(self, method: str, accuracy: float, reference: str = "Passive sampling") -> str:
-        """Say what the reference would need.
+    def sentence(self, method: str, accuracy: float) -> str:
+        """Say what passive sampling would need.
 
         Examples
         --------
@@ -252,10 +252,10 @@ class LabelSaving:
         if not self.has_interval:
             limits = " (one run: no interval)"
         if not math.isfinite(self.needed):
-            return f"{reference}: {goal} is not reached within {self.limit:,} labels{limits}."
+            return f"Passive sampling: {goal} is not reached within {self.limit:,} labels{limits}."
         more = self.needed - self.labels
         words = f"{more:,.0f} more" if more > 0 else f"{method} saves none here"
-        return f"{reference} reaches {goal} with {self.needed:,.0f} labels{limits}: {words}."
+        return f"Passive sampling reaches {goal} with {self.needed:,.0f} labels{limits}: {words}."
 
 
 def within_sentence(labels: int, tolerance: float, counts: Iterable[tuple[str, int, int]]) -> str:

@@ -24,14 +24,14 @@ from fairask.strategies.baseline import (
     scaled,
     scores,
 )
-from fairask.strategies.strategy import InMemoryStrategy
+from fairask.strategies.strategy import PretrainedStrategy
 
 _VARIANTS = ("nested", "nested_append", "alpha_aggregate", "fair_by_covariance")
 _ADAPTIVE_STEPS = 11
 
 
 @dataclass(frozen=True)
-class Fal(InMemoryStrategy):
+class Fal(PretrainedStrategy):
     """Ask for rows that are uncertain and whose label is expected to make the model fairer.
 
     The expected unfairness of a row is ``sum_y p_y F(model refitted with (row, y))``. F is the violation of a
@@ -95,7 +95,7 @@ class Fal(InMemoryStrategy):
             raise ValueError("alpha='adaptive' needs budget, the number of labels in all")
 
     def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
-        """See :class:`InMemoryStrategy`."""
+        """See :class:`PretrainedStrategy`."""
         labelled = replace(labelled, X=numeric(labelled.X, self.name))
         known = slice(0, self.pretrain)
         unfairness = Disparity(

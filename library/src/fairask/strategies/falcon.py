@@ -16,7 +16,7 @@ from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies.baseline import Disparity, fit_plain, numeric, replay, scores
-from fairask.strategies.strategy import InMemoryStrategy
+from fairask.strategies.strategy import PretrainedStrategy
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class _Bandit:
 
 
 @dataclass(frozen=True)
-class Falcon(InMemoryStrategy):
+class Falcon(PretrainedStrategy):
     """Ask for likely positives of the group with the lowest TPR; EXP3 learns how likely they should be.
 
     Policy r ranks the rows of that group by ``|p(x) - (1 - r)|``, where p comes from a plain logistic
@@ -73,7 +73,7 @@ class Falcon(InMemoryStrategy):
         check_number(self.gamma, "gamma", 0, 1)
 
     def choose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
-        """See :class:`InMemoryStrategy`."""
+        """See :class:`PretrainedStrategy`."""
         labelled = replace(labelled, X=numeric(labelled.X, self.name))
         bandit = self._bandit(labelled, pool.n_groups)
         r = self.policies[rng.choice(len(self.policies), p=self._chances(bandit.log_weights))]

@@ -36,7 +36,7 @@ from fairask.pools import Pool
 from fairask.pools.memory import Cells
 from fairask.sampling import Proposal
 from fairask.strategies.baseline import numeric
-from fairask.strategies.strategy import InMemoryStrategy
+from fairask.strategies.strategy import PretrainedStrategy
 
 #: Trained policies by data and settings, which determine the policy: the cache only saves time.
 _POLICIES: OrderedDict[bytes, Policy] = OrderedDict()
@@ -53,7 +53,7 @@ class PandaNotConverged(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Panda(InMemoryStrategy):
+class Panda(PretrainedStrategy):
     """Sample rows from a transformer policy trained on the pretraining labels. Needs ``fairask[panda]``.
 
     The policy gives each row of the pool a score that does not depend on the order of rows. Rows are drawn

@@ -48,8 +48,8 @@ class Strategy(ABC):
         """
 
 
-class InMemoryStrategy(Strategy):
-    """A strategy that reads all features; its first ``pretrain`` labels are drawn uniformly.
+class PretrainedStrategy(Strategy):
+    """A strategy whose first ``pretrain`` labels are drawn uniformly.
 
     Subclasses implement :meth:`choose`.
     """

@@ -79,7 +79,7 @@ def csv_text(names: Sequence[object], rows: Iterable[Sequence[object]], *, line_
     return out.getvalue()
 
 
-def header_of(text: str, delimiter: str | None = None) -> tuple[list[str], str]:
+def header_of(text: str) -> tuple[list[str], str]:
     """Return the names in the first line of a text and the sign between its fields.
 
     Examples
@@ -88,7 +88,7 @@ def header_of(text: str, delimiter: str | None = None) -> tuple[list[str], str]:
     (['row', 'label'], ';')
     """
     line = text.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
-    delimiter = delimiter or max(DELIMITERS, key=line.count)
+    delimiter = max(DELIMITERS, key=line.count)
     return next(csv.reader([line], delimiter=delimiter), []), delimiter
 
 
