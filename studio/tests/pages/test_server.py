@@ -45,6 +45,17 @@ def until(done: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.05)
 
 
+@contextmanager
+def replaced(trainer: TrainerProcess) -> Iterator[int]:
+    """The number of the trainer's process; at the end another one is in its place."""
+    until(lambda: trainer._process)
+    before = trainer._process
+    assert before is not None
+    assert before.pid is not None
+    yield before.pid
+    until(lambda: trainer._process is not before)
+
+
 @pytest.mark.slow
 def test_the_trainers_process_draws_fits_and_ends(
     make: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
@@ -70,7 +81,8 @@ def test_the_trainers_process_draws_fits_and_ends(
 def test_a_trainers_process_that_dies_is_noticed(tmp_path: Path) -> None:
     trainer = TrainerProcess(str(tmp_path / "nothing"))
     trainer.start()
-    until(lambda: trainer.starts > 1)  # it is started again
+    with replaced(trainer):
+        pass
     assert re.search("ended with code 1: no study in .*; it is started again", str(trainer.error))
     trainer.stop()
 
@@ -118,15 +130,14 @@ def test_a_killed_or_stopped_trainer_is_started_again(make: Callable[..., Study]
     trainer.start()
     try:
         until(lambda: study.store.waiting().free)
-        assert trainer._process is not None
-        os.kill(trainer._process.pid, signal.SIGKILL)
-        until(lambda: trainer.starts == 2)
+        with replaced(trainer) as process:
+            os.kill(process, signal.SIGKILL)
         study.tell(rows := study.lease("ada", 10), ["good", "bad"] * (len(rows) // 2), "ada")
         until(lambda: study.state().history)  # the second one works
         until(lambda: study.store.training().error is None)
         trainer.patience = 4.0  # two beats; the imports before the first one may take longer
-        os.kill(trainer._process.pid, signal.SIGSTOP)  # alive, and it does nothing
-        until(lambda: trainer.starts == 3)
+        with replaced(trainer) as process:
+            os.kill(process, signal.SIGSTOP)  # alive, and it does nothing
     finally:
         trainer.stop()
     assert not trainer.alive

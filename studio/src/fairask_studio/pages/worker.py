@@ -168,7 +168,6 @@ class TrainerProcess:
     def __init__(self, target: str, patience: float = 60.0) -> None:
         self.target, self.patience = target, patience
         self.error: str | None = None
-        self.starts = 0
         #: Whether the process runs, or is being started.
         self.alive = False
         # Only the watcher asks whether the process has ended: the answer can be read once.
@@ -210,7 +209,6 @@ class TrainerProcess:
             finally:
                 its.close()
             self._process, self._pipe = process, mine
-            self.starts += 1
             if self._stop.is_set():  # the pipe closes, and it ends
                 return "was not wanted"
             return self._listen(process, mine)
