@@ -23,9 +23,9 @@ import numpy as np
 
 from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner, simulate
-from fairask.audit import AuditPlan
+from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play, run_audits
-from fairask.audit.strata import Strata
+from fairask.audit.strata import PoolRows, Strata
 from fairask.metrics import violation
 from benchmarks.populations import Population, ten, twelve
 
@@ -77,7 +77,7 @@ def one(name: str, seed: int, audits: int) -> dict[str, object]:
     known = {int(row): int(y[row]) for row in learner.labelled_indices_}
     whole = violation(y, said, groups)
     found: dict[str, object] = {"pool_violation": whole, "population_violation": fresh}
-    strata = Strata.of_rows(said, groups, known=known, seed=seed)
+    strata = Strata.of_rows(PoolRows.of_arrays(said, groups, known=known, seed=seed), seed=seed)
     for column, target, gap, skips in (
         ("pool", "pool", whole, False),
         ("skips", "pool", whole, True),
@@ -125,14 +125,14 @@ def main() -> None:
     for name in NAMES:
         mine = [row for row in rows.rows if row["population"] == name]
         print(f"{name:24} {len(mine):>5} {_means(mine, COLUMNS)}")
-    print("by the violation (of the pool, or of the population):")
+    print("by the gap (of the pool, or of the population):")
     for low, high in itertools.pairwise((0.0, 0.06, 0.1, 0.15, 1.0)):
         shown = []
         for of, columns in (("pool", ["pool", "skips"]), ("population", ["same_pool", "fresh_rows"])):
             mine = [row for row in rows.rows if low <= float(row[f"{of}_violation"]) < high]
             shown.append(_means(mine, columns))
         print(f"{f'{low:g} to {high:g}':30} {' '.join(shown)}")
-    print("about the population, where its violation is above 0.1 (mean and standard error over runs):")
+    print("about the population, where its gap is above 0.1 (mean and standard error over runs):")
     for column in ("same_pool", "fresh_rows"):
         found = np.array(
             [float(row[column]) for row in rows.rows if float(row["population_violation"]) >= 0.1]

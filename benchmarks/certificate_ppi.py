@@ -20,10 +20,10 @@ from ppi_py import ppi_mean_pointestimate
 
 from benchmarks.certificate_runs import Rows
 from benchmarks.certificate_scores import BUDGETS, POOLS, audited_pool
-from fairask.audit import AuditPlan
+from fairask.audit.plan import AuditPlan
 from fairask.audit.strata import bins_for
 from fairask.audit.strata import Counts
-from fairask.audit.strata import Strata
+from fairask.audit.strata import PoolRows, Strata
 from fairask.metrics import violation
 
 COLUMNS = {
@@ -85,8 +85,8 @@ def one(name: str, draws: int) -> dict[str, object]:
     truth = tpr[1] - tpr[0]
     assert abs(abs(truth) - violation(y, said, groups)) < 1e-9
     bins = bins_for(n // 5, 4)
-    plain = Strata.of_rows(said, groups)
-    binned = Strata.of_rows(said, groups, score=score, bins=bins)
+    plain = Strata.of_rows(PoolRows.of_arrays(said, groups))
+    binned = Strata.of_rows(PoolRows.of_arrays(said, groups, score=score), bins=bins)
     rng = np.random.default_rng(77)
     errors: dict[str, list[float]] = {column: [] for column in COLUMNS}
     for _ in range(draws):

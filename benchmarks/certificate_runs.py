@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.certificate_hostile import HOSTILE, Hostile
 from benchmarks.certificate_truth import built
-from fairask.audit import AuditPlan
+from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import play
 
 HERE = Path(__file__).resolve().parent.parent / "results" / "certificates"

@@ -22,11 +22,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.certificate_runs import Rows
-from fairask.audit import AuditPlan, simulate_audit
+from fairask.audit import simulate_audit
+from fairask.audit.plan import AuditPlan
 from fairask.audit.strata import Counts, Layout
 from fairask.audit.plan import Schedule, allocate
 from fairask.audit.simulation import Truth, play
-from fairask.audit.strata import Strata
+from fairask.audit.strata import PoolRows, Strata
 from fairask.datasets import load
 from fairask.metrics import violation
 
@@ -106,10 +107,9 @@ def ideal(names: list[str], seeds: range) -> None:
             saved = []
             for seed in seeds:
                 y, pred, groups, scores = audited_pool(name, seed)
-                plain = variance(Strata.of_rows(pred, groups), y)
-                saved.append(
-                    1 - variance(Strata.of_rows(pred, groups, score=scores[kind], bins=4), y) / plain
-                )
+                plain = variance(Strata.of_rows(PoolRows.of_arrays(pred, groups)), y)
+                binned = Strata.of_rows(PoolRows.of_arrays(pred, groups, score=scores[kind]), bins=4)
+                saved.append(1 - variance(binned, y) / plain)
             print(f"{name:8} {kind:4} " + " ".join(f"{v:>6.1%}" for v in saved), flush=True)
 
 
@@ -137,7 +137,8 @@ def placed(names: list[str], seeds: range, audits: int) -> None:
             tolerance = near(violation(y, pred, groups))
             plan = AuditPlan("tprp", tolerance, budget=BUDGETS[name], looks=20, random_state=seed)
             for i, bins in enumerate((1, plan.score_bins(2), plan.score_bins(2))):
-                strata = Strata.of_rows(pred, groups, None, None, seed, None, scores["own"], bins)
+                rows = PoolRows.of_arrays(pred, groups, seed=seed, score=scores["own"])
+                strata = Strata.of_rows(rows, seed=seed, bins=bins)
                 size = strata.sizes.astype(float)
                 ones = np.array([y[queue].sum() for queue in strata.queues], dtype=float)
                 schedule = plan.schedule(len(y))

@@ -17,7 +17,7 @@ from benchmarks.certificate_scenarios import (
     sample_of,
     sampled_pools,
 )
-from fairask.audit import AuditPlan
+from fairask.audit.plan import AuditPlan
 from fairask.audit.bounds.proportions import clopper_pearson_upper
 from fairask.audit.bounds.exact import exact_p_value
 from fairask.audit.bounds.proportions import newcombe_upper

@@ -23,7 +23,8 @@ from benchmarks.certificate_scenarios import (
     sampled_pools,
 )
 from benchmarks.certificate_validity import ALPHA, DELTA, audits_only, largest, machine, pairs, validity
-from fairask.audit import Audit, AuditPlan, certify, simulate_audit
+from fairask.audit import Audit, certify, simulate_audit
+from fairask.audit.plan import AuditPlan
 from fairask.audit.bounds.proportions import clopper_pearson_upper
 from fairask.audit.bounds.exact import exact_upper
 from fairask.audit.bounds.methods import METHODS
@@ -247,7 +248,7 @@ def example() -> bool:
     print(
         f"\nreplayed at the worst pools not ruled out, the audit errs in {audit.calibration():.1%} of cases"
     )
-    print(f"the pool's true violation: {violation(repaid, approved, sex):.4f}\n")
+    print(f"the pool's true gap: {violation(repaid, approved, sex):.4f}\n")
     print(simulate_audit(repaid, approved, sex, budget=600))
     return True
 

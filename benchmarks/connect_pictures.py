@@ -14,7 +14,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from fairask_studio.connect import Connector, Link, ensure_link
+from fairask_studio.connect import Connector
+from fairask_studio.connect.connector import Link, ensure_link
 from fairask_studio.connect.labelstudio import LabelStudioTool, connect_project, open_client
 from fairask_studio.pages import create_app
 from fairask_studio import Study

@@ -14,7 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairask_studio.connect import Connector, Link, ensure_link
+from fairask_studio.connect import Connector
+from fairask_studio.connect.connector import Link, ensure_link
 from fairask_studio.connect.labelstudio import _OVERLAP, LabelStudioTool, connect_project, open_client
 from fairask_studio import Study
 from studio.tests.connect import labelstudio

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from fairask.tables import prepare
+from fairask.tables.labels import prepare
 from fairask.oracle import CalibratedFairOracle
 from fairask.oracle.promise import SCORE_LIMIT, CalibrationCurves, fit_curves
 from library.tests.tables.comments import comments

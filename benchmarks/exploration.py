@@ -37,8 +37,9 @@ from paper.trials import seed_of, split, trial_data
 
 from fairask import FairActiveLearner
 from fairask.design import disagreement_design, group_design
-from fairask.experiment import Task, run_trial
-from fairask.pools import Cells
+from fairask.experiment import Task
+from fairask.experiment.loop import run_trial
+from fairask.pools.memory import Cells
 from fairask.sampling import Proposal
 from fairask.strategies import Fare
 
@@ -148,7 +149,7 @@ def report(rows):
     found = defaultdict(dict)
     for table, way, trial, *numbers in rows:
         found[table, way][int(trial)] = [float(v) for v in numbers]
-    print("| table | way | trials | accuracy, % | violation | above, % | infeasible, % | gain |")
+    print("| table | way | trials | accuracy, % | gap | above, % | infeasible, % | gain |")
     print("|---|---|---|---|---|---|---|---|")
     for (table, way), trials in found.items():
         usual = found[table, "default"]

@@ -25,7 +25,7 @@ from joblib import Parallel, delayed
 from paper import get_method, get_setup, run_trial
 from paper.problems import Problem
 from fairask.datasets import Dataset
-from fairask.tables import prepare
+from fairask.tables.labels import prepare
 
 METHODS = (
     "default", "default-passive", "fare", "fare-diff", "passive", "fal-25", "plain-passive",

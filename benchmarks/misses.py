@@ -28,7 +28,8 @@ from sklearn.pipeline import make_pipeline
 from paper import get_method, get_setup, run_trial
 from paper.reported import PAPER
 from paper.stats import apart, mean_and_error
-from fairask.datasets import Dataset, make_synthetic
+from fairask.datasets import make_synthetic
+from fairask.datasets.dataset import Dataset
 from fairask.experiment import evaluate
 from fairask.metrics import violation
 

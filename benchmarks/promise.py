@@ -28,7 +28,7 @@ from benchmarks.wide_populations import WIDE
 
 from fairask import FairActiveLearner
 from fairask.metrics import violation
-from fairask.oracle import decision_probability
+from fairask.oracle.base import decision_probability
 
 METHODS = {
     "default": {},
@@ -83,11 +83,11 @@ def one(number, method, trial):
 def report(rows, methods):
     """Print one line per method, and one per kind of the first method."""
     columns = {name: i for i, name in enumerate(COLUMNS)}
-    print("| method | runs | above, % | infeasible, % | interval covers, % | accuracy, % | violation |")
+    print("| method | runs | above, % | infeasible, % | interval covers, % | accuracy, % | gap |")
     print("|---|---|---|---|---|---|---|")
     for method in methods:
         print(_line(method, [r for r in rows if r[columns["method"]] == method], columns))
-    print("\n| kind | runs | above, % | infeasible, % | interval covers, % | accuracy, % | violation |")
+    print("\n| kind | runs | above, % | infeasible, % | interval covers, % | accuracy, % | gap |")
     print("|---|---|---|---|---|---|---|")
     own = [r for r in rows if r[columns["method"]] == methods[0]]
     for kind in dict.fromkeys(r[columns["kind"]] for r in own):

@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate
 from fairask.datasets import load
 from fairask.errors import FairaskWarning
-from fairask.strategies import PandaNotConverged
+from fairask.strategies.panda import PandaNotConverged
 from fairask.strategies.baseline import Disparity, fit_plain
 
 BUDGET = {"drug": 250, "german": 125, "compas": 250, "crime": 550, "bank": 1000, "adult": 700}

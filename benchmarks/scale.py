@@ -1,10 +1,12 @@
 """What a table of any size costs: one pass when it is opened, and the same for every round after it.
 
     python -m benchmarks.scale --rows 100000 1000000 10000000 100000000
+    python -m benchmarks.scale --audit --rows 100000 1000000 10000000 100000000
 
 Each line is a process of its own. The pass reads the columns, counts the groups and draws the sample; it is
 compared with a bare scan of the same columns. A round asks for 25 rows and fits the default model. Peak
-memory is that of the whole process; DuckDB is given 512 MB. Seconds are processor time of all threads.
+memory is that of the whole process; DuckDB is given 512 MB. Seconds are processor time of all threads. With
+``--audit``, an audit of 1,000 labels is begun instead: it reads predictions and groups, and no more.
 """
 
 from __future__ import annotations
@@ -26,10 +28,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask import FairActiveLearner
-from fairask.pools import SAMPLE, Engine, open_pool, open_source
+from fairask.audit import AuditPlan
+from fairask.audit.predictions import open_audit_table
+from fairask.pools import open_pool, open_source
+from fairask.pools.sample import SAMPLE
+from fairask.pools.engine import Engine
 
 FEATURES = ["a", "b", "c", "d"]
 COLUMNS = [*FEATURES, "sex"]
+#: The column that is audited as a model's predictions.
+AUDITED = "label"
 ROUNDS, BATCH = 6, 25
 _PART = 1_000_000
 
@@ -64,6 +72,22 @@ def seconds(work: Any) -> tuple[float, Any]:
     return time.process_time() - start, found
 
 
+def measure_audit(kind: str, file: str) -> dict[str, float]:
+    """Begin an audit of one table and ask for its first rows; run in a process of its own."""
+    place = file if kind == "parquet" else f"duckdb:///{file}#people"
+    source, columns = open_source(place), [AUDITED, "sex"]
+    if isinstance(source, Engine):
+        source.table.get_backend().raw_sql("SET memory_limit = '512MB'")
+        bare = source.table.group_by("sex").aggregate(source.table[AUDITED].sum())
+        scan = seconds(bare.to_pyarrow)[0]
+    else:
+        scan = seconds(lambda: sum(batch.num_rows for batch in source.batches(columns)))[0]
+    opened, table = seconds(lambda: open_audit_table(place, predictions=AUDITED, protected="sex"))
+    begun, audit = seconds(lambda: table.audit(AuditPlan()))
+    taken, _ = seconds(lambda: table.source.take(audit.ask().indices))
+    return {"scan": scan, "pass": opened + begun, "take": taken, "peak": _peak()}
+
+
 def measure(kind: str, file: str, sample: int) -> dict[str, float]:
     """Open one table, ask and tell; run in a process of its own."""
     if kind == "parquet":
@@ -83,8 +107,7 @@ def measure(kind: str, file: str, sample: int) -> dict[str, float]:
     rounds = []
     for _ in range(ROUNDS):
         asked, query = seconds(learner.ask)
-        keys = query.indices if pool.keys is None else pool.keys[query.indices]
-        labels = source.take(keys, ["label"]).column("label").to_numpy()
+        labels = source.take(pool.keys[query.indices], ["label"]).column("label").to_numpy()
         rounds.append(asked + seconds(lambda q=query, y=labels: learner.tell(q.indices, y))[0])
     return {
         "scan": scan,
@@ -106,15 +129,19 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     parser.add_argument("--sample", type=int, default=SAMPLE)
     parser.add_argument("--folder", type=Path, help="keeps the tables for the next time")
+    parser.add_argument("--audit", action="store_true", help="begin audits, instead of asking for rows")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     if args.measure:
-        print(json.dumps(measure(*args.measure, args.sample)))
+        found = measure_audit(*args.measure) if args.audit else measure(*args.measure, args.sample)
+        print(json.dumps(found))
         return
     print(machine_line())
-    print(f"sample of {args.sample:,} rows, batches of {BATCH}, the default model\n")
-    print("| table | rows | bare scan, s | the pass, s | of a scan | a round, s | peak memory, MB |")
+    last = "200 rows, s" if args.audit else "a round, s"
+    if not args.audit:
+        print(f"sample of {args.sample:,} rows, batches of {BATCH}, the default model\n")
+    print(f"| table | rows | bare scan, s | the pass, s | of a scan | {last} | peak memory, MB |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.folder or Path(scratch)
@@ -127,19 +154,21 @@ def main() -> None:
                 if kind == "duckdb":
                     file = _database(file)
                 command = [sys.executable, "-m", "benchmarks.scale", "--sample", str(args.sample)]
+                command += ["--audit"] * args.audit
                 done = subprocess.run(
                     [*command, "--measure", kind, str(file)], check=True, capture_output=True, text=True
                 )
                 one = json.loads(done.stdout)
-                found.append(one["round"])
+                found.append(one["take" if args.audit else "round"])
                 print(
                     f"| {kind} | {rows:,} | {one['scan']:.2f} | {one['pass']:.2f} | "
-                    f"{one['pass'] / one['scan']:.1f} | {one['round']:.2f} | {one['peak']:,.0f} |",
+                    f"{one['pass'] / one['scan']:.1f} | {found[-1]:.2f} | {one['peak']:,.0f} |",
                     flush=True,
                 )
                 if kind == "duckdb" and args.folder is None:
                     file.unlink()
-            print(f"| {kind} | last round / first | | | | {found[-1] / found[0]:.2f} | |", flush=True)
+            if not args.audit:
+                print(f"| {kind} | last round / first | | | | {found[-1] / found[0]:.2f} | |", flush=True)
 
 
 def _database(file: Path) -> Path:

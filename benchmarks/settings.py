@@ -25,7 +25,7 @@ from paper import get_method, get_setup, run_trial
 
 from fairask import FairActiveLearner
 from fairask.metrics import violation
-from fairask.oracle import decision_probability
+from fairask.oracle.base import decision_probability
 
 SETTINGS = {"equalized odds": {"metric": "eo"}, "demographic parity": {"metric": "dp"}, "blind": {}}
 TABLES = ("german", "drug")

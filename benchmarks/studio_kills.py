@@ -38,7 +38,7 @@ COLUMNS = ("kills", "server", "trainer", "desk", "acknowledged", "lost", "double
 # One process imports everything and forks servers, so that a kill costs a start and not an import.
 _FORKS = """
 import os, sys
-from fairask_studio.pages import serve
+from fairask_studio.pages.server import serve
 for line in sys.stdin:
     child = os.fork()
     if child == 0:

@@ -117,7 +117,7 @@ def served(target: str, processes: int) -> Iterator[int]:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     code = (
-        "import sys; from fairask_studio.pages import serve; "
+        "import sys; from fairask_studio.pages.server import serve; "
         "serve(sys.argv[1], port=int(sys.argv[2]), processes=int(sys.argv[3]))"
     )
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

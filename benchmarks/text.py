@@ -24,10 +24,13 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from fairask import FairActiveLearner
-from fairask.tables import prepare
-from fairask.experiment import METHODS, LabelledTable, Task, run_trial
+from fairask.tables.labels import prepare
+from fairask.experiment import LabelledTable, Task
+from fairask.experiment.loop import run_trial
+from fairask.experiment.method import METHODS
 from fairask.metrics import violation
-from fairask.oracle import CalibratedFairOracle, decision_probability
+from fairask.oracle import CalibratedFairOracle
+from fairask.oracle.base import decision_probability
 from library.tests.tables.comments import comments
 
 TOLERANCE = 0.1
@@ -104,7 +107,7 @@ def show(rows: list[dict[str, str]]) -> None:
     for row in rows:
         place = runs.setdefault((row["features"], row["method"]), {})
         place[int(row["trial"])] = tuple(float(row[name]) for name in COLUMNS[3:8])
-    print("| features | method | accuracy | violation (tprp) | above 0.1 | infeasible | above its interval |")
+    print("| features | method | accuracy | gap (tprp) | above 0.1 | infeasible | above its interval |")
     print("|---|---|---|---|---|---|---|")
     for (features, method), found in runs.items():
         accuracy, gaps, feasible, _, high = np.array(list(found.values())).T
@@ -125,7 +128,7 @@ def show(rows: list[dict[str, str]]) -> None:
             continue
         differences = np.array([np.subtract(runs[one][t][:2], runs[other][t][:2]) for t in both]).T
         accuracy, gap = map(with_error, differences)
-        print(f"{what}, {len(both)} splits: accuracy {accuracy}, violation {gap}")
+        print(f"{what}, {len(both)} splits: accuracy {accuracy}, gap {gap}")
 
 
 def with_error(values: np.ndarray) -> str:

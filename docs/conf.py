@@ -67,8 +67,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_" + NEEDS_TORCH,
     "within_subsection_order": FileNameSortKey,
-    "doc_module": ("fairask",),
-    "reference_url": {"fairask": None},
+    "doc_module": ("fairask", "fairask_studio"),
+    "reference_url": {"fairask": None, "fairask_studio": None},
     "backreferences_dir": "api/backreferences",
     "remove_config_comments": True,
     "show_memory": False,
@@ -90,7 +90,7 @@ def for_browser(notebook: dict[str, object], path: str) -> None:
         code = "import piplite\n\nawait piplite.install(['fairask', 'matplotlib'])"
         cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": [code]}
     else:
-        text = "This example needs files, a server or a cluster: it does not run in a browser."
+        text = "This example needs files or a server: it does not run in a browser."
         cell = {"cell_type": "markdown", "metadata": {}, "source": [text]}
     notebook["cells"].insert(0, cell)  # type: ignore[attr-defined]
 

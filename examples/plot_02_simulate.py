@@ -18,7 +18,7 @@ data = load("adult")
 
 
 def run(strategy, seed):
-    """Return labels, accuracy and violation of one run."""
+    """Return labels, accuracy and gap of one run."""
     rows = np.random.default_rng(seed).permutation(len(data.y))
     pool, test = rows[:4000], rows[4000:12_000]
     learner = FairActiveLearner(

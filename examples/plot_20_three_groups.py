@@ -2,7 +2,7 @@
 Three groups
 ============
 
-Nothing changes with more than two groups: the violation is the largest difference between any two of them. The smallest group
+Nothing changes with more than two groups: the gap is the largest difference between any two of them. The smallest group
 decides how many labels you need.
 """
 

@@ -3,7 +3,7 @@ The four-fifths rule, with a certificate
 ========================================
 
 Some rules ask for a ratio: the rate of each group must be at least four fifths of the highest. An audit with ``metric="tpr-ratio"``
-decides that. Its violation is 1 minus the least ratio, so a ratio of at least 0.8 is ``tolerance=0.2``.
+decides that. Its gap is 1 minus the least ratio, so a ratio of at least 0.8 is ``tolerance=0.2``.
 """
 
 # %%

@@ -27,7 +27,7 @@ estimators = {
 
 
 def measure(estimator, seed):
-    """Return accuracy and violation of a model of 500 labels, on other rows."""
+    """Return accuracy and gap of a model of 500 labels, on other rows."""
     rows = np.random.default_rng(seed).permutation(len(data.y))
     pool, test = rows[:5000], rows[5000:15_000]
     learner = FairActiveLearner(

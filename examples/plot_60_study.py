@@ -13,17 +13,18 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+from pyarrow.csv import write_csv
 
 from fairask_studio import Study
 
 rng = np.random.default_rng(0)
 n = 600
-table = pd.DataFrame({"income": rng.normal(40, 12, n).round(1), "debt": rng.gamma(2, 5, n).round(1)})
-table["sex"] = np.where(rng.random(n) < 0.3, "f", "m")
-repaid = np.where(table["income"] - 1.5 * table["debt"] + rng.normal(0, 8, n) > 20, "good", "bad")
+income, debt = rng.normal(40, 12, n).round(1), rng.gamma(2, 5, n).round(1)
+sex = np.where(rng.random(n) < 0.3, "f", "m")
+repaid = np.where(income - 1.5 * debt + rng.normal(0, 8, n) > 20, "good", "bad")
 folder = Path(tempfile.mkdtemp())
-table.to_csv(folder / "loans.csv", index=False)
+write_csv(pa.table({"income": income, "debt": debt, "sex": sex}), folder / "loans.csv")
 
 # %%
 # Ada makes the study and labels a batch.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from fairask.datasets import Dataset
+from fairask.datasets.dataset import Dataset
 from fairask.metrics import Float, Int
 
 __all__ = ["POPULATIONS", "draw_population"]

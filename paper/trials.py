@@ -11,9 +11,10 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from fairask.datasets import Dataset, load
-from fairask.experiment import LabelledTable, Run, Task, loop, runner, table
-from fairask.experiment.loop import Measure
+from fairask.datasets import load
+from fairask.datasets.dataset import Dataset
+from fairask.experiment import LabelledTable, Task, loop, runner, table
+from fairask.experiment.loop import Measure, Run
 from paper.methods import PaperMethod, get_method
 from paper.populations import POPULATIONS, draw_population
 from paper.problems import Problem, Setup, get_setup

@@ -61,12 +61,6 @@ def answer(rows_file: Path, labels: list[str], out: Path) -> Path:
     return out
 
 
-def has_codes(told: Path) -> bool:
-    """Whether the rows of a sheet have check codes."""
-    with told.open(newline="", encoding="utf-8") as file:
-        return any(row["check"] for row in csv.DictReader(file))
-
-
 def decide(env: dict[str, str], folder: Path) -> dict[str, object]:
     """Go through the audit and return its last certificate."""
     table = Path(env["TABLE"])
@@ -93,9 +87,7 @@ def decide(env: dict[str, str], folder: Path) -> dict[str, object]:
     state = audit(env["FAIRASK"], table, folder, begin)
     while state.get("rows_file"):
         told = answer(Path(str(state["rows_file"])), labels, folder / "told.csv")
-        # Versions before 0.2 call the option --labels; their sheets have no check codes.
-        tell = "--tell" if has_codes(told) else "--labels"
-        state = audit(env["FAIRASK"], table, folder, [tell, str(told)])
+        state = audit(env["FAIRASK"], table, folder, ["--tell", str(told)])
     certificates: dict[str, dict[str, object]] = state["certificates"]  # type: ignore[assignment]
     return certificates["population"]
 

@@ -1,6 +1,6 @@
 """Write the pages of the API reference: one per public module, from ``__all__``.
 
-Nothing is listed by hand, so a name that is added, renamed or removed changes the reference with the next build.
+Names are not listed by hand: one that is added, renamed or removed changes the reference with the next build.
 A name that several modules export is documented where its path is shortest, and linked from the others.
 """
 
@@ -8,38 +8,18 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
 from pathlib import Path
 from types import ModuleType
 
-import fairask
-
-#: Modules by what a reader looks for; a public module without a place here goes to "More".
+#: The public modules, by what a reader looks for.
 SECTIONS = {
-    "Learn": ["fairask", "fairask.learner", "fairask.stopping", "fairask.strategies", "fairask.experiment"],
-    "Fair models": ["fairask.oracle", "fairask.metrics", "fairask.rules"],
+    "Learn": ["fairask", "fairask.strategies", "fairask.stopping", "fairask.experiment"],
+    "Fair models": ["fairask.oracle", "fairask.metrics"],
     "Promise": ["fairask.audit"],
-    "Data": ["fairask.tables", "fairask.datasets", "fairask.pools", "fairask.tables"],
-    "People": [
-        "fairask_studio",
-        "fairask_studio.pages",
-        "fairask_studio.connect",
-        "fairask.report",
-    ],
-    "Extend": ["fairask.sampling", "fairask.design", "fairask.testing", "fairask.errors", "fairask.checks"],
+    "Data": ["fairask.tables", "fairask.datasets", "fairask.pools"],
+    "People": ["fairask_studio", "fairask_studio.pages", "fairask_studio.connect", "fairask.report"],
+    "Extend": ["fairask.sampling", "fairask.testing", "fairask.errors"],
 }
-
-
-def public_modules() -> dict[str, ModuleType]:
-    """Return ``fairask`` and its public direct children that declare ``__all__``, by name."""
-    found = {"fairask": fairask}
-    for entry in pkgutil.iter_modules(fairask.__path__, "fairask."):
-        if entry.name.rpartition(".")[2].startswith("_") or entry.name == "fairask.cli":
-            continue
-        module = importlib.import_module(entry.name)
-        if getattr(module, "__all__", None):
-            found[entry.name] = module
-    return found
 
 
 def _key(value: object, path: str) -> object:
@@ -53,13 +33,11 @@ def _kind(value: object) -> str:
     return "functions" if inspect.isroutine(value) else "values"
 
 
-def _table(names: list[str], template: str = "") -> list[str]:
-    option = [f"   :template: {template}"] if template else []
+def _table(names: list[str]) -> list[str]:
     return [
         ".. autosummary::",
         "   :toctree: generated",
         "   :nosignatures:",
-        *option,
         "",
         *(f"   {n}" for n in names),
         "",
@@ -99,7 +77,7 @@ def module_page(name: str, module: ModuleType, homes: dict[object, str]) -> str:
 
 def write_pages(folder: Path) -> list[str]:
     """Write all pages under ``folder``; return the names of the modules."""
-    modules = public_modules()
+    modules = {name: importlib.import_module(name) for names in SECTIONS.values() for name in names}
     homes: dict[object, str] = {}
     for name, module in sorted(modules.items(), key=lambda item: (item[0].count("."), item[0])):
         for public in module.__all__:
@@ -115,17 +93,19 @@ def write_pages(folder: Path) -> list[str]:
     for old in (folder / "generated").glob("*.rst"):
         if old.stem not in documented:
             old.unlink()
-    placed = [name for names in SECTIONS.values() for name in names]
-    more = [name for name in modules if name not in placed]
-    lines = ["API reference", "=============", "", "Every public name, generated from the package.", ""]
-    for section, names in {**SECTIONS, "More": more}.items():
-        names = [name for name in names if name in modules]
-        if names:
-            lines += [section, "-" * len(section), "", ".. list-table::", "   :widths: 25 75", ""]
-            for name in names:
-                first = (inspect.getdoc(modules[name]) or "").split("\n\n")[0].replace("\n", " ")
-                lines += [f"   * - :doc:`{name}`", f"     - {first}"]
-            lines += ["", ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in names), ""]
+    lines = [
+        "API reference",
+        "=============",
+        "",
+        "Every public name of both packages. What is not here may change.",
+        "",
+    ]
+    for section, names in SECTIONS.items():
+        lines += [section, "-" * len(section), "", ".. list-table::", "   :widths: 25 75", ""]
+        for name in names:
+            first = (inspect.getdoc(modules[name]) or "").split("\n\n")[0].replace("\n", " ")
+            lines += [f"   * - :doc:`{name}`", f"     - {first}"]
+        lines += ["", ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in names), ""]
     _write(folder / "index.rst", "\n".join(lines))
     return list(modules)
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairask.experiment import Comparison, LabelledTable, Method, Run, Task
-from fairask.experiment.loop import References
-from fairask.report import SamplingDisplay, write_report
-from fairask.report.pages import render
+from fairask.experiment import Comparison, LabelledTable, Method, Task
+from fairask.experiment.loop import References, Run
+from fairask.report.figures import SamplingDisplay
+from fairask.report.pages import render, write_report
 from fairask.stopping import Plateau
 
 METHODS = [Method("fare", "FARE", "fare", {"k": 10}), Method("passive", "passive", "passive")]

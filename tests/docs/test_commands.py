@@ -72,8 +72,8 @@ def test_benchmarks_of_all_pages_start_and_take_their_options(monkeypatch):
 
 
 def shell_lines(text):
-    """Commands in blocks without a language, and in the running text."""
-    blocks = re.findall(r"^```\n(.*?)^```", text, re.S | re.M)
+    """Commands in blocks without a language or of a shell, and in the running text."""
+    blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.S | re.M)
     lines = [line.split(" #")[0] for block in blocks for line in block.splitlines()]
     prose = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
     return [*lines, *(" ".join(found.split()) for found in re.findall(r"`(fairask [^`]+)`", prose))]

@@ -20,15 +20,9 @@ from sklearn.model_selection import cross_validate
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.metrics import violation_scorer
 from fairask.report import EstimateCurvesDisplay
-from fairask.tables import (
-    TableFormat,
-    TextColumns,
-    column_violations,
-    fit_encoder,
-    group_names,
-    prepare,
-    read_table,
-)
+from fairask.tables import TableFormat, TextColumns, column_violations, fit_encoder, read_table
+from fairask.tables.groups import group_names
+from fairask.tables.labels import prepare
 from library.tests.tables.comments import comments
 
 PAGE = Path(__file__).parents[2] / "docs" / "data.md"

@@ -1,8 +1,6 @@
 """Pages of the documentation: their links lead somewhere, and their Python runs."""
 
-import json
 import re
-import runpy
 import tomllib
 from pathlib import Path
 
@@ -48,11 +46,11 @@ write_table(pa.table(table), "people/1.parquet")
 STAND_INS = {"s3://bucket/people/": "people/"}
 #: Pages whose code is run by tests of their own, or needs what a test has not.
 ELSEWHERE = {
-    "docs/strategies/README.md": "tests/strategies/test_docs.py runs it",
+    "docs/strategies/README.md": "library/tests/strategies/test_docs.py runs it",
     "docs/datasets.md": "needs tables that are not in the package",
     "docs/architecture.md": "has no program",
-    "docs/studio.md": "tests/studio/test_labelling.py runs it",
-    "docs/connect.md": "tests/connect runs it against stand-ins for Argilla and Prodigy",
+    "docs/studio.md": "studio/tests/pages/test_label.py runs it",
+    "docs/connect.md": "studio/tests/connect runs it against stand-ins for Argilla and Prodigy",
 }
 
 
@@ -146,10 +144,3 @@ def test_no_page_names_a_package_registry():
     hosts = re.compile(r"py" + r"pi\.org|pythonhosted|registry\.npm", re.I)
     for page in [*PAGES, *ROOT.glob(".github/**/*.yml"), ROOT / "Dockerfile", ROOT / "constraints.txt"]:
         assert not hosts.search(page.read_text("utf-8")), name(page)
-
-
-def test_the_table_of_engines_is_what_its_command_prints() -> None:
-    table = runpy.run_path(str(ROOT / "benchmarks" / "cost_table.py"))
-    files = ("scale/two_cores.json", "scale/sixteen_cores.json", "gpu/gpu.json", "scale/memory.json")
-    found = table["lines"](*(json.loads((ROOT / "results" / file).read_text("utf-8")) for file in files))
-    assert "\n".join(found) in (ROOT / "docs" / "scale.md").read_text("utf-8")

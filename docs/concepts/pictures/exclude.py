@@ -5,7 +5,7 @@ import numpy as np
 
 from fairask import EmpiricalFairOracle, violation
 from fairask.datasets import load
-from fairask.report import style
+from fairask.report.figures import style
 from fairask.report.words import METRIC_NAMES
 
 data = load("adult")
@@ -34,6 +34,6 @@ with style():
         )
     ax.set_xticks(range(len(metrics)), [f"{m}" for m in metrics])
     ax.set_yticks(range(len(metrics) + 1), ["no constraint", *(f"{m} within 0.02" for m in metrics)])
-    ax.set_title("Rows: what the model is fair by. Columns: its violation")
+    ax.set_title("Rows: what the model is fair by. Columns: its gap")
     ax.grid(False)
     ax.tick_params(length=0)

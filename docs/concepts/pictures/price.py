@@ -5,7 +5,8 @@ import numpy as np
 
 from fairask import EmpiricalFairOracle
 from fairask.datasets import load
-from fairask.report import group_color, style
+from fairask.report import group_color
+from fairask.report.figures import style
 from fairask.report.words import METRIC_NAMES
 
 data = load("adult")

@@ -8,8 +8,6 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-__all__ = ["single_blas", "small_problem"]
-
 #: Numbers in a matrix up to which one thread factorises it faster than several.
 _SMALL = 1 << 20
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-__all__ = ["card"]
-
 # A notebook says by attributes whether it is dark; a plain page leaves it to the reader's system.
 _DARK = "--ink:#ececee;--soft:#a8a8b0;--line:#45454c;--back:#1e1e21;--mark:#5db2e8;--limit:#ff8a5c"
 _STYLE = f"""

@@ -7,18 +7,6 @@ from numbers import Integral, Real
 
 from fairask.errors import suggest
 
-__all__ = [
-    "check_choice",
-    "check_count",
-    "check_delta",
-    "check_lengths",
-    "check_level",
-    "check_number",
-    "check_seed",
-    "check_share",
-    "check_tolerance",
-]
-
 
 def check_count(value: object, name: str, *, least: int = 1) -> int:
     """Return ``value`` as an int if it is a whole number of at least ``least``.
@@ -105,17 +93,6 @@ def check_level(value: object) -> float:
     if check_number(value, "level", 0.5, 1) == 1:
         raise ValueError(f"level={value!r} must be in [0.5, 1): no number of labels gives certainty")
     return check_number(value, "level", 0.5, 1)
-
-
-def check_delta(value: object) -> float:
-    """Return the probability of error of a certificate; outside [1e-9, 0.5] its looks have no boundaries.
-
-    Examples
-    --------
-    >>> check_delta(0.05)
-    0.05
-    """
-    return check_number(value, "delta", 1e-9, 0.5)
 
 
 def check_seed(value: object, name: str = "random_state") -> int:

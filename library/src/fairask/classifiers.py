@@ -10,8 +10,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fairask.metrics import Matrix
 
-__all__ = ["Classifier", "HasBare", "has_probabilities", "weight_parameter"]
-
 
 class Classifier(Protocol):
     """A scikit-learn classifier of 0 and 1."""

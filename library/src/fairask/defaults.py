@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BATCH", "BUDGET"]
-
 #: Labels that a study or a simulation spends.
 BUDGET = 250
 #: Labels per batch.

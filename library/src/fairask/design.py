@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.blas import small_problem
 from fairask.metrics import Float, Int
 
-__all__ = ["Design", "disagreement_design", "group_design"]
-
 
 @dataclass(frozen=True)
 class Design:

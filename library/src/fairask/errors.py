@@ -19,7 +19,6 @@ __all__ = [
     "SampleWarning",
     "TableError",
     "UserError",
-    "suggest",
 ]
 
 

@@ -12,8 +12,6 @@ from typing import Literal
 
 from packaging.requirements import Requirement
 
-__all__ = ["PURPOSES", "Finding", "examine", "missing"]
-
 #: What each extra is for; those that are in the package's metadata and not here are shown without words.
 PURPOSES = {
     "cli": "the command line",

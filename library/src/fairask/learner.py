@@ -21,9 +21,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from fairask.audit import Audit, AuditPlan, Certificate
+from fairask.audit import Audit, Certificate
+from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import BUDGETS, BudgetTable, plan_strata
-from fairask.audit.strata import Strata
+from fairask.audit.strata import PoolRows, Strata
 from fairask.cards import card
 from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
@@ -32,25 +33,20 @@ from fairask.errors import FairaskWarning, SampleWarning, UserError, suggest
 from fairask.log import DrawLog, HistoryRow, LearnerState, Query
 from fairask.matrix import row_count
 from fairask.metrics import Float, Int, Matrix, Metric, check_metric, encode_groups
-from fairask.oracle import (
-    CalibratedFairOracle,
-    EmpiricalFairOracle,
-    FairFit,
-    FairOracle,
-    Labelled,
-    PoolSample,
-)
-from fairask.oracle.base import Seed, drawn_seed
-from fairask.pools import SAMPLE, Pool
+from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle, FairOracle, Labelled
+from fairask.oracle.base import FairFit, PoolSample, Seed, drawn_seed
+from fairask.pools import Pool
+from fairask.pools.sample import SAMPLE
 from fairask.pools.source import warn_of_rare
 from fairask.sampling import WEIGHTS, draw
 from fairask.stopping import AnyOf, Budget, StoppingRule, make_rule
-from fairask.strategies import STRATEGIES, Strategy, make_strategy, uniform_proposal
+from fairask.strategies import STRATEGIES, Strategy, make_strategy
+from fairask.strategies.strategy import uniform_proposal
 from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
 from fairask.tables.groups import check_group_count
 
-__all__ = ["PROFILES", "FairActiveLearner", "LearnerConfig", "Profile"]
+__all__ = ["FairActiveLearner"]
 
 Profile = Literal["calibrated", "paper"]
 #: A base learner: a classifier, logistic regression by name, or the profile's own.
@@ -215,7 +211,7 @@ class FairActiveLearner:
     ----------
     X : array-like or sparse CSR matrix of shape (rows, features), a data frame, or a pool
         The pool of unlabelled rows; :func:`fairask.pools.open_pool` makes one of a table of any size. Of a
-        matrix or frame with more than ``fairask.pools.SAMPLE`` rows a uniform sample is asked for, drawn
+        matrix or frame with more than 65,536 rows a uniform sample is asked for, drawn
         once; give a :class:`fairask.pools.Pool` to choose from all rows.
         A data frame of pandas, polars or pyarrow may hold texts, categories, dates and gaps: without an
         ``estimator`` they are encoded by :class:`fairask.tables.Encoder`.
@@ -377,18 +373,13 @@ class FairActiveLearner:
         self._caught: list[warnings.WarningMessage] = []
         self._audit: tuple[int, Audit] | None = None  # the version of the labels, and its audit
 
-    def with_state(
-        self, state: LearnerState, *, background: tuple[Matrix, Int] | None = None
-    ) -> FairActiveLearner:
+    def with_state(self, state: LearnerState) -> FairActiveLearner:
         """Return a learner with the same settings and pool that goes on from ``state``.
 
-        Neither learner changes the other. ``background`` are rows of the pool and their group codes for an
-        oracle that looks at the pool, where they are known already; see :meth:`background`.
+        Neither learner changes the other.
         """
         other = copy.copy(self)
         other._begin(state.copy())
-        if background is not None:
-            other._background = PoolSample(*background)
         return other
 
     # -- asking ---------------------------------------------------------------------------------
@@ -609,8 +600,8 @@ class FairActiveLearner:
         plan = AuditPlan(self.metric, self.tolerance, delta, looks=looks, random_state=self.random_state)
         known = {entry.index: entry.label for entry in self.state.log.entries}
         left_out = np.setdiff1d(self.pool.excluded, list(known))
-        strata = Strata.of_pool(self.pool, self.current_model(), left_out, 1, plan.random_state, known)
-        return plan_strata(strata, plan, budgets, n_audits)
+        rows = PoolRows.of_pool(self.pool, self.current_model(), left_out, plan.random_state, known)
+        return plan_strata(Strata.of_rows(rows, most=0), plan, budgets, n_audits)
 
     def certify(self, target: str | None = None) -> Certificate:
         """Certificate of the current model from its audit.

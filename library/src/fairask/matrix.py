@@ -11,20 +11,6 @@ from scipy.sparse import csr_array, issparse
 
 from fairask.metrics import Float, Int, Matrix
 
-__all__ = [
-    "hash_numbers",
-    "nth_left",
-    "row_count",
-    "row_set",
-    "row_uniforms",
-    "sparse_bytes",
-    "take_rows",
-    "tie_breakers",
-    "to_uniforms",
-    "uniforms",
-    "within",
-]
-
 
 def row_count(X: Matrix) -> int:
     """Rows of an array, a sparse matrix, a data frame or a list.
@@ -89,7 +75,7 @@ def hash_numbers(z: _Words) -> _Words:
         return z ^ (z >> np.uint64(31))
 
 
-def to_uniforms(hashed: NDArray[np.uint64]) -> Float:
+def _to_uniforms(hashed: NDArray[np.uint64]) -> Float:
     """Numbers in [0, 1) from the upper 53 bits of hashed ones."""
     return np.asarray((hashed >> np.uint64(11)) * 2.0**-53)
 
@@ -118,7 +104,7 @@ def row_uniforms(X: Matrix, seed: int) -> Float:
     state = np.full(len(words), np.uint64(seed), dtype=np.uint64)
     for column in words.reshape(len(words), -1).T:
         state = hash_numbers(state ^ column)
-    return to_uniforms(hash_numbers(state))
+    return _to_uniforms(hash_numbers(state))
 
 
 def _sparse_uniforms(X: csr_array, seed: int) -> Float:
@@ -132,7 +118,7 @@ def _sparse_uniforms(X: csr_array, seed: int) -> Float:
         words = hash_numbers(X.data.view(np.uint64) ^ hash_numbers(X.indices.astype(np.uint64)))
         ends = np.append(np.uint64(0), np.cumsum(words, dtype=np.uint64))
         sums = ends[X.indptr[1:]] - ends[X.indptr[:-1]]  # modulo 2^64, whatever the order of the columns
-    return to_uniforms(hash_numbers(hash_numbers(sums ^ np.uint64(seed))))
+    return _to_uniforms(hash_numbers(hash_numbers(sums ^ np.uint64(seed))))
 
 
 def row_set(rows: ArrayLike, n_rows: int) -> Int:
@@ -151,29 +137,6 @@ def row_set(rows: ArrayLike, n_rows: int) -> Int:
         bad = found[0] if found[0] < 0 else found[-1]
         raise ValueError(f"no row {bad}: the pool has rows 0 to {n_rows - 1}")
     return found
-
-
-def within(rows: Int, start: int, stop: int) -> Int:
-    """The part of a row set from ``start`` up to ``stop``, counted from ``start``.
-
-    Examples
-    --------
-    >>> within(np.array([1, 5, 9]), 4, 9).tolist()
-    [1]
-    """
-    first, last = np.searchsorted(rows, [start, stop])
-    return np.asarray(rows[first:last] - start)
-
-
-def nth_left(excluded: Int, ranks: Int) -> Int:
-    """Row numbers of the ``ranks``-th rows that are not in a row set.
-
-    Examples
-    --------
-    >>> nth_left(np.array([0, 2]), np.array([0, 1])).tolist()
-    [1, 3]
-    """
-    return np.asarray(ranks + np.searchsorted(excluded - np.arange(len(excluded)), ranks, side="right"))
 
 
 def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:
@@ -199,4 +162,4 @@ def uniforms(rows: Int, seed: int) -> NDArray[np.float64]:
     >>> bool((whole[2:] == part).all()), bool((whole < 1).all())
     (True, True)
     """
-    return to_uniforms(tie_breakers(rows, seed))
+    return _to_uniforms(tie_breakers(rows, seed))

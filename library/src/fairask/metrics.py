@@ -16,26 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairask.checks import check_choice, check_lengths, check_tolerance
 
-__all__ = [
-    "CONDITION_NAMES",
-    "METRICS",
-    "Bool",
-    "FairScorer",
-    "Float",
-    "GroupRates",
-    "Int",
-    "Matrix",
-    "Metric",
-    "accuracy_scorer",
-    "binary_labels",
-    "check_metric",
-    "encode_groups",
-    "group_rates",
-    "is_gap",
-    "soft_predictions",
-    "violation",
-    "violation_scorer",
-]
+__all__ = ["METRICS", "GroupRates", "accuracy_scorer", "group_rates", "violation", "violation_scorer"]
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]

@@ -9,33 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from scipy.special import expit, logit
 
 from fairask.classifiers import HasBare, has_probabilities
 from fairask.matrix import row_count
 from fairask.metrics import Bool, Float, Int, Matrix
 
-__all__ = [
-    "ConstantRule",
-    "FittedProbability",
-    "FittedRule",
-    "GroupLinearRule",
-    "LinearProbability",
-    "LinearRule",
-    "PlugInRule",
-    "Probability",
-    "Rule",
-    "RuleMixture",
-    "Scaling",
-    "as_rule",
-    "decide",
-    "is_cut",
-]
+__all__ = ["GroupLinearRule", "LinearRule", "Rule"]
 
 #: Log odds are kept within this distance of 0.
 CLIP = 20.0
@@ -50,8 +34,6 @@ class Rule(ABC):
     A subclass implements :meth:`decide` and :meth:`proba`. Both get the features and the group codes; a rule
     that does not read the group ignores the codes.
     """
-
-    thread_safe: ClassVar[bool] = False  #: whether several threads may use the rule at once
 
     @property
     def aware(self) -> bool:
@@ -70,8 +52,8 @@ class Rule(ABC):
         """Return the rule without what only warm-starts a later fit."""
         return self
 
-    def for_blocks(self) -> Rule:
-        """Return the cheapest equal rule, to be sent to blocks of a pool."""
+    def cheapest(self) -> Rule:
+        """Return the equal rule that decides fastest."""
         return self.bare()
 
 
@@ -81,8 +63,6 @@ class LinearRule(Rule):
 
     beta: Float
     inverse: NDArray[np.float32] | None = None
-
-    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -109,7 +89,6 @@ class GroupLinearRule(Rule):
     cuts: Float
 
     aware: ClassVar[bool] = True
-    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -125,8 +104,6 @@ class ConstantRule(Rule):
     """Predict the same for every row."""
 
     value: bool
-
-    thread_safe: ClassVar[bool] = True
 
     def decide(self, X: Matrix, groups: Int | None = None) -> Bool:
         """See :class:`Rule`."""
@@ -291,7 +268,7 @@ class PlugInRule(Rule):
         """See :class:`Rule`."""
         return replace(self, probability=self.probability and self.probability.bare())
 
-    def for_blocks(self) -> Rule:
+    def cheapest(self) -> Rule:
         """See :class:`Rule`."""
         return self.linear() or self
 
@@ -334,17 +311,6 @@ class RuleMixture:
         return [rule for rule, _ in used], [weight for _, weight in used]
 
 
-def is_cut(rule: Rule) -> bool:
-    """Whether a pool decides the rule fast: as a constant, or a cut on a linear score.
-
-    Examples
-    --------
-    >>> is_cut(LinearRule(np.array([1.0, 0.0])))
-    True
-    """
-    return isinstance(rule.for_blocks(), LinearRule | GroupLinearRule | ConstantRule)
-
-
 def as_rule(model: object) -> Rule:
     """Return ``model`` if it is a rule, else wrap a fitted classifier that predicts 0 and 1.
 
@@ -366,17 +332,44 @@ def _needed(groups: Int | None) -> Int:
     return groups
 
 
+def by_row(X: Matrix) -> Matrix:
+    """Return the features with the values of a row next to each other.
+
+    Many classifiers round differently where features are stored one by one, as columns of a table are.
+    """
+    return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
+
+
 def decide(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
-    """Whether each rule predicts 1 on each row (rules, rows); linear rules share one matrix product.
+    """Whether each rule predicts 1 on each row, (rules, rows); does not depend on the rows around it.
+
+    Linear rules share one product. Where its rounding could change a sign, which is the case for a few rows
+    in a million, the score is summed again in the order of the features.
 
     Examples
     --------
     >>> decide([LinearRule(np.array([1.0, -0.5])), ConstantRule(True)], np.array([[0.0], [1.0]]))
     array([[False,  True], [ True,  True]])
     """
-    if all(isinstance(rule, LinearRule) for rule in rules):
-        beta = np.array([cast(LinearRule, rule).beta for rule in rules])
-        if X.dtype == np.float32:
-            beta = beta.astype(np.float32)
-        return np.asarray((X @ beta[:, :-1].T).T if issparse(X) else beta[:, :-1] @ X.T) > -beta[:, -1:]
-    return np.array([rule.decide(X, groups) for rule in rules])
+    linear = LinearRule if groups is None else LinearRule | GroupLinearRule
+    found = np.empty((len(rules), row_count(X)), dtype=bool)
+    alike = [i for i, rule in enumerate(rules) if isinstance(X, np.ndarray) and isinstance(rule, linear)]
+    if alike and len(X):
+        beta = np.array([rules[i].beta for i in alike], dtype=np.float64)  # type: ignore[attr-defined]
+        rows = X.astype(np.float64, copy=False)
+        scores = beta[:, :-1] @ rows.T + beta[:, -1:]
+        # What rounding can do to a score: a product rounds the same row differently in another block.
+        unit = (beta.shape[1] + 3) * np.finfo(np.float64).eps
+        doubt = unit * np.abs(beta).sum(axis=1) * (1.0 + np.abs(rows).max())
+        for i, b, score, slack in zip(alike, beta, scores, doubt, strict=True):
+            rule = rules[i]
+            cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else np.zeros(len(X))
+            found[i] = score > cut
+            near = np.flatnonzero(np.isfinite(cut) & (np.abs(score - cut) <= slack + unit * np.abs(cut)))
+            total = np.full(len(near), b[-1])
+            for weight, column in zip(b[:-1], rows[near].T, strict=True):
+                total += weight * column
+            found[i, near] = total > cut[near]
+    for i in set(range(len(rules))) - set(alike):
+        found[i] = rules[i].decide(by_row(X), groups)
+    return found

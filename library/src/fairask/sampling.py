@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.checks import check_choice
 from fairask.metrics import Float, Int
-from fairask.pools import Cells
+from fairask.pools.memory import Cells
 
-__all__ = ["WEIGHTS", "Draws", "Proposal", "draw", "importance_weights"]
+__all__ = ["Proposal"]
 
 #: Component name of rows chosen by rank, which have no sampling probability.
 RANKED = "ranked"

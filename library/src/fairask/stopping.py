@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairask.errors import suggest
 from fairask.metrics import Int
 
-__all__ = ["AnyOf", "Budget", "Certified", "Plateau", "StoppingRule", "make_rule"]
+__all__ = ["AnyOf", "Budget", "Certified", "Plateau", "StoppingRule"]
 
 
 class Verdict(Protocol):
@@ -136,7 +136,7 @@ class Certified:
         certificate = learner.certificate_
         if certificate is None or certificate.verdict != "certified":
             return None
-        return f"the model is certified: violation at most {certificate.upper:.3f}"
+        return f"the model is certified: gap at most {certificate.upper:.3f}"
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,10 @@ from fairask.errors import FairaskWarning
 from fairask.experiment import simulate
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int
+from fairask.oracle import Labelled
 from fairask.pools import Pool
 from fairask.sampling import Proposal, draw
-from fairask.strategies import Labelled, Strategy
+from fairask.strategies import Strategy
 
 __all__ = ["STRATEGY_CHECKS", "check_strategy"]
 

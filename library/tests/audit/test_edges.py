@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairask.audit import Audit, AuditPlan
+from fairask.audit import Audit
+from fairask.audit.plan import AuditPlan
 from fairask.errors import UserError
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairask.audit import Audit, certify
-from fairask.audit.sample import parity
+from fairask.audit.labelled_rows import parity
 from fairask.matrix import uniforms
 from fairask.pools import Pool
 from fairask.rules import ConstantRule, LinearRule, RuleMixture

@@ -9,7 +9,6 @@ import pytest
 
 from fairask.audit import (
     Audit,
-    AuditPlan,
     Certificate,
     certify,
     check_certificate,
@@ -18,6 +17,7 @@ from fairask.audit import (
     sign,
     simulate_audit,
 )
+from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play
 from fairask.audit.strata import Layout
 

@@ -179,9 +179,9 @@ def test_the_command_in_the_report_makes_the_same_again(
 
 
 def test_simulate_and_new_share_their_defaults() -> None:
-    from fairask.cli import _options
     from fairask.cli.bench import bench
     from fairask.cli.simulate import simulate
+    from fairask.defaults import BATCH
     from fairask.learner import LearnerConfig
     from fairask_studio.cli.new import new
 
@@ -189,8 +189,8 @@ def test_simulate_and_new_share_their_defaults() -> None:
     for name in ("tolerance", "metric", "profile", "use_protected", "budget"):
         assert len({repr(command[name].default) for command in commands}) == 1, name
     assert commands[0]["use_protected"].default is False
-    assert commands[1]["batch"].default == _options.BATCH
-    assert LearnerConfig().batch_size == _options.BATCH
+    assert commands[1]["batch"].default == BATCH
+    assert LearnerConfig().batch_size == BATCH
 
 
 @pytest.mark.slow

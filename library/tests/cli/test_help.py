@@ -16,9 +16,8 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 from fairask import installation
-from fairask.cli._app import app, plugins
+from fairask.cli._app import SECTIONS, app, plugins
 from fairask.cli._errors import EXTRAS
-from fairask.cli._help import SECTIONS
 
 GROUP = typer.main.get_command(app)
 assert isinstance(GROUP, TyperGroup)
@@ -82,7 +81,7 @@ def test_the_doctor_names_what_an_extra_lacks(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(installation, "version", without_ibis)
     lacks = installation.missing("ibis")
-    assert lacks[0].startswith("ibis-framework")
+    assert any(lack.startswith("ibis-framework") for lack in lacks)
     assert any(lack.startswith("pyarrow>=15 (found 0.1)") for lack in lacks)
     shown = run("doctor")
     assert "pip install 'fairask[ibis]'" in shown
@@ -98,6 +97,6 @@ def test_the_doctor_and_the_remedies_know_every_extra() -> None:
     assert extras <= set(installation.PURPOSES)
     found = [f["what"] for f in json.loads(run("doctor", "--json"))["findings"] if f["what"].startswith("[")]
     assert {f"[{extra}]" for extra in extras} <= set(found) <= {f"[{e}]" for e in installation.PURPOSES}
-    # PyTorch and matplotlib come with several extras, and no module is called parquet.
+    # matplotlib comes with several extras, and no module is called parquet.
     ours = {extra for extra in EXTRAS.values() if not extra.startswith("fairask-studio")}
-    assert ours == extras - {"plot", "panda", "parquet"}
+    assert ours == extras - {"plot", "parquet"}

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairask.datasets import DatasetNotFound, info, load, make_synthetic, names
-from fairask.datasets.catalog import CATALOG, embedded
+from fairask.datasets import info, load, make_synthetic, names
+from fairask.datasets.catalog import CATALOG, DatasetNotFound, embedded
 from fairask.errors import TableError
 
 # name, variant, rows, features, P(y = 1), group -> (rows, P(y = 1)); written down from the data's

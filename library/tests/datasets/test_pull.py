@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairask.datasets import DatasetNotFound, DownloadError, load, pull
-from fairask.datasets.catalog import CATALOG
+from fairask.datasets import load, pull
+from fairask.datasets.catalog import CATALOG, DatasetNotFound, DownloadError
 from fairask.datasets.drug import COLUMNS, SCORES, SUBSTANCES
 
 from .serving import FileServer

@@ -10,8 +10,9 @@ from rich.console import Console
 from fairask.cli._screen import PullProgress
 from fairask.cli._trials import watch
 from fairask.datasets import load
-from fairask.experiment import METHODS, LabelledTable, Method, Run, Task, compare, run_trial
-from fairask.experiment.method import choose_methods
+from fairask.experiment import LabelledTable, Method, Task, compare
+from fairask.experiment.loop import Run, run_trial
+from fairask.experiment.method import METHODS, choose_methods
 from fairask.experiment.table import pool_size, split
 
 TWO = [METHODS["fare"], METHODS["passive"]]

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from fairask import FairActiveLearner
-from fairask.experiment import METHODS, LabelledTable, Task, run_trial
+from fairask.experiment import LabelledTable, Task
+from fairask.experiment.loop import run_trial
+from fairask.experiment.method import METHODS
 from fairask.experiment.rivals import CONSTRAINTS, decider
 from fairask.metrics import violation
 

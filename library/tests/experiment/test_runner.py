@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from fairask.experiment import Run
+from fairask.experiment.loop import Run
 from fairask.experiment.runner import missing, read_run, run, write_run
 from paper import plan
 from paper.problems import get_setup

@@ -9,7 +9,8 @@ from benchmarks.populations import BATCH, POOL_ROWS, TOLERANCE, twelve
 from fairask import CalibratedFairOracle, FairActiveLearner
 from fairask.errors import InfeasibleWarning
 from fairask.metrics import violation
-from fairask.oracle import FairOracle, decision_probability
+from fairask.oracle import FairOracle
+from fairask.oracle.base import decision_probability
 
 HARD = ("minority noisier", "minority curved", "reversed sign", "three groups, different")
 

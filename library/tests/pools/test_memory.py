@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.tree import DecisionTreeClassifier
 
-from fairask.matrix import nth_left, tie_breakers, uniforms
+from fairask.matrix import tie_breakers, uniforms
 from fairask.pools import Pool
-from fairask.pools.memory import decisions
-from fairask.rules import ConstantRule, FittedRule, GroupLinearRule, LinearRule, RuleMixture
+from fairask.rules import ConstantRule, FittedRule, GroupLinearRule, LinearRule, RuleMixture, decide
 
 
 def rules(k: int, d: int = 3, seed: int = 0) -> list[LinearRule]:
@@ -80,10 +79,10 @@ def test_a_decision_does_not_depend_on_the_rows_around_it(seed: int, n: int, dty
     # Rows on the boundary, as nearly as they can be stored, are where rounding decides.
     X[::2, 0] = (-(X[::2, 1:] @ beta[0, 1:7] + beta[0, 7]) / beta[0, 0]).astype(dtype)
     chosen = [LinearRule(b) for b in beta]
-    whole = decisions(chosen, X)
-    alone = np.concatenate([decisions(chosen, X[i : i + 1]) for i in range(n)], axis=1)
+    whole = decide(chosen, X)
+    alone = np.concatenate([decide(chosen, X[i : i + 1]) for i in range(n)], axis=1)
     assert (whole == alone).all()
-    assert (whole == decisions(chosen, np.asfortranarray(X))).all()
+    assert (whole == decide(chosen, np.asfortranarray(X))).all()
 
 
 def test_excluded_rows_are_never_counted_or_found() -> None:
@@ -103,12 +102,6 @@ def test_excluded_rows_are_never_counted_or_found() -> None:
 def test_rows_that_are_not_there_cannot_be_excluded(bad: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).excluding(bad)
-
-
-@given(st.sets(st.integers(0, 60)), st.integers(0, 20))
-def test_the_nth_row_left_is_that_of_a_list(out: set[int], rank: int) -> None:
-    left = [i for i in range(200) if i not in out]
-    assert nth_left(np.array(sorted(out), dtype=np.int64), np.array([rank])).tolist() == [left[rank]]
 
 
 def test_a_rank_beyond_its_cell_is_refused() -> None:

@@ -17,8 +17,9 @@ import pytest
 
 from fairask import FairActiveLearner
 from fairask.errors import SampleWarning, UserError
-from fairask.pools import Engine, Files, open_pool, open_source
-from fairask.pools.files import local_path
+from fairask.pools import open_pool, open_source
+from fairask.pools.engine import Engine
+from fairask.pools.files import Files, local_path
 
 # Ibis fetches results of DuckDB in a way that DuckDB warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -78,7 +79,7 @@ def test_every_format_gives_the_same_sample_in_one_pass(files: dict[str, Any]) -
 def test_a_table_that_fits_is_the_pool(files: dict[str, Any]) -> None:
     for source in files.values():
         pool = open_pool(source, "sex", drop=["id"])
-        assert (pool.n_rows, pool.of, pool.keys) == (ROWS, ROWS, None)
+        assert (pool.n_rows, pool.of, pool.keys.tolist()) == (ROWS, ROWS, list(range(ROWS)))
     first = open_pool(files["csv"], "sex", drop=["id"])
     learner = FairActiveLearner(first, random_state=0, batch_size=30)
     again = FairActiveLearner(np.asarray(first.X), first.groups, random_state=0, batch_size=30)
@@ -225,6 +226,7 @@ def test_an_engine_counts_samples_and_fetches(engine: Engine) -> None:
     expected = table.take(rows)
     assert engine.take(pool.keys).to_pydict() == expected.to_pydict()
     assert [pool.group_values[code] for code in pool.groups] == expected.column("sex").to_pylist()
+    assert open_pool(engine, "sex").keys.tolist() == table.column("id").to_pylist()
     backwards = engine.take(pool.keys[::-1], ["age"])
     assert backwards.column("age").to_pylist() == expected.column("age").to_pylist()[::-1]
     with pytest.raises(ValueError, match="no row has the key 3"):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fairask.errors import NotConvergedWarning
-from fairask.strategies import Panda, PandaNotConverged, panda
-from fairask.strategies.panda import failure_of, pooled_gap
+from fairask.strategies import Panda, panda
+from fairask.strategies.panda import PandaNotConverged, failure_of, pooled_gap
 from fairask.testing import make_problem
 
 SMALL = Panda(iterations=6, width=8, heads=2, feedforward=8)

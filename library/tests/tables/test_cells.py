@@ -12,7 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from fairask.tables import TableError, fit_encoder, read_noted, read_table
+from fairask.errors import TableError
+from fairask.tables import fit_encoder, read_table
+from fairask.tables.formats import read_noted
 
 DAY = datetime.date(2024, 4, 3)
 YEARS_END = datetime.date(2023, 12, 31)

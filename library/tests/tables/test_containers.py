@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairask import FairActiveLearner
-from fairask.tables import Encoder, TableError, fit_encoder, read_table
+from fairask.errors import TableError
+from fairask.tables import Encoder, fit_encoder, read_table
 
 N = 60
 DAYS = [datetime.date(2023, 1, 1) + datetime.timedelta(days=11 * i) for i in range(N)]

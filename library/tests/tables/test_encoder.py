@@ -12,7 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from fairask.tables import Encoder, TableError, fit_encoder
+from fairask.errors import TableError
+from fairask.tables import Encoder, fit_encoder
 
 N = 3000
 

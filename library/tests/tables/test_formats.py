@@ -17,8 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairask.tables import TableError, TableFormat, fit_encoder, prepare, read_noted, read_table
-from fairask.tables.labels import match_labels
+from fairask.errors import TableError
+from fairask.tables import TableFormat, fit_encoder, read_table
+from fairask.tables.formats import read_noted
+from fairask.tables.labels import match_labels, prepare
 from fairask_studio import Study
 
 ROWS = [{"sex": "f", "pay": 1234.5, "town": "Köln"}, {"sex": "m", "pay": -7.25, "town": "Bern"}]

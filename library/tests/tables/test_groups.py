@@ -12,12 +12,13 @@ import pytest
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.audit import certify
-from fairask.audit.table import open_audit_table
-from fairask.errors import UserError
+from fairask.audit.predictions import open_audit_table
+from fairask.errors import TableError, UserError
 from fairask.experiment import LabelledTable
 from fairask.metrics import violation
-from fairask.tables import GroupColumns, TableError, column_violations, group_names, prepare
-from fairask.tables.groups import OTHER, UNKNOWN
+from fairask.tables import column_violations
+from fairask.tables.groups import OTHER, UNKNOWN, GroupColumns, group_names
+from fairask.tables.labels import prepare
 from fairask_studio import Study
 
 N = 400

@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fairask.tables import GroupColumns, Prepared, TableError, TableFormat, group_names, prepare, read_table
+from fairask.errors import TableError
+from fairask.tables import TableFormat, read_table
 from fairask.tables.formats import file_digest
-from fairask.tables.labels import GUESS, KNOWN_PAIRS, find_positive, known_positive
+from fairask.tables.groups import GroupColumns, group_names
+from fairask.tables.labels import GUESS, KNOWN_PAIRS, Prepared, find_positive, known_positive, prepare
 
 N = 48
 BASE = {"g": ["a", "b"] * (N // 2), "y": [0, 0, 1, 1] * (N // 4)}

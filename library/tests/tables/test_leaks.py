@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fairask.tables import prepare
+from fairask.tables.labels import prepare
 from fairask.tables.leaks import column_of, columns_that_tell, said_column
 
 RNG = np.random.default_rng(0)

@@ -17,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
-from fairask.datasets import DatasetNotFound, DownloadError, load, pull
+from fairask.datasets import load, pull
+from fairask.datasets.catalog import DatasetNotFound, DownloadError
 from fairask.errors import MissingExtra, UserError
 from library.tests.tables.comments import comments
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairask.audit.table import open_audit_table
+from fairask.audit.predictions import open_audit_table
 from fairask.errors import UserError
 from fairask.experiment import LabelledTable
 from fairask.tables import read_table

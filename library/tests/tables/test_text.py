@@ -14,9 +14,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from fairask import FairActiveLearner
+from fairask.errors import TableError
 from fairask.experiment import LabelledTable
 from fairask.metrics import violation
-from fairask.tables import Encoder, TableError, TextColumns, fit_encoder, prepare
+from fairask.tables import Encoder, TextColumns, fit_encoder
+from fairask.tables.labels import prepare
 from fairask.tables.text import Text, sample_texts
 from fairask_studio import Study, load_model
 from library.tests.tables.comments import comments

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from fairask.sampling import Proposal
-from fairask.strategies import Passive, uniform_proposal
+from fairask.strategies import Passive
+from fairask.strategies.strategy import uniform_proposal
 from fairask.testing import check_strategy
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairask_studio.config import Config
-    from fairask_studio.errors import NotYoursError, StudyError
+    from fairask_studio.errors import StudyError
     from fairask_studio.integrity import backup, check_certificate, verify
     from fairask_studio.model import TableModel, load_model
     from fairask_studio.study import Study
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "Config",
-    "NotYoursError",
     "Study",
     "StudyError",
     "TableModel",
@@ -29,8 +26,7 @@ __all__ = [
 #: Where the names of this package are. They are imported when they are first used, so that the command line
 #: does not wait for a database and a server that it may not need.
 _HOMES = {
-    "Config": "config",
-    **dict.fromkeys(("NotYoursError", "StudyError"), "errors"),
+    "StudyError": "errors",
     **dict.fromkeys(("backup", "check_certificate", "verify"), "integrity"),
     **dict.fromkeys(("TableModel", "load_model"), "model"),
     "Study": "study",

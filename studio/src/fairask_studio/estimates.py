@@ -20,7 +20,7 @@ from fairask.errors import FairaskWarning
 from fairask.experiment.rivals import fit_held_out, majority
 from fairask.learner import FairActiveLearner
 from fairask.metrics import METRICS, Float
-from fairask.oracle import decision_probability
+from fairask.oracle.base import decision_probability
 from fairask.rules import decide
 
 FOLDS = 5

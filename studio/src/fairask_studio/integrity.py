@@ -17,9 +17,10 @@ from fairask.audit.certificate import (
     read_certificate,
     verdict_of,
 )
-from fairask.audit.table import scores_of
+from fairask.audit.predictions import read_classes
 from fairask.metrics import Float
 from fairask.tables import read_table
+from fairask.tables.cells import coded
 from fairask_studio.errors import SENSELESS, StudyError
 from fairask_studio.estimates import decisions_digest
 from fairask_studio.events import Document
@@ -163,7 +164,8 @@ def _of_audit(found: Document, model: TableModel, pool: Path) -> CertificateChec
     table = read_table(pool)
     if column not in table.column_names:
         raise StudyError(f"{pool.name} has no column {column!r}; give the table that was audited")
-    said, _ = scores_of(table.column(column), column, _classes_in(rest.removesuffix(")")), False)
+    values, codes = coded(table.column(column))
+    said = np.array(read_classes(values, column, _classes_in(rest.removesuffix(")")))[1])[codes]
     positive = _positive(model, table)
     other = int((np.abs(said - positive) > 1e-6).sum())
     if other and set(np.unique(said)) <= {0.0, 1.0}:

@@ -13,10 +13,9 @@ from sklearn.pipeline import Pipeline
 
 from fairask.metrics import Matrix
 from fairask.oracle import FairOracle
-from fairask.tables import GroupColumns
 from fairask.tables.arrow import column_names, frame_table
 from fairask.tables.frames import arranged
-from fairask.tables.groups import protected_columns
+from fairask.tables.groups import GroupColumns, protected_columns
 from fairask_studio.errors import StudyError
 
 #: Classes of fairask that a model file may hold, besides scikit-learn's and numpy's own.

@@ -13,10 +13,11 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairask.pools import SAMPLE, open_source
+from fairask.pools import open_source
 from fairask.pools.files import local_path
-from fairask.tables import TableFormat, read_noted, read_table
-from fairask.tables.formats import PARQUET_SUFFIXES, is_dataset_folder
+from fairask.pools.sample import SAMPLE
+from fairask.tables import TableFormat, read_table
+from fairask.tables.formats import PARQUET_SUFFIXES, is_dataset_folder, read_noted
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell
 

@@ -19,16 +19,17 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import issparse
 
-from fairask.audit import Audit, AuditPlan
+from fairask.audit import Audit
+from fairask.audit.plan import AuditPlan
 from fairask.defaults import BUDGET
 from fairask.errors import FairaskWarning, UserError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
-from fairask.pools import SAMPLE
+from fairask.pools.sample import SAMPLE
 from fairask.report.words import Beside, leaks_sentence, outcome_of, safety_sentence
-from fairask.tables import Encoder, GroupColumns, TextColumns, fit_encoder, group_names
-from fairask.tables.groups import as_specs, protected_columns
+from fairask.tables import Encoder, TextColumns, fit_encoder
+from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code
 from fairask_studio import events as happened

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fairask_studio.connect import verify_signature
+from fairask_studio.connect.webhook import verify_signature
 from studio.tests.study.conftest import make
 
 __all__ = ["make"]

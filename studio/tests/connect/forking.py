@@ -17,7 +17,8 @@ import uvicorn
 
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask_studio import Study
-from fairask_studio.connect import Connector, Link
+from fairask_studio.connect import Connector
+from fairask_studio.connect.connector import Link
 from fairask_studio.connect.labelstudio import LabelStudioTool, open_client
 from fairask_studio.pages import create_app
 

@@ -17,7 +17,7 @@ import httpx
 
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask_studio import Study
-from fairask_studio.connect import Link, ensure_link
+from fairask_studio.connect.connector import Link, ensure_link
 from fairask_studio.connect.labelstudio import connect_project, open_client, register_webhook
 from fairask_studio.integrity import verify
 from studio.tests.connect import labelstudio

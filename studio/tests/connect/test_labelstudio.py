@@ -15,7 +15,8 @@ from fastapi.testclient import TestClient
 from fairask.cli import main
 from fairask.errors import UserError
 from fairask_studio import Study
-from fairask_studio.connect import Connector, Link, ToolUnreachable, ensure_link
+from fairask_studio.connect import Connector
+from fairask_studio.connect.connector import Link, ToolUnreachable, ensure_link
 from fairask_studio.connect.labelstudio import LabelStudioTool, connect_project, open_client, register_webhook
 from fairask_studio.integrity import verify
 from fairask_studio.pages import create_app

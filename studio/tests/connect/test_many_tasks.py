@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from fairask_studio import Study
-from fairask_studio.connect import Connector, Link, ensure_link
+from fairask_studio.connect import Connector
+from fairask_studio.connect.connector import Link, ensure_link
 from fairask_studio.connect.labelstudio import LabelStudioTool
 from studio.tests.study.conftest import people_table
 

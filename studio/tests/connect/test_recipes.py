@@ -18,7 +18,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from fairask_studio import Study
-from fairask_studio.connect import Connector, Link, WebhookTool, ensure_link, outgoing_rows, sign
+from fairask_studio.connect import Connector, WebhookTool
+from fairask_studio.connect.connector import Link, ensure_link, outgoing_rows
+from fairask_studio.connect.webhook import sign
 from fairask_studio.pages import create_app
 from studio.tests.connect.conftest import SECRET
 from studio.tests.pages.serving import serving

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from fairask_studio import Study
-from fairask_studio.connect import Connector, Link, WebhookTool, ensure_link, finish
+from fairask_studio.connect import Connector, WebhookTool
+from fairask_studio.connect.connector import Link, ensure_link, finish
 from fairask_studio.tools import OutsideAnswer
 from studio.tests.connect.conftest import SECRET, Receiver
 from studio.tests.connect.twin import same_draws

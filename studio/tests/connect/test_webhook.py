@@ -14,18 +14,9 @@ from fastapi.testclient import TestClient
 
 from fairask.errors import UserError
 from fairask_studio import Study, StudyError
-from fairask_studio.connect import (
-    Connector,
-    Link,
-    SignatureError,
-    ToolUnreachable,
-    WebhookTool,
-    ensure_link,
-    new_secret,
-    sign,
-    verify_signature,
-)
-from fairask_studio.connect.webhook import Webhooks
+from fairask_studio.connect import Connector, WebhookTool
+from fairask_studio.connect.connector import Link, ToolUnreachable, ensure_link
+from fairask_studio.connect.webhook import SignatureError, Webhooks, new_secret, sign, verify_signature
 from fairask_studio.pages import create_app
 from studio.tests.connect.conftest import SECRET, Receiver
 from studio.tests.pages.conftest import signed

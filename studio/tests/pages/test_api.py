@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi import checks
 
 from fairask_studio import Study
-from fairask_studio.pages import Robot, create_app
+from fairask_studio.pages import create_app
+from fairask_studio.pages.demo import Robot
 from studio.tests.pages.conftest import signed
 from studio.tests.pages.test_home import CSV, home
 from studio.tests.pages.walking import LABELS, documented, walk_home, walk_study

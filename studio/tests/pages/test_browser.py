@@ -12,7 +12,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, Route, expect
 
 from fairask_studio import Study
-from fairask_studio.pages import Robot, create_app, demo_study
+from fairask_studio.pages import create_app
+from fairask_studio.pages.demo import Robot, demo_study
 from studio.tests.pages.browsing import (
     LABELS,
     READY,

@@ -8,7 +8,8 @@ from pathlib import Path
 from playwright.sync_api import Page, Route, expect
 
 from fairask_studio import Study
-from fairask_studio.pages import create_app, create_home
+from fairask_studio.pages import create_app
+from fairask_studio.pages.home import create_home
 from studio.tests.pages.browsing import browser, new_page
 from studio.tests.pages.serving import serving
 from studio.tests.pages.test_home import CSV

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from fairask.pools import SAMPLE
+from fairask.pools.sample import SAMPLE
 from fairask.report.words import sampled_sentence
 from fairask_studio import Study
 from fairask_studio.pages.home import create_home

@@ -14,7 +14,8 @@ from fairask_studio import Study
 from fairask_studio.events import Document
 from fairask_studio.files import write_rows
 from fairask_studio.gold import GOLD, PRACTICE, KnownRow
-from fairask_studio.pages import Trainer, create_app
+from fairask_studio.pages import create_app
+from fairask_studio.pages.worker import Trainer
 from studio.tests.pages.conftest import bearer, signed
 from studio.tests.pages.serving import serving
 from studio.tests.study.conftest import people_table, truth

@@ -26,9 +26,11 @@ from typer.testing import CliRunner
 from fairask.errors import FairaskWarning
 from fairask_studio import Study, StudyError
 from fairask_studio.cli.studio import studio
-from fairask_studio.pages import Robot, Trainer, TrainerProcess, create_app, demo_study
+from fairask_studio.pages import create_app
+from fairask_studio.pages.demo import Robot, demo_study
 from fairask_studio.pages.server import serve, serve_demo, warn_of_sqlite
 from fairask_studio.pages.stopgap import Stopgap
+from fairask_studio.pages.worker import Trainer, TrainerProcess
 from fairask_studio.store import Training
 from studio.tests.forked import forked, serve_study
 from studio.tests.pages.conftest import bearer, new_database

@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 from fairask.oracle.linear_forest import LinearForestClassifier
-from fairask_studio import NotYoursError, Study
+from fairask_studio import Study
+from fairask_studio.errors import NotYoursError
 
 CLASSES = ("bad", "good")
 

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairask.errors import UserError
-from fairask.tables import TableError, read_table
+from fairask.errors import TableError, UserError
+from fairask.tables import read_table
 from fairask.tables.sheets import plain_cell, safe_cell
 from fairask_studio import Study, StudyError, load_model
 from fairask_studio.files import check_told, read_labels, write_rows

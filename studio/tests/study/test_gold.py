@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fairask.errors import UserError
-from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio import Study, StudyError
+from fairask_studio.errors import NotYoursError
 from fairask_studio.files import read_known
 from fairask_studio.gold import (
     GOLD,

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio import Study, StudyError
+from fairask_studio.errors import NotYoursError
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 Make = Callable[..., Study]

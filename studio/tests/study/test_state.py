@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fairask_studio import Config, Study, StudyError
+from fairask_studio import Study, StudyError
+from fairask_studio.config import Config
 from fairask_studio.events import Event, Happening, RowLabelled, RowsDrawn, RowSkipped, StudyCreated
 from fairask_studio.state import State
 

@@ -12,7 +12,8 @@ from sqlalchemy.exc import DatabaseError
 
 from fairask import FairActiveLearner
 from fairask.tables import read_table
-from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio import Study, StudyError
+from fairask_studio.errors import NotYoursError
 from fairask_studio.estimates import model_digest
 from fairask_studio.files import read_labels, write_rows
 from fairask_studio.study import Receipt

@@ -1,16 +1,15 @@
 """Certificates: bounds on a fixed model's violation, and the audit that earns one with few labels."""
 
-from fairask.audit.audit import Audit, AuditQuery
+from fairask.audit.audit import Audit
 from fairask.audit.certificate import Certificate, check_certificate, json_schema, sign
+from fairask.audit.labelled_rows import certify
 from fairask.audit.plan import AuditPlan
-from fairask.audit.sample import certify
 from fairask.audit.simulation import plan_audit, simulate_audit
 from fairask.audit.strata import intersect, noise_from_overlap
 
 __all__ = [
     "Audit",
     "AuditPlan",
-    "AuditQuery",
     "Certificate",
     "certify",
     "check_certificate",

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.audit.certificate import Certificate, GroupComparison, digest_of_settings, verdict_of
+from fairask.audit.labelled_rows import parity
 from fairask.audit.plan import TARGETS, AuditPlan, Bounds, Claim, PlanSettings
-from fairask.audit.sample import parity
 from fairask.audit.simulation import worst_error
-from fairask.audit.strata import FEWEST, Counts, Noise, Strata, known_codes, split_groups
+from fairask.audit.strata import FEWEST, Counts, Noise, PoolRows, Strata, known_codes, queue_length
 from fairask.cards import card
 from fairask.checks import check_choice, check_lengths
 from fairask.errors import UserError
@@ -139,12 +139,11 @@ class Audit:
         **settings: Unpack[PlanSettings],
     ) -> None:
         plan = AuditPlan.of(plan, settings)
-        bins = 1 if score is None else plan.score_bins(len(split_groups(groups)[0]), np.asarray(pred).ndim)
-        codes = known_codes(known, classes)
-        strata = Strata.of_rows(
-            pred, groups, trained_on, pos_label, plan.random_state, codes, score, bins, cost
-        )
-        self._begin(strata.with_noise(noise), plan, classes)
+        rows = PoolRows.of_arrays(
+            pred, groups, trained_on=trained_on, pos_label=pos_label, seed=plan.random_state,
+            known=known_codes(known, classes), score=score, cost=cost,
+        )  # fmt: skip
+        self._begin(_strata(rows, plan, noise), plan, classes)
 
     @classmethod
     def of_pool(
@@ -159,11 +158,7 @@ class Audit:
         classes: Sequence[object] | None = None,
         **settings: Unpack[PlanSettings],
     ) -> Self:
-        """Audit a model over a pool that may be larger than memory: see :func:`fairask.pools.open_pool`.
-
-        The model's decisions are counted where the rows are, and only rows that may be asked for are found.
-        The same rows, model and seed ask for the same labels whatever kind of pool holds them. The order
-        differs from that of an audit of given predictions, which shuffles all rows.
+        """Audit a model over a pool; the same rows are asked for as if its decisions were given.
 
         Parameters
         ----------
@@ -189,13 +184,20 @@ class Audit:
         >>> audit.certificate().verdict
         'certified'
         """
-        plan = AuditPlan.of(plan, settings)  # checked before the pass over the pool
+        plan = AuditPlan.of(plan, settings)
         none = np.zeros(0, dtype=np.int64)
         trained = none if trained_on is None else row_set(trained_on, pool.n_rows)
         codes = known_codes(known, classes)
         left_out = np.setdiff1d(np.union1d(pool.excluded, trained), row_set(list(codes), pool.n_rows))
-        strata = Strata.of_pool(pool, model, left_out, plan.budget, plan.random_state, codes)
-        return cls.of_strata(strata.with_noise(noise), plan, classes)
+        rows = PoolRows.of_pool(pool, model, left_out, plan.random_state, codes)
+        return cls.of_rows(rows, plan, noise=noise, classes=classes)
+
+    @classmethod
+    def of_rows(
+        cls, rows: PoolRows, plan: AuditPlan, *, noise: Noise = 0.0, classes: Sequence[object] | None = None
+    ) -> Self:
+        """Audit rows that were sorted into cells before."""
+        return cls.of_strata(_strata(rows, plan, noise), plan, classes)
 
     @classmethod
     def of_strata(cls, strata: Strata, plan: AuditPlan, classes: Sequence[object] | None = None) -> Self:
@@ -212,7 +214,7 @@ class Audit:
             if layout.known.any():
                 raise UserError(
                     "every row of the pool has a label already, so that nothing is left to ask for",
-                    "the violation is known: fairask.violation(y, predictions, groups) computes it",
+                    "the gap is known: fairask.violation(y, predictions, groups) computes it",
                 )
             raise ValueError("the pool is empty: every row trained the model")
         cheapest = layout.cost[~layout.known & (strata.sizes > 0)].min()
@@ -542,7 +544,7 @@ class Audit:
             GroupComparison(
                 shown[a],
                 shown[b],
-                float(e),
+                max(float(e), -1.0),  # a ratio to a rate of zero has no bound
                 max(float(low), -1.0),
                 float(up),
                 verdict_of(low, up, asked.tolerance),
@@ -724,7 +726,7 @@ class Audit:
             "corrected": [[row, self._looked_at[row]] for row in self._corrected],
         }
         if whole:
-            state["strata"] = self._strata.to_dict(self.plan.budget)
+            state["strata"] = self._strata.to_dict()
             state["classes"] = self.classes
         return state
 
@@ -801,3 +803,11 @@ class Audit:
         if labels:
             raise ValueError(f"state holds labels of {len(labels)} rows that this audit never asked for")
         return self
+
+
+def _strata(rows: PoolRows, plan: AuditPlan, noise: Noise) -> Strata:
+    """Strata for a plan, with the rows that it may ask for."""
+    bins = 1 if rows.score is None else plan.score_bins(len(rows.names), len(rows.decision))
+    cheapest = 1.0 if rows.cost is None else float(rows.cost.min())
+    most = queue_length(plan.budget, cheapest)
+    return Strata.of_rows(rows, seed=plan.random_state, bins=bins, most=most, noise=noise)

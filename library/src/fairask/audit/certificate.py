@@ -26,7 +26,7 @@ from fairask.tables.groups import UNKNOWN
 SCHEMA, VERSION = "fairask-certificate", 1
 
 #: Schemas by document: a certificate, ``certificate.json`` and ``audit.json`` of an audit's folder.
-JSON_SCHEMAS = {"certificate": "certificate-1", "audit": "audit-1", "audit-state": "audit-state-2"}
+JSON_SCHEMAS = {"certificate": "certificate-1", "audit": "audit-1", "audit-state": "audit-state-3"}
 #: The state of an audit and its certificates for programs, in the folder of an audit.
 STATE, CERTIFICATE = "audit.json", "certificate.json"
 

@@ -1,8 +1,8 @@
 """An audit of a table on disk: what ``fairask audit`` writes and reads between its steps.
 
-``audit.json`` is the state: the table's name and digest, the columns, and :meth:`Audit.to_dict`. It is
-written first. Sheets of rows (``rows-1.csv``, ...) and the certificate (``certificate.html``, ``.txt`` and
-``.json``) follow from it, and are made again if they are missing.
+``audit.json`` is the state: the table's name, digest and groups, the columns, and the whole audit, so that
+the table is read through once. It is written first. Sheets of rows (``rows-1.csv``, ...) and the certificate
+(``certificate.html``, ``.txt`` and ``.json``) follow from it, and are made again if they are missing.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ import numpy as np
 from fairask.audit.audit import SKIPPED, Audit, AuditQuery
 from fairask.audit.certificate import STATE, Certificate, joint_verdict, seal, sign
 from fairask.audit.plan import TARGETS, AuditPlan
-from fairask.audit.table import AuditTable, Classes, key, open_audit_table, table_digest
-from fairask.errors import UserError
+from fairask.audit.predictions import Classes, key, open_audit_table, open_table, table_digest
+from fairask.errors import TableError, UserError
 from fairask.metrics import Int
-from fairask.pools.files import local_path
-from fairask.tables import TableError, TableFormat, read_table
+from fairask.pools.engine import Engine
+from fairask.pools.files import Files, local_path, name_of
+from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow
 from fairask.tables.cells import texts
 from fairask.tables.groups import as_specs, protected_columns
@@ -41,7 +42,7 @@ from fairask.tables.sheets import (
     write_whole,
 )
 
-_FORMAT = 2
+_FORMAT = 3
 _PARTS = ("pool", "columns", "audit", "shown", "corrections")
 _ROW, _LABEL = "row", "label"
 _OWN = (_ROW, _LABEL, CHECK)
@@ -162,8 +163,11 @@ class AuditFolder:
     folder : Path
     state : dict
         What ``audit.json`` holds.
-    table : AuditTable
+    source : Files or Engine
+        The table, of which rows are taken.
     audit : Audit
+    hints : list of str
+        What was recognised in the table when the audit began.
     encoding : str or None
         Of sheets that come back; recognised if None.
     shown : set of str
@@ -173,10 +177,11 @@ class AuditFolder:
     place: str
     folder: Path
     state: dict[str, Any]
-    table: AuditTable
+    source: Files | Engine
     audit: Audit
     encoding: str | None = None
     shown: set[str] = field(default_factory=set)
+    hints: list[str] = field(default_factory=list)
 
     @classmethod
     def open(
@@ -211,9 +216,9 @@ class AuditFolder:
         """
         home = folder or default_folder(place)
         form = form or TableFormat()
-        state = _read_state(home)
+        state, hints = _read_state(home), []
         if state is not None:
-            table, audit = _resume(place, columns, settings, form, state, home)
+            source, audit = _resume(place, columns, settings, form, state, home)
         elif not begin:
             raise AuditError(
                 f"there is no audit in {home}", "Begin it without --tell, or name its folder with --out"
@@ -221,23 +226,39 @@ class AuditFolder:
         else:
             _check_place(columns, home)
             given = {name: value for name, value in columns.items() if value is not None}
-            table = open_audit_table(place, form=form, **given)
-            audit = table.audit(AuditPlan(**settings))
+            plan = AuditPlan(**settings)
+            table = open_audit_table(place, form=form, seed=plan.random_state, **given)
+            audit, source, hints = table.audit(plan), table.source, table.hints
             # A class that was recognised is kept like one that was named: the certificate says which it is.
             given.setdefault("positive", (table.classes.positive or (None,))[0])
-            pool = {"name": name_at(place), "rows": table.rows, "sha256": table_digest(place)}
             said = {name: value for name, value in vars(form).items() if value is not None}
-            pool |= {"encoding": said.pop("encoding", "utf-8"), "form": said}
+            pool = {
+                "name": name_at(place), "rows": table.rows, "sha256": table_digest(place, source),
+                "encoding": said.pop("encoding", "utf-8"), "form": said, "groups": table.group_rows,
+                "classes": dataclasses.asdict(table.classes), "notes": table.notes,
+            }  # fmt: skip
             state = {"format": _FORMAT, "pool": pool, "columns": given, "shown": [*show], "corrections": []}
-        check_columns(table.source.schema.names, [("show", name) for name in show])
-        opened = cls(place, home, state, table, audit, form.encoding, {*state["shown"], *show})
+        check_columns(source.schema.names, [("show", name) for name in show])
+        shown = {*state["shown"], *show}
+        opened = cls(place, home, state, source, audit, form.encoding, shown, hints)
         if "audit" not in state:
             home.mkdir(exist_ok=True)
             opened._write()
         return opened
 
+    @property
+    def classes(self) -> Classes:
+        """Names of the classes."""
+        return Classes(**{name: tuple(found) for name, found in self.state["pool"]["classes"].items()})
+
+    @property
+    def notes(self) -> list[str]:
+        """What the table's owner should know."""
+        found: list[str] = self.state["pool"]["notes"]
+        return found
+
     def _write(self) -> None:
-        self.state["audit"] = self.audit.to_dict()
+        self.state["audit"] = self.audit.to_dict(whole=True)
         write_whole(self.folder / STATE, json.dumps(self.state, indent=1) + "\n")
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
@@ -246,7 +267,7 @@ class AuditFolder:
         Rows are compared with the table by their check codes and cells, unless ``unchecked``. With
         ``correct``, labels that differ from those told before replace them, and the state keeps a record.
         """
-        sheet = read_labels(file, self.table.classes, self.encoding)
+        sheet = read_labels(file, self.classes, self.encoding)
         told = sheet.labels
         before = dict(zip(self.state["audit"]["rows"], self.state["audit"]["labels"], strict=True))
         before |= dict.fromkeys(self.state["audit"]["skipped"], SKIPPED)
@@ -274,7 +295,7 @@ class AuditFolder:
             raise AuditError(f"{file.name} has no labels yet", "Fill in its column 'label'")
         if not unchecked:
             rows = np.array(sorted(told), dtype=np.int64)
-            cells = dict(zip(rows.tolist(), self.table.source.take(rows).to_pylist(), strict=True))
+            cells = dict(zip(rows.tolist(), self.source.take(rows).to_pylist(), strict=True))
             check_returned(file.name, sheet.rows, cells)
         for row, value in changed.items():
             self.state["corrections"].append({
@@ -298,7 +319,7 @@ class AuditFolder:
     def _ask(self) -> RowsAwaited:
         query = self.audit.ask()
         sheet = self._sheet(query)
-        found, names = self.audit.certificate(), self.table.classes.names
+        found, names = self.audit.certificate(), self.classes.names
         words = " or ".join(reversed(names)) if len(names) <= 5 else "its class"
         named = [] if self.folder == default_folder(self.place) else ["--out", str(self.folder)]
         then = ["fairask", "audit", self.place, "--tell", str(sheet)]
@@ -323,19 +344,19 @@ class AuditFolder:
             first = first or (sheet if named.any() else None)
             awaited, part = awaited[~named], part + 1
         if len(awaited):
-            write_sheet(sheet, self.table, awaited, self._hidden(awaited))
+            write_sheet(sheet, self.source, awaited, self._hidden(awaited))
         return first or sheet
 
     def _hidden(self, rows: Int) -> set[str]:
         """Return the columns that could sway whoever labels: prediction, score, protected attribute."""
         columns = self.state["columns"]
-        telling = telling_columns(self.table.source.take(rows), columns["predictions"])
-        groups = protected_columns(columns["protected"], self.table.source.schema.names)
+        telling = telling_columns(self.source.take(rows), columns["predictions"])
+        groups = protected_columns(columns["protected"], self.source.schema.names)
         return {columns["predictions"], *groups, *telling} - self.shown
 
     def _finish(self) -> Decided:
         first = self.audit.plan.target
-        notes = tuple(f"Of the table, {note}." for note in self.table.notes)
+        notes = tuple(f"Of the table, {note}." for note in self.notes)
         found = {}
         for target in sorted(TARGETS, key=lambda t: t != first):
             for number, made in enumerate(self.audit.certificates(target)):
@@ -353,17 +374,21 @@ class AuditFolder:
 
     def about(self) -> str:
         """Return the table in one line: rows, columns, sizes of the groups."""
-        sizes = ", ".join(f"{g} {n:,}" for g, n in sorted(self.table.group_rows.items()))
+        sizes = ", ".join(f"{g} {n:,}" for g, n in sorted(self.state["pool"]["groups"].items()))
         columns = self.state["columns"]
         return (
-            f"{name_at(self.place)}: {self.table.rows:,} rows, predictions "
+            f"{name_at(self.place)}: {self.state['pool']['rows']:,} rows, predictions "
             f"{columns['predictions']}, groups by {', '.join(as_specs(columns['protected']))} ({sizes})"
         )
 
     def _facts(self) -> dict[str, str]:
         """How the certificates were made, for a table at their end."""
         plan, columns, known = self.audit.plan, self.state["columns"], self.state["pool"]
-        what = "table" if local_path(self.place) is not None else "files' names, sizes and footers"
+        what = "table"
+        if isinstance(self.source, Engine):
+            what = "columns, number of rows and keys"
+        elif local_path(self.place) is None:
+            what = "files' names, sizes and footers"
         several = json.dumps(columns["positive"], ensure_ascii=False)[1:-1]
         named = columns["positive"] if isinstance(columns["positive"], str) else several
         positive = f" (positive: {named})" if columns["positive"] else ""
@@ -384,7 +409,7 @@ class AuditFolder:
         if self.audit.schedule.claims:
             worst = self.audit.calibration(random_state=plan.random_state)
             facts["error replayed"] = (
-                f"{worst:.1%} of 1,000 such audits certify at the worst pools with a violation of exactly "
+                f"{worst:.1%} of 1,000 such audits certify at the worst pools with a gap of exactly "
                 f"{plan.tolerance:g} that these labels do not rule out"
             )
         return facts
@@ -394,20 +419,22 @@ def default_folder(place: str) -> Path:
     """Return the folder of an audit: beside a local table, here for one elsewhere."""
     local = local_path(place)
     if local is None:
-        return Path(f"{Path(name_at(place)).stem}.audit")
+        return Path(f"{name_of(place)}.audit")
     # "." and ".." have no name of their own.
     named = local.resolve() if local.name in ("", "..") else local
     return named.with_name(f"{named.stem if named.is_file() else named.name}.audit")
 
 
 def name_at(place: str) -> str:
-    """The last part of a path or URL.
+    """The last part of a path or URL, or the name of a table.
 
     Examples
     --------
-    >>> name_at("s3://bucket/people.parquet"), name_at("data/people/")
-    ('people.parquet', 'people')
+    >>> name_at("s3://bucket/people.parquet"), name_at("data/people/"), name_at("duckdb:///a.db#people")
+    ('people.parquet', 'people', 'people')
     """
+    if "://" in place and "#" in place:
+        return name_of(place)
     return place.rstrip("/").rpartition("/")[2] or place
 
 
@@ -456,8 +483,8 @@ def _resume(
     form: TableFormat,
     state: dict[str, Any],
     folder: Path,
-) -> tuple[AuditTable, Audit]:
-    """Open the table again and tell its audit what the state holds."""
+) -> tuple[Files | Engine, Audit]:
+    """Open the table again, of which only the rows that are asked for are read, and go on with its audit."""
     plan, pool = AuditPlan(**state["audit"]["settings"]), state["pool"]
     written = TableFormat(
         **{"encoding": None if pool["encoding"] == "utf-8" else pool["encoding"], **pool["form"]}
@@ -472,17 +499,14 @@ def _resume(
                 f"--{option} {value}: the audit in {folder} was begun with {was}",
                 f"Leave out --{option} to go on with it, or begin another with --out",
             )
-    local = local_path(place)
-    if local is not None and not local.exists():
-        open_audit_table(place, predictions="", protected="")  # names files that are near
-    if table_digest(place) != pool["sha256"]:
+    source, _ = open_table(place, written)
+    if table_digest(place, source) != pool["sha256"]:
         raise AuditError(
             f"{place} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    table = open_audit_table(place, form=written, **state["columns"])
     try:
-        return table, table.audit(plan).resume(state["audit"])
+        return source, Audit.from_dict(state["audit"])
     except (ValueError, KeyError, TypeError) as error:
         raise AuditError(
             f"{folder / STATE} is damaged: {error}",
@@ -515,8 +539,13 @@ def sheet_name(look: int, part: int = 1) -> str:
 def _rows_in(path: Path) -> set[int]:
     """Return the rows that a sheet names, counted from 0."""
     text = path.read_bytes().decode("utf-8-sig", "replace")
-    named = [cells.get(_ROW) or "" for cells in read_sheet(text)]
-    return {int(row) for row in named if row.isdecimal()}
+    named = (cells.get(_ROW) for cells in read_sheet(text))
+    return {int(row) for row in named if row is not None and _is_row(row)}
+
+
+def _is_row(text: str) -> bool:
+    """Whether a text is the number of a row; keys of a database may be below zero."""
+    return text.removeprefix("-").isdecimal()
 
 
 def _heading(name: str) -> str:
@@ -563,9 +592,9 @@ def telling_columns(table: Arrow, predictions: str) -> list[str]:
     return found
 
 
-def write_sheet(path: Path, table: AuditTable, rows: Int, hidden: Collection[str]) -> None:
+def write_sheet(path: Path, source: Files | Engine, rows: Int, hidden: Collection[str]) -> None:
     """Write rows to label: number, the columns but hidden ones, empty label, check code."""
-    taken = table.source.take(rows)
+    taken = source.take(rows)
     names = [n for n in taken.column_names if n not in hidden]
     columns = [taken.column(n).to_pylist() for n in names]
     codes = [check_code(row, cells) for row, cells in zip(rows.tolist(), taken.to_pylist(), strict=True)]
@@ -609,7 +638,7 @@ def read_labels(path: Path, classes: Classes, encoding: str | None) -> SheetLabe
     for line, (row, label) in enumerate(pairs):
         if label is None:
             continue
-        if row is None or not row.isdecimal():
+        if row is None or not _is_row(row):
             raise TableError(
                 f"{path.name}: data row {line + 1} has a label and the row number {row or ''!r}",
                 f"Leave the column {_ROW!r} as it was written",

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict, cast
 import numpy as np
 from scipy.special import betaln
 
-from fairask.audit.bounds.spending import boundaries
+from fairask.audit.bounds.boundaries import boundaries
 from fairask.audit.strata import Counts, Layout, RateLimits, bins_for
 from fairask.checks import check_choice, check_count, check_number, check_share
 from fairask.metrics import Float, Int

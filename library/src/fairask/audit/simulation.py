@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.audit.plan import QUESTIONS, AuditPlan, PlanSettings, Schedule
-from fairask.audit.strata import Counts, Layout, Strata, split_groups
+from fairask.audit.strata import Counts, Layout, PoolRows, Strata
 from fairask.checks import check_count, check_lengths
 from fairask.metrics import Float, Int, binary_labels
 
@@ -172,7 +172,7 @@ class AuditSimulation:
         """Return the pool's violation, the labels used, and the share decided at each look."""
         low, middle, high = (f"{n:,}" for n in self.labels_quantiles)
         lines = [
-            f"The pool's own violation is {self.violation:.4f}; tolerance {self.tolerance:g}, "
+            f"The pool's own gap is {self.violation:.4f}; tolerance {self.tolerance:g}, "
             f"delta {self.delta:g}.",
             f"The audits use {self.mean_labels:,.0f} labels on average; {low}, {middle} and {high} "
             "at the 10th, 50th and 90th percentile.",
@@ -211,16 +211,24 @@ def simulate_audit(
         raise ValueError(
             f"metric={plan.metric!r} needs no labels, so there is nothing to simulate: use certify(None, ...)"
         )
-    truth = binary_labels(y, pos_label)
+    truth = binary_labels(y, pos_label).astype(np.int64)
     n_audits = check_count(n_audits, "n_audits")
-    bins = 1 if score is None else plan.score_bins(len(split_groups(groups)[0]))
     check_lengths(y=len(truth), pred=len(np.asarray(pred)), groups=len(np.asarray(groups)))
-    strata = Strata.of_rows(pred, groups, None, pos_label, plan.random_state, None, score, bins)
+    rows = PoolRows.of_arrays(
+        pred, groups, pos_label=pos_label, seed=plan.random_state, score=score, truth=truth
+    )
+    return simulate_rows(rows, plan, n_audits)
+
+
+def simulate_rows(rows: PoolRows, plan: AuditPlan, n_audits: int) -> AuditSimulation:
+    """Simulate audits of rows whose labels are all known, as :func:`simulate_audit`."""
+    bins = 1 if rows.score is None else plan.score_bins(len(rows.names))
+    strata = Strata.of_rows(rows, seed=plan.random_state, bins=bins, most=0)
+    assert strata.ones is not None
     rng = np.random.default_rng(plan.random_state)
-    size = strata.sizes.astype(np.float64)
-    ones = np.array([truth[queue].sum() for queue in strata.queues], dtype=np.float64)
+    size, ones = strata.sizes.astype(np.float64), strata.ones
     layout = replace(strata.layout, rest=plan.compare == "rest")
-    schedule = replace(plan, target="pool", also=()).schedule(len(truth))
+    schedule = replace(plan, target="pool", also=()).schedule(int(size.sum()))
     whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
     gap = float(schedule.bounds(whole, layout, 0).estimate[0])
     shape = (n_audits, len(size))
@@ -329,25 +337,29 @@ def plan_audit(
     True
     """
     asked = _needs_labels(AuditPlan.of(plan, settings))
-    names, _ = split_groups(groups)
-    values = None if score is None else np.asarray(score, dtype=np.float64)
-    chance = values is not None and bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1)
-    rows = []
-    for budget in sorted({min(int(b), len(np.asarray(groups))) for b in budgets}):
-        for used in (None,) if values is None else (None, values):
+    rows = PoolRows.of_arrays(pred, groups, pos_label=pos_label, seed=asked.random_state, score=score)
+    return plan_rows(rows, asked, budgets, n_audits)
+
+
+def plan_rows(rows: PoolRows, plan: AuditPlan, budgets: Sequence[int], n_audits: int) -> BudgetTable:
+    """Say what each budget would buy on rows whose labels are not known, as :func:`plan_audit`."""
+    asked, total = _needs_labels(plan), int(rows.counts.sum())
+    found, chance = [], False
+    for budget in sorted({min(int(b), total) for b in budgets}):
+        for scored in (False,) if rows.score is None else (False, True):
             now = replace(asked, budget=budget, also=())
-            bins = 1 if used is None else now.score_bins(len(names))
-            strata = Strata.of_rows(pred, groups, None, pos_label, now.random_state, None, used, bins)
+            bins = now.score_bins(len(rows.names)) if scored else 1
+            strata = Strata.of_rows(rows, seed=now.random_state, bins=bins, most=0)
             share = np.where(strata.layout.decision[0] == 1, ASSUMED[1], ASSUMED[0])
-            if chance and values is not None:
-                share = np.array([np.nanmean(values[q]) if len(q) else 0.5 for q in strata.queues])
-            rows.append(_planned(now, strata, share, n_audits, score=used is not None))
+            if strata.chance is not None:
+                share, chance = np.where(strata.sizes > 0, strata.chance, 0.5), True
+            found.append(_planned(now, strata, share, n_audits, score=scored))
     assumed = (
         "the score is the chance of label 1, and groups have the same base rates as it says"
         if chance
         else _shares_in_words(ASSUMED)
     )
-    return BudgetTable(tuple(rows), assumed, min(asked.budget, len(np.asarray(groups))))
+    return BudgetTable(tuple(found), assumed, min(asked.budget, total))
 
 
 def plan_strata(
@@ -360,7 +372,8 @@ def plan_strata(
     Examples
     --------
     >>> known = {row: row % 2 for row in range(40)}
-    >>> strata = Strata.of_rows([0, 1] * 1000, [0] * 1000 + [1] * 1000, known=known)
+    >>> rows = PoolRows.of_arrays([0, 1] * 1000, [0] * 1000 + [1] * 1000, known=known)
+    >>> strata = Strata.of_rows(rows, most=0)
     >>> print(plan_strata(strata, AuditPlan(), [200], n_audits=50).assumed)
     label 1 in 3% of the rows decided 0 and 92% of those decided 1
     """

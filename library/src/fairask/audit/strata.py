@@ -1,27 +1,31 @@
 """The strata of an audit: the rows of a pool by group, decision and score, and the rates they make up.
 
-:class:`Strata` holds the rows of each stratum in a random order, :class:`Layout` says what the strata are,
-:class:`Counts` what labels were found in them, and :meth:`Layout.limits` bounds the rates of the groups.
+:class:`PoolRows` says of each row what matters, :class:`Strata` holds the rows of each stratum that may be
+asked for, in a random order, :class:`Layout` says what the strata are, :class:`Counts` what labels were found
+in them, and :meth:`Layout.limits` bounds the rates of the groups.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from fairask.audit.bounds.proportions import wilson
 from fairask.audit.bounds.stratified import collapse, score_limits
 from fairask.checks import check_lengths, check_number
 from fairask.errors import UserError
+from fairask.matrix import hash_numbers, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
-from fairask.pools import Model, Pool, is_randomised
+from fairask.pools import Pool
+from fairask.pools.memory import Model, is_randomised
 
 #: Probability of a wrong label: one number, or by group a number or (least, largest).
 Noise = float | Mapping[Any, float | tuple[float, float]]
@@ -30,6 +34,15 @@ FEWEST = 5
 #: Labels of the pilot that a stratum should have, and rows that a bin of a score should have.
 _PILOT, _ROWS = 3, 20
 _NONE = np.zeros(0, dtype=np.int64)
+#: Labels of cells: one that is not known, and rows that are not part of the audit; -1 where nobody can tell.
+UNTOLD, OUT = -2, -3
+#: Rows that are queued per label of the budget: the rest is for rows that nobody can label.
+_QUEUE = 4
+#: Rows handled at a time, and rows of a pool on which bins of a score are found.
+_CHUNK, _BINNED = 1 << 18, 1 << 20
+#: Makes the order of an audit another one than that in which a sample is drawn with the same seed: rows that
+#: were sampled to train a model would otherwise be the first to be asked for.
+_ORDER = 0x5EED_0F_0A0D17
 
 
 @dataclass(frozen=True)
@@ -202,6 +215,184 @@ class Layout:
         return rate, low, high
 
 
+def draw_order(rows: Int, seed: int) -> NDArray[np.uint64]:
+    """One number per row that depends on its number and the seed alone; rows are asked for in this order.
+
+    So a pool of any size, read in parts of any size, is asked for the same rows.
+
+    Examples
+    --------
+    >>> whole, part = draw_order(np.arange(4), 7), draw_order(np.arange(2, 4), 7)
+    >>> bool((whole[2:] == part).all())
+    True
+    """
+    return tie_breakers(rows, int(hash_numbers(np.uint64(seed ^ _ORDER))))
+
+
+@dataclass(frozen=True, eq=False)
+class PoolRows:
+    """The rows of a pool as an audit sees them: a few cells of rows alike, and the cell of each row.
+
+    Attributes
+    ----------
+    names : list
+        Names of the groups.
+    group : ndarray of shape (cells,)
+        Group of each cell; ``len(names)`` where it is unknown.
+    decision : ndarray of shape (models, cells)
+        Decision of each model.
+    label : ndarray of shape (cells,)
+        Label 0 or 1 where it is known, -1 where nobody can tell it, ``UNTOLD``, or ``OUT`` for rows that are
+        not part of the audit.
+    counts : ndarray of shape (cells,)
+        Rows of each cell.
+    cell : ndarray of shape (rows,) or None
+        Cell of each row, in a type as small as can be; None where the rows are in an engine.
+    drawn : bool
+        Whether a model is randomised and its decisions were drawn.
+    score, cost : ndarray of shape (rows,), optional
+    truth : ndarray of shape (cells,), optional
+        The label of all rows, for simulations.
+    left_out : ndarray
+        Rows that trained the model and are not part of the audit, ascending.
+    keys : ndarray of shape (rows,), optional
+        What rows are called; by default they are numbered.
+    """
+
+    names: list[Any]
+    group: Int
+    decision: Int
+    label: Int
+    counts: Int
+    cell: Int | None = None
+    drawn: bool = False
+    score: Float | None = None
+    cost: Float | None = None
+    truth: Int | None = None
+    left_out: Int = field(default_factory=lambda: _NONE)
+    keys: Int | None = None
+
+    @classmethod
+    def of_arrays(
+        cls,
+        pred: ArrayLike,
+        groups: ArrayLike,
+        *,
+        trained_on: ArrayLike | None = None,
+        pos_label: object = None,
+        seed: int = 0,
+        known: Mapping[int, int | None] | None = None,
+        score: ArrayLike | None = None,
+        cost: ArrayLike | None = None,
+        truth: Int | None = None,
+    ) -> Self:
+        """Rows whose predictions and groups are given.
+
+        Parameters
+        ----------
+        pred, groups : array-like
+            Predictions, of several models in columns, and groups, None where unknown.
+        trained_on : array-like of int, optional
+            Rows to leave out.
+        pos_label : optional
+            The prediction that counts as 1.
+        seed : int
+            Decisions of a randomised model are drawn by it and by the row's number.
+        known : mapping, optional
+            Labels of rows that are known already, None where nobody can tell.
+        score, cost : array-like, optional
+            A number per row that may tell labels, and the cost of a label.
+        truth : ndarray, optional
+            The label of every row.
+
+        Examples
+        --------
+        >>> rows = PoolRows.of_arrays([0, 1, 1, 0], ["a", "a", "b", "b"], trained_on=[0])
+        >>> rows.names, rows.counts[rows.label == UNTOLD].tolist()
+        (['a', 'b'], [1, 1, 1])
+        """
+        names, codes = split_groups(groups)
+        said = np.asarray(pred)
+        each = [said[:, m] for m in range(said.shape[1])] if said.ndim == 2 else [pred]
+        if not len(codes):
+            raise UserError("the pool has no rows", "give the predictions and groups of its rows")
+        columns = [soft_predictions(column, pos_label) for column in each]
+        n = check_lengths(pred=len(columns[0]), groups=len(codes))
+        soft = any(((column > 0) & (column < 1)).any() for column in columns)
+        # One number per row for all models: where they say the same, they decide alike.
+        number = uniforms(np.arange(n), seed) if soft else np.full(n, 0.5)
+        left_out = _row_numbers("trained_on", [] if trained_on is None else trained_on, n)
+        return cls._of_codes(
+            names, codes, np.array([number < column for column in columns]), left_out, known,
+            drawn=soft, score=_per_row(score, "score", n), cost=_per_row(cost, "cost", n), truth=truth,
+        )  # fmt: skip
+
+    @classmethod
+    def of_pool(
+        cls,
+        pool: Pool,
+        model: Model,
+        left_out: Int,
+        seed: int = 0,
+        known: Mapping[int, int | None] | None = None,
+    ) -> Self:
+        """Rows of a pool, and a model's decisions on them; a randomised model's are drawn once, by the seed.
+
+        Examples
+        --------
+        >>> from fairask.rules import LinearRule
+        >>> from fairask.pools import Pool
+        >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
+        >>> rows = PoolRows.of_pool(pool, LinearRule(np.array([1.0, 0.0])), np.array([0]))
+        >>> Strata.of_rows(rows).sizes.tolist()
+        [0, 1, 0, 1]
+        """
+        cells = Pool(pool.X, pool.groups, pool.n_groups).by_decision(model, seed)
+        decided = np.asarray(cells.patterns[0])[cells.cell]
+        names, codes = list(pool.group_values), np.asarray(pool.groups, dtype=np.int64)
+        return cls._of_codes(names, codes, decided[None, :], left_out, known, drawn=is_randomised(model))
+
+    @classmethod
+    def _of_codes(
+        cls,
+        names: list[Any],
+        codes: Int,
+        decisions: Bool,
+        left_out: Int,
+        known: Mapping[int, int | None] | None,
+        *,
+        truth: Int | None = None,
+        **more: Any,
+    ) -> Self:
+        """Number the cells: by group, decisions, known label and truth."""
+        n, models = len(codes), len(decisions)
+        label = np.full(n, UNTOLD, dtype=np.int64)
+        label[left_out] = OUT
+        told = known or {}
+        rows = _row_numbers("known", list(told), n)
+        codes_told = (told[row] for row in rows.tolist())
+        label[rows] = [-1 if code is None else code for code in codes_told]
+        # Labels are from -3 to 1, so that there are five of them.
+        number = np.asarray(codes, dtype=np.int64)
+        for bits in decisions:
+            number = 2 * number + bits
+        number = 2 * (5 * number + label - OUT) + (0 if truth is None else truth)
+        values, cell, counts = np.unique(number, return_inverse=True, return_counts=True)
+        rest, right = np.divmod(values, 2)
+        rest, labels = np.divmod(rest, 5)
+        return cls(
+            names=names,
+            group=rest >> models,
+            decision=np.array([(rest >> (models - 1 - m)) & 1 for m in range(models)]),
+            label=labels + OUT,
+            counts=counts,
+            cell=cell.astype(np.min_scalar_type(len(values))),
+            truth=None if truth is None else right,
+            left_out=np.setdiff1d(left_out, rows),
+            **more,
+        )
+
+
 @dataclass(frozen=True)
 class Strata:
     """Strata of an audited pool; without a score, ``2 * group + decision``.
@@ -224,6 +415,10 @@ class Strata:
         Group, decisions and more of each stratum.
     known : ndarray of shape (3, strata)
         Labels 0, labels 1 and rows without a label of the strata that are known from the beginning.
+    chance : ndarray of shape (strata,), optional
+        Mean score of each stratum, if the pool has one from 0 to 1.
+    ones : ndarray of shape (strata,), optional
+        Labels 1 of each stratum, where all labels are known for a simulation.
     """
 
     groups: list[Any]
@@ -233,7 +428,9 @@ class Strata:
     drawn: bool
     fingerprint: str
     layout: Layout
-    known: Int = field(default_factory=lambda: np.zeros((3, 0), dtype=np.int64))
+    known: Int
+    chance: Float | None = None
+    ones: Float | None = None
 
     @functools.cached_property
     def _index(self) -> tuple[Int, Int]:
@@ -248,16 +445,11 @@ class Strata:
 
         Examples
         --------
-        >>> Strata.of_rows([0, 1, 1, 0], ["a", "a", "b", "b"]).of([3, 1]).tolist()
+        >>> Strata.of_rows(PoolRows.of_arrays([0, 1, 1, 0], ["a", "a", "b", "b"])).of([3, 1]).tolist()
         [2, 1]
         """
         known, stratum = self._index
         return np.asarray(stratum[np.searchsorted(known, np.asarray(rows, dtype=np.int64))])
-
-    def with_noise(self, noise: Noise) -> Self:
-        """The same strata, whose labels are wrong with these probabilities."""
-        table = noise_table(noise, self.groups)
-        return replace(self, layout=replace(self.layout, noise=table)) if table.any() else self
 
     def by_decision(self, model: int = 0) -> Int:
         """Rows of each group decided 0 and 1 by a model, as ``2 * group + decision``."""
@@ -268,211 +460,99 @@ class Strata:
 
     @classmethod
     def of_rows(
-        cls,
-        pred: ArrayLike,
-        groups: ArrayLike,
-        trained_on: ArrayLike | None = None,
-        pos_label: object = None,
-        seed: int = 0,
-        known: Mapping[int, int | None] | None = None,
-        score: ArrayLike | None = None,
-        bins: int = 1,
-        cost: ArrayLike | None = None,
+        cls, rows: PoolRows, *, seed: int = 0, bins: int = 1, most: int | None = None, noise: Noise = 0.0
     ) -> Self:
-        """Strata of rows whose predictions and groups are given.
+        """Strata of a pool: its cells and, within group and decision, bins of its score.
 
         Parameters
         ----------
-        pred, groups : array-like
-            Predictions, of several models in columns, and groups, None where unknown.
-        trained_on : array-like of int, optional
-            Rows to leave out.
-        known : mapping, optional
-            Labels of rows that are known already, None where nobody can tell: strata of their own.
-        score, bins
-            A number per row and the bins it is cut into, within group and decision.
-        cost : array-like, optional
-            Cost of a label of each row.
+        rows : PoolRows
+        seed : int
+            Seed of the order of the rows.
+        bins : int
+            Most bins of the score within each group and decision.
+        most : int, optional
+            Most rows that are queued of each stratum; by default all.
+        noise : float or mapping
+            Probability of a wrong label, see :class:`fairask.audit.Audit`.
 
         Examples
         --------
-        >>> strata = Strata.of_rows([0, 1, 1, 0], ["a", "a", "b", "b"], trained_on=[0])
+        >>> strata = Strata.of_rows(PoolRows.of_arrays([0, 1, 1, 0], ["a", "a", "b", "b"], trained_on=[0]))
         >>> strata.sizes.tolist(), [queue.tolist() for queue in strata.queues]
         ([0, 1, 1, 1], [[], [1], [3], [2]])
         """
-        names, codes = split_groups(groups)
-        return cls.of_codes(
-            pred, names, codes, trained_on=trained_on, pos_label=pos_label, seed=seed, known=known,
-            score=score, bins=bins, cost=cost,
-        )  # fmt: skip
+        models, k = len(rows.decision), len(rows.names)
+        parent = rows.group
+        for bits in rows.decision:
+            parent = 2 * parent + bits
+        top, inside = (k + 1) << models, rows.label != OUT
+        told = inside & (rows.label != UNTOLD)
+        # Numbers of strata: parent and bin, then those whose labels are known, then rows that are left out.
+        width = top * bins + top
+        number = np.where(inside, np.where(told, top * bins + parent, parent * bins), width)
+        each = rows.cell if rows.cell is None else number.astype(np.min_scalar_type(width))[rows.cell]
+        if rows.score is not None and bins > 1:
+            assert each is not None
+            _cut(each, rows.score, top, bins, seed)
 
-    @classmethod
-    def of_codes(
-        cls,
-        pred: ArrayLike,
-        names: list[Any],
-        codes: Int,
-        *,
-        trained_on: ArrayLike | None = None,
-        pos_label: object = None,
-        seed: int = 0,
-        known: Mapping[int, int | None] | None = None,
-        score: ArrayLike | None = None,
-        bins: int = 1,
-        cost: ArrayLike | None = None,
-        most: int | None = None,
-    ) -> Self:
-        """Strata of rows whose groups are given as codes; ``len(names)`` is that of an unknown group.
+        def total(weight: NDArray[Any]) -> Float:
+            """Sum of a number per cell over the rows of each stratum."""
+            if each is None or bins == 1:
+                by_cell = np.bincount(number, weights=rows.counts * weight, minlength=width + 1)
+                return by_cell[:width].astype(np.float64)
+            by_row = np.bincount(each, weights=weight[rows.cell], minlength=width + 1)
+            return by_row[:width].astype(np.float64)
 
-        At most ``most`` rows of each stratum are queued.
-        """
-        said = np.asarray(pred)
-        each = [said[:, m] for m in range(said.shape[1])] if said.ndim == 2 else [pred]
-        if not len(codes):
-            raise UserError("the pool has no rows", "give the predictions and groups of its rows")
-        columns = [soft_predictions(column, pos_label) for column in each]
-        n = check_lengths(pred=len(columns[0]), groups=len(codes))
-        rng = np.random.default_rng(seed)
-        soft = [bool(((column > 0) & (column < 1)).any()) for column in columns]
-        decisions = np.array(
-            [rng.random(n) < c if s else c == 1 for c, s in zip(columns, soft, strict=True)], dtype=bool
-        )
-        out = np.zeros(n, dtype=bool)
-        for name, rows in (("trained_on", trained_on), ("known", list(known or ()))):
-            given = np.unique(np.asarray([] if rows is None else rows, dtype=np.int64))
-            if len(given) and (given[0] < 0 or given[-1] >= n):
-                raise ValueError(f"{name} names row {given[-1]}, but the pool has rows 0 to {n - 1}")
-            out[given] = True
-        labels = np.full(n, -2)
-        for row, label in (known or {}).items():
-            labels[row] = -1 if label is None else label
-        shuffled = rng.permutation(n)
-        return cls._build(
-            names, codes, decisions, shuffled, labels, out & (labels == -2),
-            drawn=any(soft), score=score, bins=bins, cost=cost, most=most,
-        )  # fmt: skip
-
-    @classmethod
-    def _build(
-        cls, names: list[Any], codes: Int, decisions: Bool, shuffled: Int, labels: Int, left_out: Bool, *,
-        drawn: bool, score: ArrayLike | None, bins: int, cost: ArrayLike | None, most: int | None,
-    ) -> Self:  # fmt: skip
-        n, models = len(codes), len(decisions)
-        weights = 1 << np.arange(models)[::-1]
-        pattern = (decisions * weights[:, None]).sum(axis=0)
-        parent = codes * (1 << models) + pattern
-        told = labels > -2
-        free = ~told & ~left_out
-        values, cost = (_per_row(v, name, n) for v, name in ((score, "score"), (cost, "cost")))
-        cut = bin_rows(parent, values, free, bins)
-        top = (len(names) + 1) * (1 << models)
-        number = np.where(told, top * bins + parent, parent * bins + cut)
+        sizes = total(np.ones(len(rows.counts))).astype(np.int64)
         plain = models == 1 and bins == 1
         # Without a score, empty strata keep their place: 2 * group + decision.
-        kept = np.unique(number[~left_out])
-        if plain:
-            kept = np.union1d(kept, np.arange(2 * len(names)))
-        place = np.searchsorted(kept, number)
-        sizes = np.bincount(place[~left_out], minlength=len(kept))
-        order = shuffled[free[shuffled]]
-        # Numbers of strata are small: as small integers they are sorted in linear time.
-        order = order[np.argsort(place.astype(np.min_scalar_type(len(kept)))[order], kind="stable")]
-        lengths = np.bincount(place[free], minlength=len(kept))
-        of_parent = np.where(kept >= top * bins, kept - top * bins, kept // bins)
-        price = np.ones(len(kept)) if cost is None else _means(place, cost, free, len(kept))
-        prior = None
-        if values is not None and bins > 1 and np.nanmin(values) >= 0 and np.nanmax(values) <= 1:
-            prior = _means(place, values, ~left_out, len(kept))
+        kept = np.union1d(np.flatnonzero(sizes), np.arange(2 * k if plain else 0)).astype(np.int64)
+        known = kept >= top * bins
+        of_parent = np.where(known, kept - top * bins, kept // bins)
+        price, chance = np.ones(len(kept)), None
+        if rows.cost is not None:
+            assert each is not None
+            price = np.where(known, 1.0, _means(each, rows.cost, kept, width))
+        if rows.score is not None and np.nanmin(rows.score) >= 0 and np.nanmax(rows.score) <= 1:
+            assert each is not None
+            chance = _means(each, rows.score, kept, width)
         layout = Layout(
             group=of_parent >> models,
             decision=np.array([(of_parent >> (models - 1 - m)) & 1 for m in range(models)]),
-            n_groups=len(names), parent=of_parent, known=kept >= top * bins, cost=price, prior=prior,
-            noise=np.zeros((2, len(names) + 1)),
+            n_groups=k, parent=of_parent, known=known, cost=price, prior=chance if bins > 1 else None,
+            noise=noise_table(noise, rows.names),
         )  # fmt: skip
-        found = hashlib.sha256(parent.tobytes() + (~left_out & ~told).tobytes())
-        if not plain or told.any():
-            found.update(place.tobytes() + labels.tobytes())
-        seen = [np.bincount(place[told], weights=labels[told] == v, minlength=len(kept)) for v in (0, 1, -1)]
+        told_of = (rows.group, rows.decision, rows.label, rows.counts, rows.left_out)
+        found = hashlib.sha256(repr([part.tolist() for part in told_of]).encode())
+        queues = [_NONE for _ in kept]
+        if each is not None and rows.cell is not None:
+            found.update(np.ascontiguousarray(rows.cell).data)
+            found.update(np.ascontiguousarray(each).data)
+            if most != 0:
+                place = np.full(width + 1, len(kept), dtype=np.int64)
+                place[kept[~known]] = np.flatnonzero(~known)
+                queues = _queues(each, place, sizes[kept], rows.keys, seed, most or len(each))
         return cls(
-            groups=names,
-            sizes=sizes,
-            queues=[queue[:most].copy() for queue in np.split(order, np.cumsum(lengths)[:-1])],
-            left_out=np.flatnonzero(left_out),
-            drawn=drawn,
-            fingerprint=found.hexdigest()[:16],
-            layout=layout,
-            known=np.array(seen, dtype=np.int64),
-        )
-
-    @classmethod
-    def of_pool(
-        cls,
-        pool: Pool,
-        model: Model,
-        left_out: Int,
-        budget: int,
-        seed: int = 0,
-        known: Mapping[int, int | None] | None = None,
-    ) -> Self:
-        """Strata of a pool of any kind, with at most ``budget`` queued rows each.
-
-        An audit never needs more than its budget of any stratum. Two passes: one counts, the other reads only
-        blocks that hold a queued row. The decisions of a randomised model are drawn once, by the seed.
-
-        Examples
-        --------
-        >>> from fairask.rules import LinearRule
-        >>> from fairask.pools import Pool
-        >>> pool = Pool(np.array([[-1.0], [0.5], [2.0]]), np.array([0, 0, 1]), 2)
-        >>> Strata.of_pool(pool, LinearRule(np.array([1.0, 0.0])), np.array([0]), budget=2).sizes.tolist()
-        [0, 1, 0, 1]
-        """
-        rows_known = np.array(sorted(known or ()), dtype=np.int64)
-        cells = pool.excluding(np.union1d(left_out, rows_known)).by_decision(model, seed)
-        sizes = np.zeros(2 * pool.n_groups, dtype=np.int64)
-        stratum = 2 * cells.groups + cells.patterns[0]
-        sizes[stratum] = cells.counts
-        rng = np.random.default_rng(seed)
-        ranks = [
-            rng.choice(int(count), size=int(min(count, budget)), replace=False, shuffle=True)
-            for count in cells.counts
-        ]
-        which = np.repeat(np.arange(len(ranks)), [len(r) for r in ranks])
-        rows = cells.locate(which, np.concatenate([*ranks, _NONE]))
-        queues = [_NONE for _ in sizes]
-        for cell, s in enumerate(stratum):
-            queues[int(s)] = rows[which == cell]
-        found = hashlib.sha256(repr((pool.n_rows, sizes.tolist())).encode())
-        for part in (left_out, *queues):
-            found.update(np.ascontiguousarray(part, dtype=np.int64).data)
-        layout, seen = Layout.plain(pool.n_groups), np.zeros((3, len(sizes)), dtype=np.int64)
-        if known:
-            mine = Pool(pool.take(rows_known), pool.groups_of(rows_known), pool.n_groups)
-            by = mine.by_decision(model, seed)
-            where, part = by.rows, by.cell
-            at = np.zeros(len(rows_known), dtype=np.int64)
-            at[where] = (2 * by.groups + by.patterns[0])[part]
-            layout, sizes, seen = _with_known(layout, sizes, at, [known[int(row)] for row in rows_known])
-            queues += [_NONE] * (len(sizes) - len(queues))
-            found.update(repr(sorted(known.items())).encode())
-        return cls(
-            groups=list(pool.group_values),
-            sizes=sizes,
+            groups=rows.names,
+            sizes=sizes[kept],
             queues=queues,
-            left_out=left_out,
-            drawn=is_randomised(model),
+            left_out=rows.left_out,
+            drawn=rows.drawn,
             fingerprint=found.hexdigest()[:16],
             layout=layout,
-            known=seen,
+            known=np.array([total(told * (rows.label == v))[kept] for v in (0, 1, -1)], dtype=np.int64),
+            chance=chance,
+            ones=None if rows.truth is None else total(rows.truth)[kept],
         )
 
-    def to_dict(self, budget: int) -> dict[str, Any]:
-        """Return plain values for JSON, with at most ``budget`` queued rows of each stratum."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
         layout = self.layout
         return {
             "groups": [g if isinstance(g, str | int | float) else str(g) for g in self.groups],
             "sizes": self.sizes.tolist(),
-            "queues": [queue[:budget].tolist() for queue in self.queues],
+            "queues": [queue.tolist() for queue in self.queues],
             "drawn": self.drawn,
             "group": layout.group.tolist(),
             "decision": layout.decision.tolist(),
@@ -490,8 +570,8 @@ class Strata:
 
         Examples
         --------
-        >>> strata = Strata.of_rows([0, 1, 1, 0], ["a", "a", "b", "b"])
-        >>> Strata.from_dict(strata.to_dict(1), [], strata.fingerprint).sizes.tolist()
+        >>> strata = Strata.of_rows(PoolRows.of_arrays([0, 1, 1, 0], ["a", "a", "b", "b"]))
+        >>> Strata.from_dict(strata.to_dict(), [], strata.fingerprint).sizes.tolist()
         [1, 1, 1, 1]
         """
         names = list(values["groups"])
@@ -515,6 +595,11 @@ class Strata:
             layout=layout,
             known=np.array(values["known"], dtype=np.int64),
         )
+
+
+def queue_length(budget: int, cheapest: float = 1.0) -> int:
+    """Rows of a stratum that an audit may ask for: its labels, and some in place of those nobody can tell."""
+    return math.ceil(_QUEUE * budget / min(1.0, cheapest))
 
 
 def split_groups(groups: ArrayLike) -> tuple[list[Any], Int]:
@@ -553,30 +638,56 @@ def _per_row(given: ArrayLike | None, name: str, n: int) -> Float | None:
     return values
 
 
-def _means(place: Int, values: Float, rows: Bool, k: int) -> Float:
-    total = np.bincount(place[rows], weights=values[rows], minlength=k)
-    count = np.bincount(place[rows], minlength=k)
+def _row_numbers(name: str, rows: ArrayLike, n: int) -> Int:
+    given = np.unique(np.asarray(rows, dtype=np.int64))
+    if len(given) and (given[0] < 0 or given[-1] >= n):
+        raise ValueError(f"{name} names row {given[-1]}, but the pool has rows 0 to {n - 1}")
+    return given
+
+
+def _means(each: Int, values: Float, kept: Int, width: int) -> Float:
+    """Mean over the rows of each stratum that is kept; 1 where there is none."""
+    total = np.bincount(each, weights=np.nan_to_num(values), minlength=width + 1)[kept]
+    count = np.bincount(each, weights=~np.isnan(values), minlength=width + 1)[kept]
     return np.where(count > 0, total / np.maximum(count, 1), 1.0)
 
 
-def _with_known(layout: Layout, sizes: Int, at: Int, labels: list[int | None]) -> tuple[Layout, Int, Int]:
-    """Add strata of rows whose labels are known; ``at`` is the stratum each would be in."""
-    new = np.unique(at)
-    place = np.searchsorted(new, at)
-    codes = np.array([-1 if label is None else label for label in labels])
-    seen = [np.bincount(place, weights=codes == v, minlength=len(new)) for v in (0, 1, -1)]
-    k = len(sizes)
-    wider = Layout(
-        group=np.concatenate([layout.group, layout.group[new]]),
-        decision=np.concatenate([layout.decision, layout.decision[:, new]], axis=1),
-        n_groups=layout.n_groups,
-        parent=np.concatenate([layout.parent, layout.parent[new]]),
-        known=np.concatenate([layout.known, np.ones(len(new), dtype=bool)]),
-        cost=np.concatenate([layout.cost, np.ones(len(new))]),
-        noise=layout.noise,
-    )
-    counts = np.concatenate([np.zeros((3, k)), np.array(seen)], axis=1).astype(np.int64)
-    return wider, np.concatenate([sizes, np.bincount(place, minlength=len(new))]), counts
+def _queues(each: Int, place: Int, sizes: Int, keys: Int | None, seed: int, most: int) -> list[Int]:
+    """The ``most`` rows of each stratum with the least numbers, least first.
+
+    ``each`` has the number of each row's stratum, ``place`` what stratum it is; ``len(sizes)`` if it is none.
+    """
+    strata = len(sizes)
+    # Rows whose numbers are too large are passed over: of those below the limit, enough are left.
+    share = likely_share(most, np.append(sizes, 1))
+    limit = np.where(share < 1, share * 2.0**64, 0).astype(np.uint64)
+    limit[share >= 1] = np.uint64(2**64 - 1)
+    held = []
+    for start in range(0, len(each), _CHUNK):
+        part = each[start : start + _CHUNK]
+        rows = np.arange(start, start + len(part)) if keys is None else keys[start : start + _CHUNK]
+        stratum, order = place[part], draw_order(rows, seed)
+        good = np.flatnonzero((stratum < strata) & (order <= limit[stratum]))
+        held.append((rows[good], stratum[good], order[good]))
+    rows, stratum, _ = least_rows(held, most)
+    return np.split(rows, np.cumsum(np.bincount(stratum, minlength=strata))[:-1])
+
+
+def likely_share(n: int, of: Int) -> Float:
+    """A share of random numbers below which there are ``n`` of so many: a tenth and 12 deviations more."""
+    return np.asarray(np.minimum(1.0, (1.1 * n + 12 * n**0.5) / np.maximum(of, 1)))
+
+
+def least_rows(
+    held: Sequence[tuple[Int, Int, NDArray[np.uint64]]], most: int
+) -> tuple[Int, Int, NDArray[np.uint64]]:
+    """The rows of each stratum with the least numbers, in the order of strata, then of numbers."""
+    rows, stratum, order = (np.concatenate(part) for part in zip(*held, strict=True))
+    by = np.lexsort((order, stratum))
+    rows, stratum, order = rows[by], stratum[by], order[by]
+    first = np.searchsorted(stratum, stratum)  # where each row's stratum begins
+    good = np.arange(len(rows)) - first < most
+    return rows[good], stratum[good], order[good]
 
 
 def bins_for(labels: int, strata: int, most: int = 4) -> int:
@@ -590,36 +701,50 @@ def bins_for(labels: int, strata: int, most: int = 4) -> int:
     return max(1, min(most, labels // (_PILOT * max(strata, 1))))
 
 
-def bin_rows(parent: Int, score: Float | None, rows: Bool, bins: int) -> Int:
-    """Return the bin of each row: about as many expected labels 1 as 0 differ in each.
+def bin_edges(score: Float, bins: int, *, chance: bool) -> Float:
+    """Where a score is cut, within one group and decision; none where it has few rows.
 
-    A score from 0 to 1 is cut where the root of its variance adds up to equal parts; any other column into
-    bins of as many rows. Rows without a score are in the first bin.
+    A score that is a ``chance`` from 0 to 1 is cut where the root of its variance adds up to equal parts, so
+    that about as many labels differ in each bin; any other into bins of as many rows.
 
     Examples
     --------
-    >>> score = np.arange(90.0)
-    >>> np.bincount(bin_rows(np.zeros(90, int), score, np.ones(90, bool), 3)).tolist()
-    [30, 30, 30]
+    >>> bin_edges(np.arange(90.0), 3, chance=False).tolist()
+    [30.0, 60.0]
     """
-    cut = np.zeros(len(parent), dtype=np.int64)
-    if score is None or bins == 1:
-        return cut
-    known = rows & ~np.isnan(score)
-    chance = bool(known.any() and score[known].min() >= 0 and score[known].max() <= 1)
-    for value in np.unique(parent[known]):
-        mine = np.flatnonzero(known & (parent == value))
-        here = min(bins, len(mine) // _ROWS)
-        if here < 2:
-            continue
-        order = mine[np.argsort(score[mine], kind="stable")]
-        weight = np.ones(len(order))
-        if chance:
-            p = np.clip(score[order], 0.01, 0.99)
-            weight = np.sqrt(p * (1 - p))
-        reached = np.cumsum(weight) / weight.sum()
-        cut[order] = np.minimum((reached * here - 1e-9).astype(np.int64), here - 1)
-    return cut
+    bins = min(bins, len(score) // _ROWS)
+    if bins < 2:
+        return np.zeros(0)
+    values = np.sort(score.astype(np.float64))
+    p = np.clip(values, 0.01, 0.99)
+    weight = np.sqrt(p * (1 - p)) if chance else np.ones(len(values))
+    reached = np.cumsum(weight) * (bins / weight.sum()) - 1e-9
+    return np.unique(values[np.searchsorted(reached, np.arange(1, bins))])
+
+
+def _cut(each: Int, score: Float, top: int, bins: int, seed: int) -> None:
+    """Add the bin of its score to the number of each row's stratum; rows without a score are in the first.
+
+    Bins are found on some rows of a large pool: any cut that does not depend on labels will do.
+    """
+    n, last = len(each), top * bins
+    some = np.arange(n)
+    if n > _BINNED:
+        parts = (some[start : start + _CHUNK] for start in range(0, n, _CHUNK))
+        limit = np.uint64(2**64 * (_BINNED / n))
+        some = np.concatenate([part[draw_order(part, seed) < limit] for part in parts])
+    some = some[(each[some] < last) & ~np.isnan(score[some])]
+    chance = bool(len(some) and score[some].min() >= 0 and score[some].max() <= 1)
+    edges = {int(a): bin_edges(score[some[each[some] == a]], bins, chance=chance) for a in np.unique(each)}
+    for start in range(0, n, _CHUNK):
+        part, values = each[start : start + _CHUNK], score[start : start + _CHUNK]
+        add = np.zeros_like(part)
+        for number, cuts in edges.items():
+            mine = np.flatnonzero(part == number)
+            if len(cuts) and number < last:
+                below = np.searchsorted(cuts, values[mine], side="right")
+                add[mine] = np.where(np.isnan(values[mine]), 0, below)
+        part += add
 
 
 def known_codes(

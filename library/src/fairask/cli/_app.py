@@ -12,10 +12,27 @@ from typing import Annotated, Any, Protocol, cast
 import typer
 from typer.core import TyperGroup
 
+from fairask.cli._command import HelpfulApp, add_command
 from fairask.cli._errors import guarded
-from fairask.cli._help import SECTIONS, HelpfulApp, add_command, write_commands
 from fairask.errors import UserError
 
+#: The library's commands in the order of ``fairask --help``. Each is a module of this package, which imports
+#: what is heavy or optional inside its functions.
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "Before any label is paid for": {
+        "demo": "Fair models against plain ones on the Adult table (a minute).",
+        "simulate": "Compare methods on your own labelled table.",
+        "bench": "Compare methods on several tables; it can be stopped and resumed.",
+        "datasets": "The tables of the benchmark: list, info, pull.",
+    },
+    "Proof": {
+        "audit": "Certify any model from its predictions and a few labels.",
+        "verify": "Check that a study or a certificate is what it says.",
+    },
+    "Help": {
+        "doctor": "What is installed, what is missing, and how to get it.",
+    },
+}
 #: Commands of fairask-studio: without it, they name what to install.
 STUDIO = ("new", "ask", "tell", "status", "export", "studio", "connect", "study")
 
@@ -68,10 +85,15 @@ class _Guarded(TyperGroup):
         return code
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands by what they are for."""
-        joined = {name: commands for plugin in plugins() for name, commands in plugin.SECTIONS.items()}
+        """Write the commands by what they are for, each in one line of 80 columns."""
+        joined = [section for plugin in plugins() for section in plugin.SECTIONS.items()]
         first, *rest = SECTIONS.items()
-        write_commands(formatter, {first[0]: first[1], **joined, **dict(rest)})
+        sections = dict([first, *joined, *rest])
+        width = max(len(name) for commands in sections.values() for name in commands)
+        for title, commands in sections.items():
+            formatter.write(f"\n{title}\n")
+            for name, words in commands.items():
+                formatter.write(f"  {name:<{width}}  {words}\n")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command; one of the studio that is not installed is named with what to install."""

@@ -15,38 +15,6 @@ from fairask.errors import UserError
 if TYPE_CHECKING:
     from fairask.tables import TableFormat
 
-__all__ = [
-    "BATCH",
-    "BUDGET",
-    "USE_PROTECTED",
-    "Batch",
-    "Budget",
-    "Compared",
-    "Device",
-    "Drop",
-    "Encoding",
-    "Jobs",
-    "Json",
-    "Label",
-    "Metric",
-    "NoColor",
-    "Output",
-    "Positive",
-    "Profile",
-    "Protected",
-    "Quiet",
-    "Reading",
-    "ReadingWithVectors",
-    "Seed",
-    "Stop",
-    "Strategies",
-    "Text",
-    "TextModel",
-    "Tolerance",
-    "Trials",
-    "UseProtected",
-]
-
 #: Whether models may use the protected column.
 USE_PROTECTED = False
 
@@ -98,12 +66,6 @@ Stop = Annotated[
 Trials = Annotated[int, typer.Option(help="Runs, each with its own split of the rows.")]
 Jobs = Annotated[
     int | None, typer.Option(help="Processes; default one per core. Results do not depend on it.")
-]
-Device = Annotated[
-    str | None,
-    typer.Option(
-        help="Hold the features as a PyTorch tensor and count them there: cuda, cuda:1, mps or cpu."
-    ),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same results.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the verdict only.")]

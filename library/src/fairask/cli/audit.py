@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairask.cli import _options as opt
-from fairask.cli._requests import takes_options
+from fairask.cli._command import takes_options
 from fairask.errors import UserError
 
 if TYPE_CHECKING:
-    from fairask.audit import AuditPlan
+    from fairask.audit.plan import AuditPlan
     from fairask.audit.simulation import BudgetTable
     from fairask.cli._screen import Screen
 
@@ -37,7 +37,9 @@ def _flag(name: str, text: str) -> Any:
 class AuditOptions:
     """The options of ``fairask audit``."""
 
-    pool: Annotated[str, typer.Argument(help="A CSV or Parquet file, a folder of Parquet files, or a URL.")]
+    pool: Annotated[
+        str, typer.Argument(help="A CSV or Parquet file, a folder of Parquet files, a URL, or URL#TABLE.")
+    ]
     predictions: Annotated[
         list[str] | None, _option("Predictions of one model: 0/1, classes, or probabilities of 1.")
     ] = None
@@ -135,7 +137,7 @@ class AuditOptions:
 
     def plan(self) -> AuditPlan:
         """Return the plan; raise UserError, by the option's name, for one that cannot be."""
-        from fairask.audit import AuditPlan
+        from fairask.audit.plan import AuditPlan
         from fairask.checks import check_count
 
         try:
@@ -172,18 +174,20 @@ def _needed(options: AuditOptions) -> dict[str, Any]:
 
 def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     """Say what budgets would buy."""
-    from fairask.audit.table import open_audit_table
+    from fairask.audit.predictions import open_audit_table
 
     columns = _needed(options)
     for name in ("cost", "known", "noise"):
         if name in columns:
             raise UserError(f"--plan does not allow for --{name}", f"Leave out --{name} or --plan")
-    table = open_audit_table(options.pool, form=options.reading.format(), **columns)
+    form, seed = options.reading.format(), plan.random_state
+    table = open_audit_table(options.pool, form=form, seed=seed, **columns)
+    table.source.close()
     found = table.plan(plan, min(options.runs, 500))
     if options.out is not None:
         _draw(found, options.out)
-    screen.data({**found.to_dict(), "notes": table.notes})
-    screen.notes(table.notes)
+    screen.data({**found.to_dict(), "notes": [*table.hints, *table.notes]})
+    screen.notes([*table.hints, *table.notes])
     screen.say(str(found), always=True)
 
 
@@ -218,7 +222,7 @@ def _draw(found: BudgetTable, file: Path) -> None:
 def _simulate(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     """Say what such audits would come to."""
     from fairask.audit.plan import QUESTIONS
-    from fairask.audit.table import open_audit_table
+    from fairask.audit.predictions import open_audit_table
 
     for name, value in (("tell", options.tell), ("out", options.out), ("target", options.target)):
         if value is not None:
@@ -232,11 +236,15 @@ def _simulate(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
             "demographic parity needs no labels, so there is nothing to simulate",
             "Leave out --truth: the certificate is written at once",
         )
-    table = open_audit_table(options.pool, truth=options.truth, form=options.reading.format(), **columns)
+    form, seed = options.reading.format(), plan.random_state
+    table = open_audit_table(options.pool, truth=options.truth, form=form, seed=seed, **columns)
+    table.source.close()
     found = table.simulate(plan, options.runs)
-    screen.data({"rows": table.rows, **plan.to_dict(), **found.to_dict(), "notes": table.notes})
+    screen.data(
+        {"rows": table.rows, **plan.to_dict(), **found.to_dict(), "notes": [*table.hints, *table.notes]}
+    )
     screen.say(f"{options.pool}: {table.rows:,} rows, groups by {columns['protected']}", style="bold")
-    screen.notes(table.notes)
+    screen.notes([*table.hints, *table.notes])
     screen.outcome(found)
 
 
@@ -258,12 +266,13 @@ def _advance(options: AuditOptions, screen: Screen) -> None:
         (0, 0) if tell is None else work.tell(tell, unchecked=options.unchecked, correct=options.correct)
     )
     screen.say(work.about(), style="bold")
-    screen.notes(work.table.notes)
+    screen.notes([*work.hints, *work.notes])
     if tell is not None:
         changed = f" {corrected:,} changed;" if corrected else ""
         screen.say(f"{new:,} new labels;{changed} {work.audit.n_labels:,} in all.")
     found = work.advance()
+    work.source.close()
     screen.outcome(found)
-    screen.data({**found.to_dict(), "notes": work.table.notes})
+    screen.data({**found.to_dict(), "notes": [*work.hints, *work.notes]})
     if code := EXIT_CODES[found.verdict if isinstance(found, Decided) else "undecided"]:
         raise typer.Exit(code)

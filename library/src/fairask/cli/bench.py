@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairask.cli import _options as opt
-from fairask.cli._requests import takes_options
+from fairask.cli._command import takes_options
 
 if TYPE_CHECKING:
     from fairask.experiment import Comparison, LabelledTable

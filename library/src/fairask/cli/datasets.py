@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairask.cli import _options as opt
+from fairask.cli._command import HelpfulApp
 from fairask.cli._errors import FAILED
-from fairask.cli._help import HelpfulApp
 from fairask.errors import TableError, UserError
 
 if TYPE_CHECKING:
-    from fairask.datasets import Dataset
+    from fairask.datasets.dataset import Dataset
 
 _Name = Annotated[str, typer.Argument(help="A dataset's name.")]
 _Names = Annotated[list[str] | None, typer.Argument(help="Datasets; default all.", show_default=False)]

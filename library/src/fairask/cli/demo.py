@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairask.cli import _options as opt
-from fairask.cli._requests import command_of, takes_options
+from fairask.cli._command import command_of, takes_options
 
 EXAMPLE = "fairask demo --trials 3"
 

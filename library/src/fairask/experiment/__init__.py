@@ -1,19 +1,16 @@
 """Experiments on rows whose labels are known: methods compared over trials, here or on a cluster."""
 
 from fairask.experiment.comparison import Comparison, compare
-from fairask.experiment.loop import Run, evaluate, run_trial, simulate
-from fairask.experiment.method import METHODS, Method, Task
+from fairask.experiment.loop import evaluate, simulate
+from fairask.experiment.method import Method, Task
 from fairask.experiment.table import LabelledTable
 
 __all__ = [
-    "METHODS",
     "Comparison",
     "LabelledTable",
     "Method",
-    "Run",
     "Task",
     "compare",
     "evaluate",
-    "run_trial",
     "simulate",
 ]

@@ -111,7 +111,7 @@ def compare(
     Examples
     --------
     >>> from fairask.datasets import load
-    >>> from fairask.experiment import METHODS
+    >>> from fairask.experiment.method import METHODS
     >>> table = LabelledTable.from_dataset(load("german"))
     >>> compare(table, [METHODS["passive"]], Task(budget=100), trials=2).curves("passive")[0].tolist()
     [50, 100]
@@ -332,9 +332,9 @@ class Comparison:
         _, accuracy, violation = self.curves(name)
         return self._final(accuracy[:, -1], violation[:, -1])
 
-    def _final(self, accuracy: Float, violation: Float) -> Final:
-        (mean, error), (gap, gap_error) = mean_and_error(accuracy), mean_and_error(violation)
-        within = int((violation <= self.task.tolerance).sum())
+    def _final(self, accuracy: Float, gaps: Float) -> Final:
+        (mean, error), (gap, gap_error) = mean_and_error(accuracy), mean_and_error(gaps)
+        within = int((gaps <= self.task.tolerance).sum())
         return Final(float(mean), float(error), float(gap), float(gap_error), within, len(accuracy))
 
     def infeasible(self, name: str) -> tuple[int, int | None]:

@@ -21,11 +21,12 @@ from fairask.experiment.rivals import fit_plain
 from fairask.experiment.table import Split, TestRows
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix, Metric, group_rates, violation
-from fairask.oracle import decision_probability
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit, decision_probability
 from fairask.pools import Pool
 from fairask.report.figures import SamplingDisplay
 from fairask.sampling import Proposal
-from fairask.strategies import FairFit, Labelled, Strategy
+from fairask.strategies import Strategy
 from fairask.tables.groups import group_text
 
 #: Returns the true labels of rows of the pool.
@@ -251,9 +252,6 @@ class _Recorder(Strategy):
     last: tuple[int, Pool, Proposal] | None = None
     name: ClassVar[str] = "recorder"
 
-    def __post_init__(self) -> None:
-        self.reads = self.inner.reads
-
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         proposal = self.inner.propose(labelled, pool, fit, rng)
         self.last = (len(labelled), pool, proposal)
@@ -289,7 +287,8 @@ def run_trial(
     Examples
     --------
     >>> from fairask.datasets import load
-    >>> from fairask.experiment import METHODS, LabelledTable
+    >>> from fairask.experiment import LabelledTable
+    >>> from fairask.experiment.method import METHODS
     >>> task = Task(budget=100, batch=50)
     >>> table = LabelledTable.from_dataset(load("german"))
     >>> run_trial(METHODS["passive"], table.split(task.seed, 0), task).labels.tolist()

@@ -15,7 +15,8 @@ from fairask.experiment.rivals import Decide, decider
 from fairask.experiment.table import Split
 from fairask.learner import PROFILES, FairActiveLearner, Profile
 from fairask.metrics import Metric
-from fairask.oracle import EmpiricalFairOracle, LinearForestClassifier, decision_probability
+from fairask.oracle import EmpiricalFairOracle, LinearForestClassifier
+from fairask.oracle.base import decision_probability
 from fairask.stopping import StoppingRule
 from fairask.strategies import STRATEGIES
 

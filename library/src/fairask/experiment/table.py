@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.datasets import Dataset
+from fairask.errors import TableError
 from fairask.metrics import Float, Int, Matrix
-from fairask.pools import SAMPLE, open_source
+from fairask.pools import open_source
 from fairask.pools.files import local_path
+from fairask.pools.sample import SAMPLE
 from fairask.report.words import leaks_sentence
-from fairask.tables import TableError, TableFormat, TextColumns, prepare, read_noted
-from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder
+from fairask.tables import TableFormat, TextColumns
+from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
 from fairask.tables.groups import as_specs
+from fairask.tables.labels import prepare
 from fairask.tables.leaks import columns_that_tell
 
 #: Share of the rows that may be asked for; the rest are test rows.
@@ -137,7 +140,7 @@ class LabelledTable:
         ----------
         place : str
         label, protected, positive, drop, use_protected, text
-            As in :func:`fairask.tables.prepare`.
+            As in :func:`fairask.tables.labels.prepare`.
         form : TableFormat, optional
             How the file is written; what is not said is recognised.
         """

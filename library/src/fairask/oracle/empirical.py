@@ -193,7 +193,7 @@ class EmpiricalFairOracle(FairOracle):
             )
         if not self.feasible_:
             warnings.warn(
-                f"no classifier within tolerance={self.tolerance} was found: the best has a violation of "
+                f"no classifier within tolerance={self.tolerance} was found: the best has a gap of "
                 f"{self.violation_:.3f}",
                 InfeasibleWarning,
                 stacklevel=3,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: The column that holds the key inside queries, and the column of counts.
 KEY, ROWS = "fairask_key", "fairask_rows"
 #: A prime of 31 bits, all of them 1: products of two remainders fit the 64-bit numbers that engines have.
-_PRIME = 2**31 - 1
+PRIME = 2**31 - 1
 #: Rows that are asked of the engine per row of the sample: a few more, to have enough.
 _MORE = 1.1
 
@@ -61,8 +61,8 @@ class Engine:
             number = table.rowid() if key is None else table[key]
             if not number.type().is_integer():
                 raise UserError(f"the key {key!r} does not hold whole numbers", "Name a column that does")
-            self._keyed = table.mutate(**{KEY: number.cast("int64")})
-            self._keyed.head(0).to_pyarrow()  # only DuckDB and SQLite have a rowid
+            self.keyed = table.mutate(**{KEY: number.cast("int64")})
+            self.keyed.head(0).to_pyarrow()  # only DuckDB and SQLite have a rowid
         except UserError:
             raise
         except Exception as error:
@@ -87,21 +87,34 @@ class Engine:
     @cached_property
     def digest(self) -> str:
         """Of the columns' names and types, the number of rows, and the least and largest key."""
-        key = self._keyed[KEY]
-        found = self._keyed.aggregate(n=self._keyed.count(), low=key.min(), high=key.max()).to_pyarrow()
+        key = self.keyed[KEY]
+        found = self.keyed.aggregate(n=self.keyed.count(), low=key.min(), high=key.max()).to_pyarrow()
         return hashlib.sha256(repr((str(self.schema), found.to_pylist())).encode()).hexdigest()
+
+    def close(self) -> None:
+        """Close the connection to the engine."""
+        self.table.get_backend().disconnect()
 
     def counts(self, columns: Sequence[str]) -> pa.Table:
         """Rows of each combination of values of these columns, in the column ``fairask_rows``."""
         return self.table.group_by(list(columns)).aggregate(**{ROWS: self.table.count()}).to_pyarrow()
+
+    def place(self, seed: int | Sequence[int]) -> Any:
+        """Where each row of :attr:`keyed` comes in a random order: a number from 0 to ``PRIME``.
+
+        It is a polynomial of the key modulo a prime, with random coefficients: any three rows are drawn
+        independently, every engine has the same order, and none has to sort.
+        """
+        a, b, c = (int(x) for x in np.random.default_rng(seed).integers(1, PRIME, 3))
+        x = self.keyed[KEY] & PRIME  # its lowest bits, never negative
+        return ((a * x + b) % PRIME * x + c) % PRIME
 
     def sample(
         self, n: int, seed: int = 0, columns: Sequence[str] | None = None, protected: Sequence[str] = ()
     ) -> RowSample:
         """Draw ``n`` rows uniformly by one query, and count the groups of all rows by another.
 
-        The order of the rows is a polynomial of the key modulo a prime, with random coefficients: any three
-        rows are drawn independently, every engine has the same order, and none has to sort.
+        Each row has a :meth:`place`; the rows with the least are drawn.
         """
         counts: Counter[Hashable] = Counter()
         if protected:
@@ -111,15 +124,12 @@ class Engine:
         else:
             total = self.n_rows
         names = list(self.schema.names if columns is None else dict.fromkeys(columns))
-        rows, key = self._keyed, self._keyed[KEY]
+        rows = self.keyed
         if total > n:
-            a, b, c = (int(x) for x in np.random.default_rng(seed).integers(1, _PRIME, 3))
-            x = key & _PRIME  # its lowest bits, never negative
-            place = ((a * x + b) % _PRIME * x + c) % _PRIME
             # Twelve standard deviations of the number of rows below a limit.
             wanted = _MORE * n + 12 * n**0.5
-            rows = rows.mutate(fairask_place=place)
-            rows = rows.filter(rows.fairask_place < int(_PRIME * min(1.0, wanted / total)))
+            rows = rows.mutate(fairask_place=self.place(seed))
+            rows = rows.filter(rows.fairask_place < int(PRIME * min(1.0, wanted / total)))
             found = rows.select(KEY, "fairask_place", *names).to_pyarrow()
             order = np.lexsort((found.column(KEY).to_numpy(), found.column("fairask_place").to_numpy()))
             found = found.take(order[:n])
@@ -136,7 +146,7 @@ class Engine:
         pc = optional("pyarrow.compute", "parquet")
         names = list(self.schema.names if columns is None else dict.fromkeys(columns))
         wanted = np.asarray(keys, dtype=np.int64)
-        found = self._keyed.filter(self._keyed[KEY].isin(np.unique(wanted).tolist()))
+        found = self.keyed.filter(self.keyed[KEY].isin(np.unique(wanted).tolist()))
         told = found.select(KEY, *names).to_pyarrow()
         where = pc.index_in(wanted, value_set=told.column(KEY).combine_chunks())
         if where.null_count:

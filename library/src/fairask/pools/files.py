@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.errors import UserError
-from fairask.matrix import tie_breakers, within
+from fairask.matrix import tie_breakers
 from fairask.metrics import Int
 from fairask.pools.sample import RowSample
 from fairask.tables.arrow import Arrow, optional
@@ -159,6 +159,9 @@ class Files:
                     found.update(stream.read_at(min(1 << 24, size - at), at))
         return found.hexdigest()
 
+    def close(self) -> None:
+        """Files are open while they are read only: there is nothing to close."""
+
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Record batches with these columns, in row order."""
         names = None if columns is None else list(dict.fromkeys(columns))
@@ -201,7 +204,13 @@ class Files:
             at = np.flatnonzero(number <= limit)
             first += batch.num_rows
             if len(at):
-                kept.append((first - batch.num_rows + at, number[at], batch.select(names).take(at)))
+                kept.append(
+                    (
+                        first - batch.num_rows + at,
+                        number[at],
+                        batch.select(names).take(at),
+                    )
+                )
             if sum(len(part[0]) for part in kept) > n:
                 rows, order, table = _least(n, rows, order, table, kept)
                 kept, limit = [], order.max() if len(order) == n else limit
@@ -216,9 +225,9 @@ class Files:
         parts, first = [], 0
         for part in self._parts:
             size = _rows(part)
-            at = within(wanted, first, first + size)
-            if len(at):
-                parts.append(part.to_table(schema=self.schema, columns=names).take(at))
+            begin, end = np.searchsorted(wanted, [first, first + size])
+            if end > begin:
+                parts.append(part.to_table(schema=self.schema, columns=names).take(wanted[begin:end] - first))
             first += size
         if len(wanted) and (wanted[0] < 0 or wanted[-1] >= first):
             bad = wanted[0] if wanted[0] < 0 else wanted[-1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from fairask.classifiers import Classifier
-from fairask.matrix import row_count, row_set, sparse_bytes, take_rows, tie_breakers, uniforms
+from fairask.matrix import row_set, sparse_bytes, take_rows, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, Matrix
-from fairask.rules import GroupLinearRule, LinearRule, Rule, RuleMixture, as_rule
+from fairask.rules import Rule, RuleMixture, as_rule, decide
 from fairask.tables.frames import FrameColumns
 
 #: A code has one bit per rule but the first.
@@ -25,19 +24,8 @@ MOST_RULES = 64
 _SLICE = 1 << 14
 
 
-class SoftModel(ABC):
-    """A model that gives each row a probability of a positive decision, such as a column of scores."""
-
-    #: Whether some probability may lie strictly between 0 and 1.
-    randomised: bool = True
-
-    @abstractmethod
-    def chance(self, X: Matrix) -> Float:
-        """Probability of a positive decision per row; 0 and 1 are certain."""
-
-
-#: What can decide: a rule, a fair oracle (a mixture of rules), a soft model, or a classifier of 0 and 1.
-Model: TypeAlias = Rule | RuleMixture | SoftModel | Classifier
+#: What can decide: a rule, a fair oracle (a mixture of rules), or a classifier of 0 and 1.
+Model: TypeAlias = Rule | RuleMixture | Classifier
 
 
 def is_randomised(model: Model) -> bool:
@@ -49,8 +37,6 @@ def is_randomised(model: Model) -> bool:
     >>> is_randomised(ConstantRule(True))
     False
     """
-    if isinstance(model, SoftModel):
-        return model.randomised
     return isinstance(model, RuleMixture) and len(model.used_members()[0]) > 1
 
 
@@ -127,7 +113,7 @@ class Pool:
     group_values : list, optional
         What each code stands for; the codes themselves by default.
     keys : int array of shape (rows,), optional
-        The number or key of each row in the table that the pool was sampled from.
+        The number or key of each row in the table that the pool was made of.
     of : int, optional
         Rows of that table.
     columns : FrameColumns, optional
@@ -243,10 +229,10 @@ class Pool:
         """
         if not 2 <= len(rules) <= MOST_RULES:
             raise ValueError(f"2 to {MOST_RULES} classifiers are compared, got {len(rules)}")
-        plain = [rule.for_blocks() for rule in rules]
+        plain = [rule.cheapest() for rule in rules]
         codes = np.zeros(self.n_rows, dtype=np.uint64)
         for at in self._slices():
-            decided = decisions(plain, take_rows(self.X, at), self.groups[at])
+            decided = decide(plain, take_rows(self.X, at), self.groups[at])
             # Bit i - 1 says whether rule i differs from rule 0, so that complements share a code.
             for i in range(1, len(plain)):
                 codes[at] |= (decided[i] ^ decided[0]).astype(np.uint64) << np.uint64(i - 1)
@@ -257,7 +243,7 @@ class Pool:
 
         Parameters
         ----------
-        model : Rule, fair oracle, SoftModel or classifier of 0 and 1
+        model : Rule, fair oracle or classifier of 0 and 1
             Its decision must depend on the features (and the group) of the row alone.
         seed : int
             The decisions of a randomised model are drawn once, by this seed and the row's number.
@@ -271,19 +257,16 @@ class Pool:
         ([0, 0, 1], [[False, True, True]], [1, 1, 1])
         """
         chance = np.zeros(self.n_rows)
-        if isinstance(model, SoftModel):
-            for at in self._slices():
-                chance[at] = model.chance(take_rows(self.X, at))
+        if isinstance(model, RuleMixture):
+            members, weights = model.used_members()
         else:
-            members, weights = (
-                model.used_members() if isinstance(model, RuleMixture) else ([as_rule(model)], [1.0])
-            )
-            plain = [rule.for_blocks() for rule in members]
-            for at in self._slices():
-                decided = decisions(plain, take_rows(self.X, at), self.groups[at])
-                for weight, one in zip(weights, decided, strict=True):
-                    chance[at] += weight * one
-                chance[at][decided.all(axis=0)] = 1.0  # the weights may add up to a little less
+            members, weights = [as_rule(model)], [1.0]
+        plain = [rule.cheapest() for rule in members]
+        for at in self._slices():
+            decided = decide(plain, take_rows(self.X, at), self.groups[at])
+            for weight, one in zip(weights, decided, strict=True):
+                chance[at] += weight * one
+            chance[at][decided.all(axis=0)] = 1.0  # the weights may add up to a little less
         drawn = uniforms(np.arange(self.n_rows), seed) < chance
         cells = self._cells(drawn.astype(np.uint64), 2)
         return Cells(cells.counts, cells.groups, cells.patterns[1:], cells.rows, cells.cell)
@@ -313,47 +296,3 @@ class Pool:
             raise ValueError("the pool has no rows")
         rows = self.rows
         return Cells.of(rows, self.groups[rows], codes[rows], k)
-
-
-def by_row(X: Matrix) -> Matrix:
-    """Return the features with the values of a row next to each other.
-
-    Many classifiers round differently where features are stored one by one, as columns of a table are.
-    """
-    return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-
-
-def decisions(rules: Sequence[Rule], X: Matrix, groups: Int | None = None) -> Bool:
-    """Whether each rule predicts 1 on each row, (rules, rows); does not depend on the rows around it.
-
-    Linear rules share one product. Where its rounding could change a sign, which is the case for a few rows
-    in a million, the score is summed again in the order of the features.
-
-    Examples
-    --------
-    >>> from fairask.rules import ConstantRule
-    >>> decisions([LinearRule(np.array([1.0, -0.5])), ConstantRule(True)], np.array([[0.0], [1.0]]))
-    array([[False,  True], [ True,  True]])
-    """
-    linear = LinearRule if groups is None else LinearRule | GroupLinearRule
-    found = np.empty((len(rules), row_count(X)), dtype=bool)
-    alike = [i for i, rule in enumerate(rules) if isinstance(X, np.ndarray) and isinstance(rule, linear)]
-    if alike and len(X):
-        beta = np.array([rules[i].beta for i in alike], dtype=np.float64)  # type: ignore[attr-defined]
-        rows = X.astype(np.float64, copy=False)
-        scores = beta[:, :-1] @ rows.T + beta[:, -1:]
-        # What rounding can do to a score: a product rounds the same row differently in another block.
-        unit = (beta.shape[1] + 3) * np.finfo(np.float64).eps
-        doubt = unit * np.abs(beta).sum(axis=1) * (1.0 + np.abs(rows).max())
-        for i, b, score, slack in zip(alike, beta, scores, doubt, strict=True):
-            rule = rules[i]
-            cut = rule.cuts[groups] if isinstance(rule, GroupLinearRule) else np.zeros(len(X))
-            found[i] = score > cut
-            near = np.flatnonzero(np.isfinite(cut) & (np.abs(score - cut) <= slack + unit * np.abs(cut)))
-            total = np.full(len(near), b[-1])
-            for weight, column in zip(b[:-1], rows[near].T, strict=True):
-                total += weight * column
-            found[i, near] = total > cut[near]
-    for i in set(range(len(rules))) - set(alike):
-        found[i] = rules[i].decide(by_row(X), groups)
-    return found

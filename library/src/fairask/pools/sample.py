@@ -31,7 +31,7 @@ class RowSample:
         Rows of the table.
     counts : Counter
         Rows of each group in the whole table, where protected columns were named; as
-        :meth:`fairask.tables.GroupColumns.counted` counts them.
+        ``GroupColumns.counted`` counts them.
     """
 
     table: pa.Table

@@ -153,15 +153,14 @@ def open_pool(
         encoder = fit_encoder(drawn.table, features, text, fitted_on=on, required=columns or ())
     batch = drawn.table.combine_chunks()
     codes = groups.codes(batch)
-    whole = len(codes) == drawn.of
-    if not whole:
+    if len(codes) < drawn.of:
         warn_of_rare(groups.names, codes, np.array(groups.rows))
     return Pool(
         np.ascontiguousarray(encoder(batch)),
         codes,
         len(groups.values),
         group_values=groups.values,
-        keys=None if whole else drawn.keys,
+        keys=drawn.keys,
         of=drawn.of,
         columns=FrameColumns(tuple(features), encoder, groups),
     )

@@ -1,4 +1,4 @@
-"""What people read: sentences (:mod:`fairask.report.words`), figures, and the report as one HTML file.
+"""What people read: sentences (:mod:`fairask.report.words`), and figures.
 
 Names are imported when they are first used: every layer of the package takes its sentences from here, and
 must not wait for what draws.
@@ -14,27 +14,18 @@ if TYPE_CHECKING:
         DrawnRowsDisplay,
         EstimateCurvesDisplay,
         GroupRatesDisplay,
-        LabelsOverTimeDisplay,
         LabelSpendDisplay,
         LearningCurveDisplay,
-        SamplingDisplay,
         group_color,
-        method_color,
-        style,
     )
-    from fairask.report.pages import write_report
 
 __all__ = [
     "DrawnRowsDisplay",
     "EstimateCurvesDisplay",
     "GroupRatesDisplay",
     "LabelSpendDisplay",
-    "LabelsOverTimeDisplay",
     "LearningCurveDisplay",
-    "SamplingDisplay",
     "group_color",
-    "method_color",
-    "style",
     "write_report",
 ]
 
@@ -42,8 +33,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'fairask.report' has no attribute {name!r}")
-    home = "pages" if name == "write_report" else "figures"
-    found = globals()[name] = getattr(import_module(f"fairask.report.{home}"), name)
+    found = globals()[name] = getattr(import_module("fairask.report.figures"), name)
     return found
 
 

@@ -5,35 +5,26 @@ from __future__ import annotations
 import inspect
 
 from fairask.errors import suggest
-from fairask.oracle import FairFit, Labelled
 from fairask.strategies.fal import Fal
 from fairask.strategies.falcon import Falcon
 from fairask.strategies.falcur import FalCur
 from fairask.strategies.fare import Fare
 from fairask.strategies.group_balanced import GroupBalanced
-from fairask.strategies.panda import Panda, PandaNotConverged
+from fairask.strategies.panda import Panda
 from fairask.strategies.passive import Passive
-from fairask.strategies.strategy import InMemoryStrategy, Reads, Strategy, uniform_proposal
+from fairask.strategies.strategy import Strategy
 from fairask.strategies.uncertainty import Uncertainty
 
 __all__ = [
-    "STRATEGIES",
-    "FairFit",
     "Fal",
     "FalCur",
     "Falcon",
     "Fare",
     "GroupBalanced",
-    "InMemoryStrategy",
-    "Labelled",
     "Panda",
-    "PandaNotConverged",
     "Passive",
-    "Reads",
     "Strategy",
     "Uncertainty",
-    "make_strategy",
-    "uniform_proposal",
 ]
 
 #: Strategy classes by name.

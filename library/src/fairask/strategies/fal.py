@@ -10,7 +10,8 @@ from scipy.special import expit
 
 from fairask.checks import check_choice, check_count, check_number
 from fairask.metrics import Float, Metric, check_metric
-from fairask.oracle import FairFit, Labelled
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies.baseline import (

@@ -11,7 +11,8 @@ from sklearn.cluster import KMeans
 
 from fairask.checks import check_choice, check_count, check_number
 from fairask.metrics import Float, Int
-from fairask.oracle import FairFit, Labelled
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies.baseline import entropy, fit_plain, numeric, scores

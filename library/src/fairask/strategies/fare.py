@@ -12,8 +12,10 @@ from fairask.checks import check_choice, check_count
 from fairask.design import disagreement_design, group_design
 from fairask.errors import NoDisagreementWarning
 from fairask.metrics import Float
-from fairask.oracle import FairFit, Labelled, PerturbedModel
-from fairask.pools import Cells, Pool
+from fairask.oracle import Labelled, PerturbedModel
+from fairask.oracle.base import FairFit
+from fairask.pools import Pool
+from fairask.pools.memory import Cells
 from fairask.sampling import Proposal
 from fairask.strategies.strategy import Strategy
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from fairask.design import group_design
-from fairask.oracle import FairFit, Labelled
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies.strategy import Strategy
@@ -25,7 +26,6 @@ class GroupBalanced(Strategy):
     """
 
     name: ClassVar[str] = "group_balanced"
-    reads = "groups"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

@@ -30,8 +30,10 @@ import numpy as np
 from fairask.checks import check_choice, check_count, check_number, check_seed
 from fairask.errors import MissingExtra, NotConvergedWarning
 from fairask.metrics import METRICS, Float, Int, Metric, check_metric
-from fairask.oracle import FairFit, Labelled
-from fairask.pools import Cells, Pool
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit
+from fairask.pools import Pool
+from fairask.pools.memory import Cells
 from fairask.sampling import Proposal
 from fairask.strategies.baseline import numeric
 from fairask.strategies.strategy import InMemoryStrategy

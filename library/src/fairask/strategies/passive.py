@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairask.oracle import FairFit, Labelled
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.sampling import Proposal
 from fairask.strategies.strategy import Strategy, uniform_proposal
@@ -24,7 +25,6 @@ class Passive(Strategy):
     """
 
     name: ClassVar[str] = "passive"
-    reads = "groups"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from fairask.oracle import FairFit, Labelled
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit
 from fairask.pools import Pool
 from fairask.sampling import UNIFORM, Proposal
-
-#: See :attr:`Strategy.reads`.
-Reads = Literal["groups", "predictions", "features"]
 
 
 def uniform_proposal(pool: Pool) -> Proposal:
@@ -33,8 +31,6 @@ class Strategy(ABC):
     """
 
     name: ClassVar[str]
-    #: What the strategy reads of a pool: only groups, predictions per row, or all features.
-    reads: Reads = "predictions"
 
     @abstractmethod
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
@@ -59,7 +55,6 @@ class InMemoryStrategy(Strategy):
     """
 
     pretrain: int = 0
-    reads = "features"
 
     def propose(self, labelled: Labelled, pool: Pool, fit: FairFit, rng: np.random.Generator) -> Proposal:
         """See :class:`Strategy`."""

@@ -11,14 +11,12 @@ from scipy.sparse import issparse
 from scipy.special import expit
 
 from fairask.metrics import Float, Int, Matrix
-from fairask.oracle import FairFit, Labelled
+from fairask.oracle import Labelled
+from fairask.oracle.base import FairFit
 from fairask.pools import Pool
-from fairask.pools.memory import by_row
-from fairask.rules import GroupLinearRule, LinearRule, Rule
+from fairask.rules import GroupLinearRule, LinearRule, Rule, by_row
 from fairask.sampling import Proposal
 from fairask.strategies.strategy import Strategy
-
-__all__ = ["Uncertainty"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Uncertainty(Strategy):
         """See :class:`Strategy`."""
         (solution,) = fit()
         # Ties are broken at random, not by position in the table.
-        rules = [rule.for_blocks() for rule in solution.members_]
+        rules = [rule.cheapest() for rule in solution.members_]
         seed = int(rng.integers(2**63))
 
         def score(X: Matrix, groups: Int) -> Float:

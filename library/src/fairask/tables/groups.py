@@ -341,7 +341,7 @@ class GroupColumns:
 
         A line of a table of counts stands for as many ``rows``.
         """
-        values, codes = _joint(batch, columns)
+        values, codes = joint_values(batch, columns)
         total = np.bincount(codes, rows)
         out: Counter[Hashable] = Counter()
         for code in np.flatnonzero(total):
@@ -355,7 +355,7 @@ class GroupColumns:
 
     def codes(self, batch: Arrow) -> npt.NDArray[Any]:
         """Return the group code of each row of a record batch, in the smallest unsigned type."""
-        values, codes = _joint(batch, self.columns, self.values)
+        values, codes = joint_values(batch, self.columns, self.values)
         number = {value: code for code, value in enumerate(self.values)}
         any_case = {without_case(value): value for value in self.values}
         table = np.zeros(len(values), dtype=np.min_scalar_type(max(len(self.values) - 1, 1)))
@@ -463,7 +463,7 @@ def groups_by_column(table: Arrow, protected: str | Sequence[str]) -> dict[str, 
     specs, out = as_specs(protected), {}
     for spec in specs if len(specs) > 1 else ():
         whole = table.combine_chunks()
-        values, codes = _joint(whole, [spec])
+        values, codes = joint_values(whole, [spec])
         alike = common_spellings(GroupColumns.counted(whole, [spec]))
         names = np.array(
             [UNKNOWN if is_missing(value) else group_text(alike.get(value, value)) for value in values]
@@ -474,7 +474,7 @@ def groups_by_column(table: Arrow, protected: str | Sequence[str]) -> dict[str, 
     return out
 
 
-def _joint(
+def joint_values(
     batch: Arrow, columns: Sequence[str], known: Sequence[Hashable] = ()
 ) -> tuple[list[Hashable], npt.NDArray[np.int64]]:
     """Return the candidate groups of a batch, and which of them each row is in."""

@@ -33,7 +33,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 
 def register(app: typer.Typer) -> None:
     """Add all commands to the command line."""
-    from fairask.cli._help import add_command
+    from fairask.cli._command import add_command
 
     for name in next(iter(SECTIONS.values())):
         module = import_module(f"fairask_studio.cli.{name}")

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairask.cli._help import HelpfulApp
+from fairask.cli._command import HelpfulApp, takes_options
 from fairask.cli._options import Json, say
-from fairask.cli._requests import takes_options
 from fairask.errors import UserError
 from fairask_studio.cli.options import StudyPlace, Who, me, open_study
 
 if TYPE_CHECKING:
     from fairask_studio import Study
-    from fairask_studio.connect import Tool
+    from fairask_studio.connect.connector import Tool
 
 LinkName = Annotated[str, typer.Option("--name", help="The link's name, if a study has several.")]
 SendProtected = Annotated[
@@ -45,8 +44,9 @@ class ConnectorOptions:
 
     def run(self, study: Study, tool: Tool, seconds: float) -> None:
         """Send and take rows, and draw and fit beside it, until the study is certified or for ever."""
-        from fairask_studio.connect import Connector, finish
-        from fairask_studio.pages import Trainer
+        from fairask_studio.connect import Connector
+        from fairask_studio.connect.connector import finish
+        from fairask_studio.pages.worker import Trainer
 
         connector = Connector(study, tool, seconds=seconds, say=typer.echo)
         trainer = Trainer(study) if self.train else None
@@ -143,7 +143,7 @@ def _secret(variable: str, what: str) -> str:
 @takes_options
 def labelstudio(options: LabelStudioOptions) -> None:
     """Make drawn rows tasks of a project of Label Studio, and take its annotations."""
-    from fairask_studio.connect import Link
+    from fairask_studio.connect.connector import Link
     from fairask_studio.connect.labelstudio import LabelStudioTool, link_project, open_client
 
     token = _secret(options.token_env, "an access token of Label Studio")
@@ -163,7 +163,8 @@ def labelstudio(options: LabelStudioOptions) -> None:
 @takes_options
 def webhook(options: WebhookOptions) -> None:
     """Post drawn rows as signed JSON; answers come to the studio's endpoint with a token."""
-    from fairask_studio.connect import Link, WebhookTool, ensure_link
+    from fairask_studio.connect import WebhookTool
+    from fairask_studio.connect.connector import Link, ensure_link
 
     secret = _secret(options.secret_env, "a secret")
     with open_study(options.study) as opened:
@@ -183,7 +184,7 @@ def links(study: StudyPlace, as_json: Json = False) -> None:
     """Say which tools are linked, what they were sent, and which of their answers were refused and why."""
     from dataclasses import asdict
 
-    from fairask_studio.connect import link_counts
+    from fairask_studio.connect.connector import link_counts
 
     with open_study(study) as opened:
         found = link_counts(opened)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairask.cli import _options as opt
+from fairask.cli._command import takes_options
 from fairask.cli._options import say
-from fairask.cli._requests import takes_options
+from fairask.defaults import BATCH, BUDGET
 from fairask_studio.cli.options import me, without_password
 
 if TYPE_CHECKING:
@@ -36,23 +37,23 @@ class NewOptions:
     classes: Annotated[str, typer.Option(help="The two answers, the positive one last: bad,good")] = "0,1"
     question: Annotated[str, typer.Option(help="What annotators are asked.")] = "Which class is this?"
     tolerance: opt.Tolerance = 0.1
-    budget: Annotated[
-        int | None, typer.Option(help=f"Labels to spend; default {opt.BUDGET}, or the pool.")
-    ] = None
+    budget: Annotated[int | None, typer.Option(help=f"Labels to spend; default {BUDGET}, or the pool.")] = (
+        None
+    )
     metric: opt.Metric = "tprp"
     strategy: Annotated[str, typer.Option(help="How rows are chosen.")] = "fare"
     profile: opt.Profile = "calibrated"
     stop: Annotated[
         str, typer.Option(help="Also stop by this rule: plateau, plateau:ROUNDS, plateau:ROUNDS:BY.")
     ] = ""
-    batch: opt.Batch = opt.BATCH
+    batch: opt.Batch = BATCH
     overlap: Annotated[int, typer.Option(help="People who answer each row.")] = 1
     lease: Annotated[
         float, typer.Option(help="Seconds after which an unanswered row goes to another person.")
     ] = 300.0
     drop: Annotated[
         list[str] | None,
-        typer.Option("--drop", "--hide", help="Columns neither shown nor learned from: a,b (or repeat it)."),
+        typer.Option("--drop", help="Columns neither shown nor learned from: a,b (or repeat it)."),
     ] = None
     reading: opt.ReadingWithVectors
     text: opt.Text = None
@@ -101,8 +102,8 @@ class NewOptions:
 @takes_options
 def new(options: NewOptions) -> None:
     """Make a study of a table of unlabelled rows."""
-    from fairask.pools import SAMPLE
     from fairask.pools.files import name_of
+    from fairask.pools.sample import SAMPLE
     from fairask_studio import Study
     from fairask_studio.pool import read_pool
 

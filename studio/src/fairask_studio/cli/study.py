@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairask.cli._help import HelpfulApp
+from fairask.cli._command import HelpfulApp
 from fairask.cli._options import Json, say
 from fairask.errors import UserError
 from fairask_studio.cli.options import NewPlace, StudyPlace, Who, fitted_news, me, open_study, refit_after
@@ -349,7 +349,7 @@ def _opened_people(place: str, role: str | None, *, make: bool) -> Iterator[tupl
     if not is_server(place) and (not Path(place).is_dir() or (Path(place) / "study.db").exists()):
         store, usual = Store.open(place), "annotator"
     else:
-        from fairask_studio.pages import shelf_of
+        from fairask_studio.pages.shelf import shelf_of
 
         usual = "owner"
         if role not in (None, usual):

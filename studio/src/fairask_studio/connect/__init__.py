@@ -4,44 +4,14 @@ A connector has no state of its own. What was sent and what came back is in the 
 killed at any instant goes on where it was.
 """
 
-from fairask_studio.connect.connector import (
-    Connector,
-    Link,
-    OutgoingRow,
-    Tool,
-    ToolUnreachable,
-    ensure_link,
-    finish,
-    link_counts,
-    outgoing_rows,
-)
-from fairask_studio.connect.webhook import (
-    SignatureError,
-    Webhooks,
-    WebhookTool,
-    new_secret,
-    received_rows,
-    send_answers,
-    sign,
-    verify_signature,
-)
+from fairask_studio.connect.connector import Connector, Tool
+from fairask_studio.connect.webhook import Webhooks, WebhookTool, received_rows, send_answers
 
 __all__ = [
     "Connector",
-    "Link",
-    "OutgoingRow",
-    "SignatureError",
     "Tool",
-    "ToolUnreachable",
     "WebhookTool",
     "Webhooks",
-    "ensure_link",
-    "finish",
-    "link_counts",
-    "new_secret",
-    "outgoing_rows",
     "received_rows",
     "send_answers",
-    "sign",
-    "verify_signature",
 ]

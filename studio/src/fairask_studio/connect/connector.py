@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fairask.log import ASKED
-from fairask_studio import Config, Study, StudyError
+from fairask_studio import Study, StudyError
 from fairask_studio.columns import ColumnInfo
+from fairask_studio.config import Config
 from fairask_studio.events import Cell, Document, RowsSent, ToolLinked
 from fairask_studio.tools import Intake, OutsideAnswer, Refused
 

@@ -22,9 +22,10 @@ import numpy as np
 
 from fairask.errors import UserError
 from fairask.learner import FairActiveLearner
-from fairask.oracle import decision_probability
-from fairask_studio import Config, Study
+from fairask.oracle.base import decision_probability
+from fairask_studio import Study
 from fairask_studio.columns import ColumnInfo
+from fairask_studio.config import Config
 from fairask_studio.connect.connector import (
     Link,
     OutgoingRow,

@@ -355,7 +355,7 @@ def received_rows(secret: str, headers: Mapping[str, str], body: bytes) -> list[
 
     Examples
     --------
-    >>> from fairask_studio.connect import new_secret, sign
+    >>> from fairask_studio.connect.webhook import new_secret, sign
     >>> secret, body = new_secret(), b'{"data": {"rows": [{"row": 17, "check": "k1", "fields": {}}]}}'
     >>> received_rows(secret, sign(secret, "msg_1", body), body)[0]["row"]
     17

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from fairask.audit import AuditPlan, plan_audit
 from fairask.audit.plan import QUESTIONS
-from fairask.oracle import decision_probability
+from fairask.oracle.base import decision_probability
 from fairask.pools import Pool
 from fairask.report.words import AUDIT_SIZES
 from fairask_studio import Study

@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from fairask.errors import UserError
-from fairask_studio import NotYoursError
+from fairask_studio.errors import NotYoursError
 from fairask_studio.pages.frame import error_page
 
 _LOG = logging.getLogger("fairask_studio.pages")

@@ -7,9 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from fairask_studio import NotYoursError, Study, StudyError
+from fairask_studio import Study, StudyError
 from fairask_studio.columns import ColumnInfo
 from fairask_studio.config import LONGEST_REASON
+from fairask_studio.errors import NotYoursError
 from fairask_studio.events import SKIP
 from fairask_studio.flags import Flag
 from fairask_studio.gold import (

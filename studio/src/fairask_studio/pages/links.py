@@ -17,9 +17,9 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
-from fairask_studio.connect import SignatureError, verify_signature
 from fairask_studio.connect.connector import Link, is_token
 from fairask_studio.connect.labelstudio import CHECK, ROW, Predictor, webhook_answers
+from fairask_studio.connect.webhook import SignatureError, verify_signature
 from fairask_studio.events import Document, ToolLinked
 from fairask_studio.pages.access import Me, access_of, refuse_token
 from fairask_studio.pages.api import Row, Strict, Text, study_of

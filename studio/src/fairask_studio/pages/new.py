@@ -23,10 +23,10 @@ from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
 from fairask.experiment.table import pool_size
-from fairask.pools import SAMPLE
+from fairask.pools.sample import SAMPLE
 from fairask.report.words import sampled_sentence
-from fairask.tables import read_noted
 from fairask.tables.arrow import kind_of
+from fairask.tables.formats import read_noted
 from fairask.tables.groups import MOST_GROUPS
 from fairask_studio import Study, StudyError
 from fairask_studio.columns import DISPLAYS, guess_displays

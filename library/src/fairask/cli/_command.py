@@ -1,32 +1,17 @@
-"""How help looks: commands in groups, options with a word for their value, examples as they are typed."""
+"""What a command is here: options from a dataclass, help with a word for each value, and examples."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
 from types import ModuleType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-
-#: The library's commands in the order of ``fairask --help``. Each is a module of this package, which imports
-#: what is heavy or optional inside its functions.
-SECTIONS: Mapping[str, Mapping[str, str]] = {
-    "Before any label is paid for": {
-        "demo": "Fair models against plain ones on the Adult table (a minute).",
-        "simulate": "Compare methods on your own labelled table.",
-        "bench": "Compare methods on several tables; it can be stopped and resumed.",
-        "datasets": "The tables of the benchmark: list, info, pull.",
-    },
-    "Proof": {
-        "audit": "Certify any model from its predictions and a few labels.",
-        "verify": "Check that a study or a certificate is what it says.",
-    },
-    "Help": {
-        "doctor": "What is installed, what is missing, and how to get it.",
-    },
-}
 
 #: A word for the value of an option, by its name; "command name" comes first where one name has two meanings.
 _WORDS = {
@@ -34,13 +19,11 @@ _WORDS = {
         ("label", "protected", "drop", "text", "predictions", "score", "cost", "known", "show", "truth"),
         "COLUMN",
     ),
-    **dict.fromkeys(
-        ("metric", "also", "strategy", "profile", "stop", "compare", "target", "backend"), "NAME"
-    ),
+    **dict.fromkeys(("metric", "also", "strategy", "profile", "stop", "compare", "target"), "NAME"),
     **dict.fromkeys(("add", "renew", "remove", "invite", "who", "by", "program", "role", "project"), "NAME"),
     **dict.fromkeys(("to", "text_model", "images"), "FOLDER"),
     **dict.fromkeys(("delimiter", "decimal", "thousands"), "SIGN"),
-    **dict.fromkeys(("scheduler", "address", "url", "studio", "host"), "ADDRESS"),
+    **dict.fromkeys(("address", "url", "studio", "host"), "ADDRESS"),
     **dict.fromkeys(("since", "until"), "DATE"),
     **dict.fromkeys(("token_env", "secret_env"), "VARIABLE"),
     "vectors": "FILE",
@@ -51,7 +34,6 @@ _WORDS = {
     "gold label": "ANSWER",
     "gold remove": "ROW",
     "gold mark": "ROW",
-    "verify predictions": "FILE",
     "audit out": "FOLDER",
     "bench out": "FOLDER",
     "export out": "FOLDER",
@@ -68,28 +50,11 @@ _TYPES = (
 _SHOWN_TYPE = re.compile(r" (<[^>]*(?:>=?[^>]*)?>|[A-Z]+(?: RANGE)?)(\.\.\.)?$")
 
 
-class _Formatter(Protocol):
-    """What is used of the formatter of click, which newer versions of typer carry themselves."""
-
-    def write(self, text: str) -> None: ...
-    def write_dl(self, rows: list[tuple[str, str]]) -> None: ...
-    def section(self, name: str) -> Any: ...
-
-
 class _Parameter(Protocol):
     name: str
     param_type_name: str
 
     def get_help_record(self, context: Any) -> tuple[str, str] | None: ...
-
-
-def write_commands(formatter: _Formatter, sections: Mapping[str, Mapping[str, str]]) -> None:
-    """Write the commands by section, each in one line of 80 columns."""
-    width = max(len(name) for commands in sections.values() for name in commands)
-    for group, commands in sections.items():
-        formatter.write(f"\n{group}\n")
-        for name, words in commands.items():
-            formatter.write(f"  {name:<{width}}  {words}\n")
 
 
 class _HelpfulCommand(TyperCommand):
@@ -152,3 +117,86 @@ class HelpfulApp(typer.Typer):
 def add_command(app: typer.Typer, module: ModuleType, name: str) -> None:
     """Add the command of a module: the function of this name, and its EXAMPLE."""
     app.command(name, epilog=f"Example: {module.EXAMPLE}")(vars(module)[name])
+
+
+_Options = TypeVar("_Options")
+
+
+def takes_options(command: Callable[[_Options], None]) -> Callable[..., None]:
+    """Return the command with one parameter per field of the dataclass that it takes.
+
+    A field whose type is a dataclass itself stands for the fields of that one.
+    """
+    (kind,) = (hint for name, hint in get_type_hints(command).items() if name != "return")
+
+    def run(**given: object) -> None:
+        command(_fill(kind, given))
+
+    parameters = [
+        inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if option.default is MISSING else option.default,
+            annotation=hint,
+        )
+        for option, hint in _fields_of(kind)
+    ]
+    run.__name__, run.__module__, run.__doc__ = command.__name__, command.__module__, command.__doc__
+    # What typer reads the options from.
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _fields_of(kind: Any) -> Iterator[tuple[Field[Any], Any]]:
+    """Yield the fields of a dataclass and of those within it, with their types."""
+    plain, annotated = get_type_hints(kind), get_type_hints(kind, include_extras=True)
+    for option in fields(kind):
+        if is_dataclass(plain[option.name]):
+            yield from _fields_of(plain[option.name])
+        else:
+            yield option, annotated[option.name]
+
+
+def _fill(kind: Any, given: Mapping[str, object]) -> Any:
+    """Make a dataclass of the values that were given."""
+    types = get_type_hints(kind)
+    return kind(
+        **{
+            option.name: _fill(types[option.name], given)
+            if is_dataclass(types[option.name])
+            else given[option.name]
+            for option in fields(kind)
+        }
+    )
+
+
+def command_of(command: str, options: object) -> str:
+    """Return the command line of options; those whose metadata say so do not change the results.
+
+    Examples
+    --------
+    >>> from fairask.cli.demo import DemoOptions
+    >>> print(command_of("demo", DemoOptions(dataset="german", trials=2, audit_labels=0, seed=7)))
+    fairask demo --dataset german --metric dp --profile calibrated --trials 2 --budget 600 --batch 100
+    --audit-labels 0 --seed 7
+    """
+    return shlex.join(["fairask", command, *_words_of(options)])
+
+
+def _words_of(options: Any) -> Iterator[str]:
+    for option in fields(options):
+        value = vars(options)[option.name]
+        name = "--" + option.name.replace("_", "-")
+        if option.metadata.get("silent"):
+            continue
+        if is_dataclass(value):
+            yield from _words_of(value)
+        elif option.metadata.get("argument"):
+            yield value
+        elif isinstance(value, bool):
+            yield name if value else option.metadata["no"]
+        else:
+            several = value if isinstance(value, list | tuple) else [] if value is None else [value]
+            for one in several:
+                yield from (name, f"{one:g}" if isinstance(one, float) else str(one))

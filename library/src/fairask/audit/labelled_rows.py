@@ -185,7 +185,7 @@ def _refuse_training_rows(indices: ArrayLike | None, trained_on: ArrayLike | Non
     if len(shared):
         raise ValueError(
             f"{len(shared)} of the labelled rows trained this model (for instance row {shared[0]}), so its "
-            "violation on them is not that on other rows: draw fresh labels after the last fit"
+            "gap on them is not that on other rows: draw fresh labels after the last fit"
         )
 
 
@@ -248,7 +248,7 @@ def _warn_empty(names: Sequence[object], rates: dict[str, tuple[float, ...]]) ->
         empty = [str(g) for g, v in zip(names, values, strict=True) if math.isnan(v)]
         if empty:
             warnings.warn(
-                f"no labelled row gives the {name} of group {', '.join(empty)}: the violation is unknown and "
+                f"no labelled row gives the {name} of group {', '.join(empty)}: the gap is unknown and "
                 "nothing can be certified until such rows are labelled",
                 EmptyCellWarning,
                 stacklevel=4,

@@ -1,0 +1,729 @@
+"""The table of an audit: what its predictions, groups and known labels say of each row, read once.
+
+Files are read in batches, and each row becomes the number of its cell: what its group, prediction and known
+label are. An engine counts the cells itself, by one query, and finds the rows to ask for by others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import reduce
+from numbers import Real
+from operator import and_, or_
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairask.audit.audit import Audit
+from fairask.audit.plan import QUESTIONS, AuditPlan
+from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_rows, simulate_rows
+from fairask.audit.strata import (
+    OUT,
+    UNTOLD,
+    Noise,
+    PoolRows,
+    Strata,
+    least_rows,
+    likely_share,
+    noise_table,
+    queue_length,
+)
+from fairask.errors import TableError, UserError
+from fairask.matrix import uniforms
+from fairask.metrics import Float, Int
+from fairask.pools import open_source
+from fairask.pools.engine import KEY, PRIME, ROWS, Engine
+from fairask.pools.files import Files, local_path
+from fairask.tables import TableFormat, read_table
+from fairask.tables.arrow import Arrow, kind_of, optional
+from fairask.tables.cells import coded, listed, text_of
+from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
+from fairask.tables.groups import (
+    UNKNOWN,
+    GroupColumns,
+    ProtectedColumn,
+    as_specs,
+    folding,
+    group_notes,
+    joint_values,
+    protected_columns,
+)
+from fairask.tables.labels import check_columns, find_positive, known_note, known_positive, say_which
+
+#: Columns of queries: the place of a row in the order of the audit, the number by which a probability is
+#: drawn, and whether it was.
+_PLACE, _CHANCE, _DRAWN = "fairask_place", "fairask_chance", "fairask_drawn"
+#: Different predictions from which on a column of numbers does not hold classes.
+_MOST_CLASSES = 1000
+#: Cells from which on a table has no groups to compare.
+_MOST_CELLS = 200_000
+#: Cells of an engine's table whose rows are found by one query.
+_CELLS = 50
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """Rows that an audit cannot tell apart, by the values in the table."""
+
+    group: Hashable
+    said: Hashable
+    drawn: bool  # whether the prediction was drawn, by a probability
+    known: str | None
+    truth: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of a table and their rows; of files, the cell, score and cost of each row."""
+
+    cells: list[_Cell]
+    counts: Int
+    low: float = 0.0  #: least and largest prediction, if it is a number
+    high: float = 1.0
+    cell: Int | None = None
+    score: Float | None = None
+    cost: Float | None = None
+    keys: Int | None = None
+
+    def first(self, chosen: set[_Cell], words: str) -> str:
+        """Say which row of files is the first of these cells."""
+        if self.cell is None or self.keys is not None:
+            return ""
+        mine = np.array([cell in chosen for cell in self.cells])
+        return words.format(int(np.argmax(mine[self.cell])) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class AuditTable:
+    """What an audit reads of a table.
+
+    Attributes
+    ----------
+    source : Files or Engine
+        The table, of which rows are taken by their numbers or keys.
+    pool : PoolRows
+        Its rows.
+    classes : Classes
+        Names of the classes; none where predictions are numbers.
+    notes, hints : list of str
+        What the table's owner should know, and what was recognised.
+    group_rows : dict
+        Rows of each group.
+    noise : float or dict
+        As :class:`Audit` takes it.
+    """
+
+    source: Files | Engine
+    pool: PoolRows
+    classes: Classes
+    notes: list[str]
+    hints: list[str]
+    group_rows: dict[str, int]
+    noise: Noise = 0.0
+    query: _CellQuery | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows of the pool."""
+        return int(self.pool.counts[self.pool.label != OUT].sum())
+
+    @property
+    def groups(self) -> NDArray[np.object_]:
+        """The group of each row of files, None where it is unknown."""
+        assert self.pool.cell is not None
+        return np.array([*self.pool.names, None], dtype=object)[self.pool.group[self.pool.cell]]
+
+    def audit(self, plan: AuditPlan) -> Audit:
+        """Begin an audit of the table."""
+        if self.query is None:
+            return Audit.of_rows(self.pool, plan, noise=self.noise)
+        strata = Strata.of_rows(self.pool, seed=plan.random_state, most=0, noise=self.noise)
+        # Without a score a stratum is 2 * group + decision; rows whose labels are known are not asked for.
+        place = 2 * self.pool.group + self.pool.decision[0]
+        free = self.pool.label == UNTOLD
+        number = np.unique(np.concatenate([place[free], np.arange(2 * len(self.pool.names))]))
+        stratum = np.where(free, np.searchsorted(number, place), -1)
+        most = queue_length(plan.budget)
+        queues = self.query.queues(stratum, strata.sizes, most)
+        return Audit.of_strata(replace(strata, queues=queues), plan)
+
+    def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
+        """Say what budgets would buy, from the predictions alone."""
+        return plan_rows(self.pool, plan, sorted({*BUDGETS, plan.budget}), runs)
+
+    def simulate(self, plan: AuditPlan, runs: int) -> AuditSimulation:
+        """Simulate audits of a table that was opened with a column of labels."""
+        pool = self.pool
+        assert pool.truth is not None
+        for value in QUESTIONS[plan.metric].labels:
+            mine = (pool.truth == value) & (pool.label != OUT)
+            has = np.bincount(pool.group[mine], weights=pool.counts[mine], minlength=len(pool.names))
+            for group, n in zip(pool.names, has, strict=False):
+                if not n:
+                    kind = "positive" if value else "negative"
+                    raise TableError(
+                        f"group {group!r} has no {kind} label, so it has no rate to compare",
+                        "Merge groups, add rows, or choose another --metric",
+                    )
+        return simulate_rows(pool, plan, runs)
+
+
+def open_audit_table(
+    path: str | Path,
+    *,
+    predictions: str,
+    protected: str | Sequence[str],
+    positive: str | Sequence[str] | None = None,
+    truth: str | None = None,
+    score: str | None = None,
+    cost: str | None = None,
+    known: str | None = None,
+    noise: str | None = None,
+    unknown_groups: bool = False,
+    form: TableFormat | None = None,
+    seed: int = 0,
+) -> AuditTable:
+    """Read the columns an audit needs, in one pass, of files or of a table of a database.
+
+    One or two bytes are held per row, four more for a score and eight for a cost; of a database nothing,
+    unless there is a score or a cost. ``score``, ``cost`` and ``known`` (labels that exist already, empty
+    elsewhere) name columns, and ``truth`` one of labels; ``noise`` is as :func:`read_noise` reads it. With
+    ``unknown_groups``, rows without a group may be of any. Decisions of a randomised model are drawn with
+    ``seed``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "t.csv")
+    ...     _ = file.write_text("sex,said\\nm,yes\\nf,no\\n")
+    ...     table = open_audit_table(file, predictions="said", protected="sex", positive="yes")
+    >>> table.pool.counts.tolist(), table.classes.names
+    ([1, 1], ('no', 'yes'))
+    """
+    source, notes = open_table(path, form)
+    hints: list[str] = []
+    named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": known}
+    wanted = {option: name for option, name in named.items() if name}
+    columns = _check_wanted(source.schema.names, wanted, protected)
+    specs = as_specs(protected)
+    query = None
+    if isinstance(source, Engine):
+        query = _CellQuery.of(source, specs, wanted, seed)
+        if score or cost:
+            hints.append("a score or a cost needs all rows of these columns: they are read from the database")
+            query = None
+    if query is None:
+        keyed = isinstance(source, Engine)
+        found = _read_cells(_batches(source, columns), specs, wanted, seed, keyed=keyed)
+    else:
+        found = query.cells()
+    cells, counts = found.cells, found.counts
+    if missing := int(counts[[cell.said is None for cell in cells]].sum()):
+        raise TableError(
+            f"{missing:,} rows have no prediction in {predictions!r}"
+            + found.first({cell for cell in cells if cell.said is None}, ", the first is data row {}"),
+            "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
+        )
+    by_value: Counter[Hashable] = Counter()
+    for cell, n in zip(cells, counts.tolist(), strict=True):
+        by_value[cell.group] += n
+    grouped = GroupColumns.of(specs, by_value)
+    fold = folding(", ".join(specs), by_value)
+    notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
+    # Groups are in the order of their names.
+    names = sorted(set(grouped.names) - ({UNKNOWN} if unknown_groups else set()))
+    text = dict(zip(grouped.values, grouped.names, strict=True))
+    of_cell = [text[fold(cell.group)] for cell in cells]
+    group = np.array([names.index(name) if name in names else len(names) for name in of_cell])
+    right, label = None, np.full(len(cells), UNTOLD)
+    if truth is not None:
+        value = find_positive(truth, [cell.truth for cell in cells], positive, notes, guess=False)
+        right = np.array([cell.truth in value for cell in cells], dtype=np.int64)
+        gone = np.array([cell.truth is None for cell in cells])
+        label[gone] = OUT
+        if n := int(counts[gone].sum()):
+            notes.append(f"{n:,} rows have no value in {truth!r} and were left out")
+    drawn = any(cell.drawn for cell in cells)
+    classes, chances = read_classes(
+        [0.5 if cell.drawn else cell.said for cell in cells], predictions, as_specs(positive or ()),
+        labelled=truth is not None, notes=notes, hints=hints, span=(found.low, found.high),
+    )  # fmt: skip
+    said = [cell.said if cell.drawn else chance for cell, chance in zip(cells, chances, strict=True)]
+    errors = read_noise(noise)
+    try:
+        noise_table(errors, names)
+    except ValueError as error:
+        raise TableError(f"--noise {noise}: {error}", f"Groups: {listed(names)}") from error
+    if known:
+        codes = {cell.known: classes.code(cell.known) for cell in cells if cell.known is not None}
+        for word, code in codes.items():
+            if code is None:
+                where = found.first({cell for cell in cells if cell.known == word}, "data row {} has ")
+                raise TableError(
+                    f"--known {known}: {where}the unknown label {str(word)[:40]!r}",
+                    "Labels are " + ", ".join(map(repr, classes.names)) + "; leave others empty",
+                )
+        there = np.array([cell.known is not None for cell in cells]) & (label == UNTOLD)
+        label = np.where(there, [codes.get(str(cell.known)) or 0 for cell in cells], label)
+        notes.append(f"{int(counts[there].sum()):,} rows have a label in {known!r} and are not asked for")
+    pool = PoolRows(
+        names=names,
+        group=group,
+        decision=np.array([said]).astype(np.int64),
+        label=label,
+        counts=counts,
+        cell=found.cell,
+        drawn=drawn,
+        score=found.score,
+        cost=found.cost,
+        truth=right,
+        keys=found.keys,
+    )
+    sizes: Counter[str] = Counter()
+    for name, n in zip(of_cell, counts.tolist(), strict=True):
+        sizes[name] += n
+    return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query)
+
+
+def table_digest(path: str | Path, source: Files | Engine) -> str:
+    """Return the sha256 of a local file; of a table elsewhere, that of its source."""
+    local = local_path(path)
+    return source.digest if local is None else file_digest(local, hidden=False)
+
+
+def open_table(path: str | Path, form: TableFormat | None) -> tuple[Files | Engine, list[str]]:
+    """Open the table, and note what was recognised in it; Parquet and databases are read when needed."""
+    local = local_path(path)
+    if (
+        local is None
+        or (local.is_dir() and not is_dataset_folder(local))
+        or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists())
+    ):
+        return _open_large(path), []
+    table, notes = read_noted(local, form)
+    return open_source(table), notes
+
+
+def _open_large(path: str | Path) -> Files | Engine:
+    """Open files at a path or URL, or a table of a database; raise TableError for what cannot be read."""
+    local = local_path(path)
+    try:
+        source = open_source(path if local is None else local)
+    except FileNotFoundError as error:
+        raise TableError(f"there is no file or folder {path}", "Check the path") from error
+    except UserError as error:
+        if local is not None and local.is_file():
+            read_table(local)  # says in its own words what kind of file it is
+        raise TableError(error.what, "Give a CSV or Parquet file, or a folder of Parquet files") from error
+    check_names(str(path), source.schema.names)
+    if not source.n_rows:
+        raise TableError(f"{path} has no rows", "Give a table with rows")
+    return source
+
+
+def _check_wanted(names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str]) -> list[str]:
+    """Return the columns to read; raise for one that is not there, or is named twice."""
+    check_columns(names, list(wanted.items()))
+    grouped = protected_columns(protected, names)
+    columns = [*wanted.values(), *grouped]
+    if len(set(columns)) < len(columns):
+        given = [*wanted.items(), *(("protected", name) for name in grouped)]
+        raise TableError(
+            " and ".join(f"--{o} {n}" for o, n in given) + " name a column twice", "Name different columns"
+        )
+    return columns
+
+
+# -- one pass over rows ---------------------------------------------------------------------------
+
+
+def _batches(source: Files | Engine, columns: Sequence[str]) -> Iterator[Arrow]:
+    if isinstance(source, Files):
+        yield from source.batches(columns)
+    else:
+        yield from source.keyed.select(KEY, *columns).to_pyarrow_batches()
+
+
+def _read_cells(
+    batches: Iterable[Arrow], specs: Sequence[str], wanted: dict[str, str], seed: int, *, keyed: bool
+) -> _Cells:
+    """Sort rows into cells, batch by batch."""
+    number: dict[_Cell, int] = {}
+    parts: dict[str, list[Any]] = {"cell": [], "score": [], "cost": [], "keys": []}
+    start, low, high = 0, np.inf, -np.inf
+    for batch in batches:
+        rows = np.arange(start, start + batch.num_rows)
+        start += batch.num_rows
+        if keyed:
+            rows = batch.column(KEY).to_numpy()
+            parts["keys"].append(rows)
+        groups, at = joint_values(batch, specs)
+        said, drawn, which, ends = _predictions(batch, wanted["predictions"], rows, seed)
+        low, high = min(low, ends[0]), max(high, ends[1])
+        at = at * len(said) + which
+        words: list[list[str | None]] = [[None], [None]]
+        for place, option in enumerate(("known", "truth")):
+            if option in wanted:
+                words[place], codes = _words(batch.column(wanted[option]))
+                at = at * len(words[place]) + codes
+        # Numbers of combinations in this batch are small: those that occur get the number of their cell.
+        width = len(groups) * len(said) * len(words[0]) * len(words[1])
+        here = np.flatnonzero(np.bincount(at, minlength=width))
+        table = np.zeros(width, dtype=np.uint32)
+        for one in here.tolist():
+            rest, t = divmod(one, len(words[1]))
+            rest, k = divmod(rest, len(words[0]))
+            g, s = divmod(rest, len(said))
+            cell = _Cell(groups[g], said[s], drawn[s], words[0][k], words[1][t])
+            table[one] = number.setdefault(cell, len(number))
+        _check_cells(len(number), specs)
+        parts["cell"].append(table[at].astype(np.min_scalar_type(len(number))))
+        for option in ("score", "cost"):
+            if option in wanted:
+                values = _numbers(batch.column(wanted[option]), wanted[option], option)
+                parts[option].append(values.astype(np.float32 if option == "score" else np.float64))
+    found = {name: np.concatenate(part) for name, part in parts.items() if part}
+    if "score" in found and np.isnan(found["score"]).all():
+        raise TableError(f"--score {wanted['score']}: it has no number in any row", "Name another column")
+    counts = np.bincount(found["cell"], minlength=len(number))
+    return _Cells(list(number), counts, float(low), float(high), **found)
+
+
+def _check_cells(cells: int, specs: Sequence[str]) -> None:
+    if cells > _MOST_CELLS:
+        raise TableError(
+            f"protected column {', '.join(specs)!r}, predictions and labels have more than {_MOST_CELLS:,} "
+            "different values together",
+            "Cut numbers into bands (--protected age:30,50), or make a column of fewer groups",
+        )
+
+
+def _predictions(
+    batch: Arrow, name: str, rows: Int, seed: int
+) -> tuple[list[Any], list[bool], Int, tuple[float, float]]:
+    """Different predictions, whether each was drawn, which of them each row has, and their range."""
+    pa, pc = optional("pyarrow", "parquet"), optional("pyarrow.compute", "parquet")
+    column = batch.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if kind_of(column.type) != "number":
+        if pa.types.is_boolean(column.type):
+            column = column.cast(pa.int8())
+        else:
+            words, codes = _words(column)
+            return words, [False] * len(words), codes, (0.0, 1.0)
+    ends = pc.min_max(column).as_py()
+    low, high = (0.5 if end is None else float(end) for end in (ends["min"], ends["max"]))
+    if pa.types.is_integer(column.type):
+        values, codes = coded(column)
+        drawn = [False] * (len(values) + 1)
+        found, which = [*values, None], np.where(codes < 0, len(values), codes)
+    else:
+        chance = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        soft = (chance > 0) & (chance < 1)
+        values, codes = coded(pa.array(chance[~soft], from_pandas=True))
+        found, drawn = [*values, None, 0, 1], [*[False] * (len(values) + 1), True, True]
+        which = np.zeros(len(chance), dtype=np.int64)
+        which[~soft] = np.where(codes < 0, len(values), codes)
+        if soft.any():
+            which[soft] = len(values) + 1 + (uniforms(rows[soft], seed) < chance[soft])
+    if len(values) > _MOST_CLASSES:
+        raise _no_classes(name, low, high)
+    return found, drawn, which, (low, high)
+
+
+def _no_classes(name: str, low: float, high: float) -> TableError:
+    return TableError(
+        f"predictions in {name!r} go from {low:g} to {high:g}",
+        "Give 0 and 1, probabilities from 0 to 1, or classes with --positive",
+    )
+
+
+def _words(column: Arrow) -> tuple[list[str | None], Int]:
+    """Different values as text, the last None, and which of them each row has."""
+    if kind_of(column.type) is None:
+        raise TableError(f"a column has values of type {column.type}", "Name a column of plain values")
+    values, codes = coded(column)
+    return [*map(text_of, values), None], np.where(codes < 0, len(values), codes)
+
+
+def _numbers(column: Any, name: str, option: str) -> NDArray[np.float64]:
+    import pyarrow as pa
+
+    try:
+        values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise TableError(
+            f"--{option} {name}: its values are not numbers", "Name a column of numbers"
+        ) from error
+    if option == "cost" and not (values > 0).all():
+        raise TableError(f"--cost {name}: costs must be above zero, in every row", "Fill in all costs")
+    return values
+
+
+def read_noise(text: str | None) -> Noise:
+    """Read the share of wrong labels: ``0.05``, or by group ``a=0.1,b=0.02-0.05``.
+
+    Examples
+    --------
+    >>> read_noise("a=0.1,b=0.02-0.05")
+    {'a': 0.1, 'b': (0.02, 0.05)}
+    """
+    if text is None:
+        return 0.0
+    try:
+        if "=" not in text:
+            return float(text)
+        found: dict[Any, float | tuple[float, float]] = {}
+        for part in text.split(","):
+            name, _, value = part.rpartition("=")
+            low, dash, high = value.partition("-")
+            found[name.strip()] = (float(low), float(high)) if dash else float(low)
+        return found
+    except ValueError as error:
+        raise TableError(
+            f"--noise {text} cannot be read", "Write 0.05, or by group: --noise a=0.1,b=0.02-0.05"
+        ) from error
+
+
+# -- cells counted by an engine -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _CellQuery:
+    """Counts the cells of a table in an engine, and finds their rows.
+
+    ``table`` has the columns of the cells, with a prediction that is a probability drawn, the key, and the
+    place of each row in the order of the audit.
+    """
+
+    table: Any
+    specs: Sequence[str]
+    columns: dict[str, str]
+    values: list[tuple[Any, ...]]
+    counted: Arrow
+
+    @classmethod
+    def of(cls, engine: Engine, specs: Sequence[str], wanted: dict[str, str], seed: int) -> _CellQuery:
+        """Count the rows of each combination of values, by one query."""
+        ibis = optional("ibis", "ibis")
+        rows = engine.keyed.mutate(
+            **{_PLACE: engine.place([seed, 1]), _CHANCE: engine.place([seed, 2]), _DRAWN: ibis.literal(False)}
+        )
+        for spec in specs:
+            found = ProtectedColumn.parse(spec, engine.schema.names)
+            value = _without_nan(rows[found.name])
+            if found.cuts:  # one value stands for its band
+                band = ibis.literal(found.cuts[0] - 1.0)
+                for cut in found.cuts:
+                    band = ibis.ifelse(value >= cut, cut, band)
+                value = ibis.ifelse(value.isnull(), ibis.null("float64"), band)
+            rows = rows.mutate(**{found.name: value})
+        said = rows[wanted["predictions"]]
+        if said.type().is_floating() or said.type().is_decimal():
+            said = _without_nan(said.cast("float64"))
+            soft = ((said > 0) & (said < 1)).fill_null(False)
+            drawn = ibis.ifelse(rows[_CHANCE] < said * float(PRIME), 1.0, 0.0)
+            rows = rows.mutate(**{wanted["predictions"]: ibis.ifelse(soft, drawn, said), _DRAWN: soft})
+        names = [*protected_columns(specs, engine.schema.names), wanted["predictions"], _DRAWN]
+        names += [wanted[option] for option in ("known", "truth") if option in wanted]
+        counts = rows.group_by(names).aggregate(**{ROWS: rows.count()}).limit(_MOST_CELLS + 1).to_pyarrow()
+        _check_cells(counts.num_rows, specs)
+        counts = counts.sort_by([(name, "ascending") for name in names])
+        values = list(zip(*(counts.column(name).to_pylist() for name in names), strict=True))
+        return cls(rows.select(KEY, _PLACE, *names), specs, wanted, values, counts)
+
+    def cells(self) -> _Cells:
+        """The cells, in the order of their values."""
+        table = self.counted.combine_chunks()
+        groups, at = joint_values(table, self.specs)
+        drawn = table.column(_DRAWN).to_pylist()
+        said = table.column(self.columns["predictions"]).to_pylist()
+        others = []
+        for option in ("known", "truth"):
+            if option in self.columns:
+                words, codes = _words(table.column(self.columns[option]))
+                others.append([words[code] for code in codes.tolist()])
+            else:
+                others.append([None] * len(said))
+        said = [text_of(one) if isinstance(one, str) else one for one in said]
+        cells = [_Cell(groups[g], *rest) for g, *rest in zip(at.tolist(), said, drawn, *others, strict=True)]
+        counts = table.column(ROWS).to_numpy().astype(np.int64)
+        numbers = [float(one) for one in said if isinstance(one, Real | Decimal)]
+        return _Cells(cells, counts, min(numbers, default=0.0), max(numbers, default=1.0))
+
+    def queues(self, stratum: Int, sizes: Int, most: int) -> list[Int]:
+        """Keys of the ``most`` rows of each stratum with the least places, given the stratum of each cell."""
+        ibis = optional("ibis", "ibis")
+        names, held = self.table.columns[2:], []
+        limits = (PRIME * likely_share(most, sizes)).astype(np.int64)
+        chosen = np.flatnonzero(stratum >= 0)
+        for start in range(0, len(chosen), _CELLS):
+            tests, cases = [], []
+            for cell in chosen[start : start + _CELLS].tolist():
+                parts = zip((self.table[name] for name in names), self.values[cell], strict=True)
+                test = reduce(and_, [c.isnull() if v is None else c == v for c, v in parts])
+                cases.append((test, int(stratum[cell])))
+                tests.append(test & (self.table[_PLACE] < int(limits[stratum[cell]])))
+            rows = self.table.filter(reduce(or_, tests))
+            rows = rows.select(KEY, _PLACE, fairask_stratum=ibis.cases(*cases, else_=-1))
+            held.append(rows.to_pyarrow().sort_by(KEY))
+        found = [
+            tuple(rows.column(name).to_numpy().astype(np.int64) for name in (KEY, "fairask_stratum", _PLACE))
+            for rows in held
+        ]
+        keys, strata, places = (np.concatenate(part) for part in zip(*found, strict=True))
+        if len(np.unique(keys)) < len(keys):
+            raise UserError("the key is not different in every row", "Name a column that tells rows apart")
+        kept, mine, _ = least_rows([(keys, strata, places.astype(np.uint64))], most)
+        return np.split(kept, np.cumsum(np.bincount(mine, minlength=len(sizes)))[:-1])
+
+
+def _without_nan(value: Any) -> Any:
+    ibis = optional("ibis", "ibis")
+    return ibis.ifelse(value.isnan(), ibis.null(value.type()), value) if value.type().is_floating() else value
+
+
+# -- classes --------------------------------------------------------------------------------------
+
+
+def key(text: str) -> str:
+    """How values are compared: by number if they are numbers, else without regard to case.
+
+    Examples
+    --------
+    >>> key("1.0") == key("1"), key("Yes") == key("yes ")
+    (True, True)
+    """
+    try:
+        return repr(float(text))
+    except ValueError:
+        return " ".join(text.split()).lower()
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Names of the classes by what they count as; none where predictions are numbers.
+
+    Examples
+    --------
+    >>> grades = Classes(("failed",), ("distinction", "passed"))
+    >>> grades.code("Passed "), grades.code("failed"), grades.code("unheard of"), Classes().code("1.0")
+    (1, 0, None, 1)
+    """
+
+    negative: tuple[str, ...] = ()
+    positive: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, the positive ones last; 0 and 1 where predictions are numbers."""
+        return (*self.negative, *self.positive) or ("0", "1")
+
+    def code(self, label: str) -> int | None:
+        """What a label counts as; None for one that is no class."""
+        wanted = key(label)
+        for code, names in enumerate((self.negative, self.positive)):
+            if wanted in map(key, names):
+                return code
+        numbers = {key("0"): 0, key("1"): 1, "false": 0, "true": 1}
+        return None if self.negative or self.positive else numbers.get(wanted)
+
+
+def read_classes(
+    values: Sequence[Any],
+    name: str,
+    positive: Sequence[str],
+    *,
+    labelled: bool = False,
+    notes: list[str] | None = None,
+    hints: list[str] | None = None,
+    span: tuple[float, float] | None = None,
+) -> tuple[Classes, list[float]]:
+    """Return the classes, and the chance of a decision 1 that each of these predictions gives.
+
+    With ``labelled``, ``positive`` may name classes of the labels. ``span`` is the least and the largest
+    number, if there are others. ``notes`` get what the table's owner should know, ``hints`` what was
+    recognised.
+
+    Examples
+    --------
+    >>> read_classes(["no", "yes"], "said", [])
+    (Classes(negative=('no',), positive=('yes',)), [0.0, 1.0])
+    >>> read_classes([0.25, 1], "said", [])
+    (Classes(negative=(), positive=()), [0.25, 1.0])
+    """
+    if all(isinstance(value, Real | Decimal) for value in values):
+        numbers = [float(value) for value in values]
+        low, high = (min(numbers), max(numbers)) if span is None else span
+        soft = any(0 < number < 1 for number in numbers)
+        if low >= 0 and high <= 1:
+            wanted = {key(one) for one in positive}
+            if wanted == {key("0")}:
+                if soft:
+                    raise TableError(
+                        f"--positive 0: {name!r} has probabilities, which are those of 1",
+                        "Give a column with the probabilities of the positive class",
+                    )
+                return Classes(("1",), ("0",)), [1 - number for number in numbers]
+            # Where labels are known and have names, --positive is about those.
+            if not wanted <= {key("1")} and not labelled:
+                raise TableError(
+                    f"--positive {listed(positive)}: predictions in {name!r} are numbers from 0 to 1, not "
+                    "classes",
+                    "Leave --positive out, and label the rows with 1 and 0",
+                )
+            return Classes(), numbers
+        if soft or (not positive and len(set(numbers)) > 2):
+            raise _no_classes(name, low, high)
+    words = [str(text_of(value)) for value in values]
+    classes = choose_classes(name, sorted(set(words)), positive, notes, hints)
+    return classes, [float(word in classes.positive) for word in words]
+
+
+def choose_classes(
+    name: str,
+    found: Sequence[str],
+    positive: Sequence[str],
+    notes: list[str] | None = None,
+    hints: list[str] | None = None,
+) -> Classes:
+    """Return the classes of column ``name``, or raise TableError naming them.
+
+    Of a well-known pair the good class is taken where none is named; others are not guessed.
+    Of several positive classes, those that no prediction has may still be labels; ``notes`` say which, and
+    ``hints`` what was recognised.
+
+    Examples
+    --------
+    >>> choose_classes("said", ["failed", "passed"], ["passed", "distinction"])
+    Classes(negative=('failed',), positive=('passed', 'distinction'))
+    >>> choose_classes("said", ["approved", "rejected"], [])
+    Classes(negative=('rejected',), positive=('approved',))
+    """
+    if not positive and (known := known_positive(found)):
+        positive = [known]
+        other = next(value for value in found if value != known)
+        if hints is not None:
+            hints.append(known_note("prediction", known, other))
+    if not positive:
+        raise TableError(f"predictions in {name!r} are classes: {listed(found)}", say_which(found))
+    same = {key(value): value for value in found}
+    absent = [one for one in positive if key(one) not in same]
+    if len(absent) == len(positive):
+        raise TableError(
+            f"--positive {listed(positive)} is not a value of {name!r}", f"Values: {listed(found)}"
+        )
+    if absent and notes is not None:
+        notes.append(f"no prediction in {name!r} is {listed(absent)}; a label that is counts as positive")
+    chosen = tuple(dict.fromkeys(same.get(key(one), one.strip()) for one in positive))
+    others = tuple(value for value in found if value not in chosen)
+    if len(chosen) > 1 and not others:
+        raise TableError(f"--positive names all values of {name!r}", "Leave out those that count as negative")
+    return Classes(others, chosen)
