@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,21 @@ from studio.tests.pages.test_operations import free_port, until_reached
 from studio.tests.study.conftest import people_table, truth
 
 
-def until(done: Callable[[], object], seconds: float = 60.0) -> None:
+def until(done: Callable[[], object], seconds: float = 180.0) -> None:
     """Wait for something another process does."""
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.05)
+
+
+def named(server: psutil.Process, name: str) -> list[psutil.Process]:
+    """The processes of a studio with this name."""
+    found = []
+    for child in server.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found += [child] if child.name() == name else []
+    return found
 
 
 @contextmanager
@@ -290,8 +299,8 @@ def test_the_studio_ends_although_visitors_hold_half_requests(make: Callable[...
             httpx.get(f"http://127.0.0.1:{port}/api/certificate", headers=asked, timeout=120).status_code
             == 200
         )
+        until(lambda: named(server, "fairask-trainer") and named(server, "fairask-desk"))
         others = server.children(recursive=True)
-        assert {"fairask-trainer", "fairask-desk"} <= {other.name() for other in others}
         server.terminate()
         server.wait(120)  # raises if it does not end
     assert psutil.wait_procs(others, timeout=120)[1] == []
@@ -368,7 +377,8 @@ def test_guesses_and_the_trainers_end_are_known_to_both(make: Make, target: str,
         assert statuses == {401: 8, 429: 32}
         until(lambda: study.store.waiting().free)  # the trainer draws
         assert send(port, "GET", "/api/status", token=token)[1]["error"] is None
-        (trainer,) = [c for c in server.children(recursive=True) if c.name() == "fairask-trainer"]
+        until(lambda: named(server, "fairask-trainer"))
+        (trainer,) = named(server, "fairask-trainer")
         os.kill(trainer.pid, signal.SIGKILL)
         known = study.status()["batches"]
         rows = study.lease("ada", 10)
