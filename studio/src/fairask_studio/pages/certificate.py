@@ -96,9 +96,7 @@ def certificate_state(study: Study) -> Document:
 #: Sizes of audits that are played, how often each, and the chance of a verdict that is worth its labels.
 _BUDGETS, _AUDITS, _CHANCE = (60, 120, 250, 500, 1000, 2000), 60, 0.8
 
-
 _USUAL = 200
-
 
 _PLANNED: dict[tuple[str, str, int], Document] = {}
 

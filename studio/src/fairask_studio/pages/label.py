@@ -118,19 +118,15 @@ class GivenAnswer(BaseModel):
 #: Characters of a cell that are sent, by how it is shown; a cell can have megabytes, and the rest is a link.
 LONGEST_CELL = 2000
 
-
 LONGEST_TEXT = 100_000
-
 
 #: Seconds for which the state may be old when a row is given: one request reads the log once.
 _AGE = 0.2
-
 
 _LATE = (
     "The program that chooses rows has stopped and is being started again. Your answers are saved. "
     "This page looks again by itself."
 )
-
 
 _FAST = (
     "You have answered more rows in a minute than this study allows. Your answers are saved. "
@@ -369,7 +365,6 @@ def take_back(request: Request, row: RowNumber, me: Me) -> Card:
 
 
 _Words = Annotated[Text, Field(max_length=2000)]
-
 
 FlagNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 

@@ -88,7 +88,6 @@ def _weights(rule: Rule, names: list[str]) -> list[Document]:
 #: Rows of the pool on which columns are shuffled, how often, and rows shown near a threshold of each group.
 _ROWS, _TIMES, _NEAR = 400, 3, 3
 
-
 _MADE: dict[tuple[str, str], Document] = {}
 
 

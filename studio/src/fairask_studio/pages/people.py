@@ -225,7 +225,6 @@ async def qr_code(request: Request, me: Me) -> Response:
 
 _Time = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[^\x00]*$")]
 
-
 _Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00]*$")]
 
 
