@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from fairask_studio import Study, StudyError
 from fairask_studio.columns import ColumnInfo
@@ -369,18 +369,16 @@ _Words = Annotated[Text, Field(max_length=2000)]
 FlagNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-class NewFlag(BaseModel):
+class NewFlag(Strict):
     """A question about a row."""
 
-    model_config = ConfigDict(extra="forbid")
     row: Row
     text: _Words
 
 
-class FlagReply(BaseModel):
+class FlagReply(Strict):
     """What to write into a thread, and whether that resolves the flag."""
 
-    model_config = ConfigDict(extra="forbid")
     text: _Words = ""
     resolve: bool = False
 
