@@ -52,7 +52,7 @@ from fairask_studio.gold import (
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet
 from fairask_studio.state import AUDIT, State
 from fairask_studio.store import Store, Transaction, is_url
-from fairask_studio.tools import Desk, Intake, OutsideAnswer
+from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
 
 #: Kinds of events after which another model is judged, or a model is judged otherwise.
 _JUDGED = {
@@ -483,7 +483,7 @@ class Study:
             part = waiting[start : start + _CHUNK]
             codes = self.row_codes({answer.row for answer in part})
             with self.turn() as (turn, state):
-                desk = Desk(turn, state, link, codes, done)
+                desk = AnswerReceiver(turn, state, link, codes, done)
                 for answer in part:
                     desk.take(answer)
         return done

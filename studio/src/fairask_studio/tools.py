@@ -120,7 +120,7 @@ class Intake:
         return {**vars(self), "refused": len(self.refused)}
 
 
-class Desk:
+class AnswerReceiver:
     """Takes answers inside one transaction: each is taken, known already, or refused with a reason."""
 
     def __init__(

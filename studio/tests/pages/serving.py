@@ -56,8 +56,7 @@ def serving(app: FastAPI, **options: Any) -> Iterator[str]:
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
-        deadline = time.monotonic() + 30
-        while not server.started and time.monotonic() < deadline:
+        while not server.started and thread.is_alive():
             time.sleep(0.01)
         url = f"http://localhost:{listener.getsockname()[1]}"
         try:

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import httpx2 as httpx
 import psutil
@@ -38,14 +38,26 @@ def stopped(url: str) -> Iterator[None]:
     # The attributes are read at once, with None where a process has ended meanwhile or is a zombie.
     found = psutil.process_iter(["name", "cmdline"])
     (home,) = (p for p in found if p.info["name"] == "postgres" and port in " ".join(p.info["cmdline"] or ()))
-    processes = [home, *home.children(recursive=True)]
-    for process in processes:
-        process.send_signal(signal.SIGSTOP)
+    home.send_signal(signal.SIGSTOP)  # it starts no more of them
+    processes = [*home.children(recursive=True), home]
     try:
+        _signal_all(processes, signal.SIGSTOP)
         yield
     finally:
-        for process in processes:
-            process.send_signal(signal.SIGCONT)
+        _signal_all(processes, signal.SIGCONT)
+
+
+def _signal_all(processes: list[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):  # a server's process may end by itself
+            process.send_signal(number)
+
+
+def in_the_end(ask: Callable[[], httpx.Response]) -> int:
+    """Ask again while the answer is 503, as a page does: a busy machine may take longer than is allowed."""
+    while (answer := ask()).status_code == 503:
+        pass
+    return answer.status_code
 
 
 @pytest.mark.slow
@@ -62,7 +74,7 @@ def test_a_stopped_database_gives_503_and_files_are_still_served(make: Make) -> 
             def ask(path: str) -> httpx.Response:
                 return httpx.post(f"{url}{path}", json={}, headers=headers, timeout=60)
 
-            assert ask("/api/next").status_code == 200
+            assert in_the_end(lambda: ask("/api/next")) == 200
             with stopped(server), ThreadPoolExecutor(60) as pool:
                 study.people._known.clear()
                 asked = [pool.submit(ask, "/api/next") for _ in range(60)]
@@ -72,9 +84,7 @@ def test_a_stopped_database_gives_503_and_files_are_still_served(make: Make) -> 
                 assert client.get(f"{url}/static/any/studio.css").status_code == 200
             assert Counter(a.status_code for a in answers) == {503: 60}
             assert all(int(a.headers["retry-after"]) > 0 for a in answers)
-            while ask("/api/next").status_code == 503:  # until the stopped requests are through
-                pass
-            assert ask("/api/next").status_code == 200
+            assert in_the_end(lambda: ask("/api/next")) == 200  # when the stopped requests are through
         study.close()
 
 
@@ -98,7 +108,7 @@ def test_halves_of_requests_keep_nobody_from_labelling(make: Make) -> None:
         halves = [_half(url, head) for _ in range(40)]  # more than may work at a time
         refusals = [half.recv(100) for half in halves]
         assert all(b" 503 " in refusal for refusal in refusals)
-        assert httpx.post(f"{url}/api/next", json={}, headers=headers).status_code == 200
+        assert in_the_end(lambda: httpx.post(f"{url}/api/next", json={}, headers=headers, timeout=60)) == 200
         for half in halves:
             half.close()
 
@@ -109,6 +119,7 @@ def test_a_connection_that_sends_no_whole_head_is_closed(make: Make, monkeypatch
         for head in ("", "GET /healthz HTTP/1.1\r\nHost: local"):
             with _half(url, head) as half:
                 assert half.recv(100) == b""  # closed by the server
+        monkeypatch.undo()  # a busy machine may send late
         with _half(url, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as whole:
             assert b" 200 " in whole.recv(100)
 
@@ -116,12 +127,12 @@ def test_a_connection_that_sends_no_whole_head_is_closed(make: Make, monkeypatch
 def test_more_connections_than_allowed_are_refused_and_the_others_go_on(make: Make) -> None:
     with serving(create_app(make(), train=False), limit_concurrency=5) as url:
         idle = [_half(url, "") for _ in range(4)]
-        with httpx.Client() as client:
+        with httpx.Client(timeout=60) as client:
             while client.get(f"{url}/healthz").status_code != 503:
                 idle.append(_half(url, ""))
         for half in idle:
             half.close()
-        with httpx.Client() as client:
+        with httpx.Client(timeout=60) as client:
             while client.get(f"{url}/healthz").status_code != 200:
                 pass
 

@@ -131,12 +131,12 @@ def test_every_command_of_the_page_works(tmp_path: Path) -> None:
         proxy = [nginx, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), "-e", "stderr"]
         with running(shlex.split(command), inside, tmp_path), running(proxy, outside, tmp_path):
             deadline = time.monotonic() + 60
-            while httpx.get(f"http://127.0.0.1:{inside}/readyz").status_code != 200:
+            while httpx.get(f"http://127.0.0.1:{inside}/readyz", timeout=60).status_code != 200:
                 assert time.monotonic() < deadline
                 time.sleep(0.02)
             assert '"ok"' in sh(health)
             context = ssl.create_default_context(cafile=str(tmp_path / "studio.pem"))
-            with httpx.Client(base_url=f"https://localhost:{outside}", verify=context) as client:
+            with httpx.Client(base_url=f"https://localhost:{outside}", verify=context, timeout=60) as client:
                 assert client.get("/overview", follow_redirects=True).url.path == "/signin"
                 signed_in = client.post("/api/session", json={"token": tokens[1]})
                 assert signed_in.status_code == 201
@@ -149,7 +149,7 @@ def test_every_command_of_the_page_works(tmp_path: Path) -> None:
             # A visitor who claims another address is counted by the real one.
             guesses = [
                 httpx.post(f"{env['STUDIO']}/api/session", json={"token": "guess"}, verify=context,
-                           headers={"X-Forwarded-For": f"203.0.113.{i}"}).status_code
+                           timeout=60, headers={"X-Forwarded-For": f"203.0.113.{i}"}).status_code
                 for i in range(9)
             ]  # fmt: skip
             assert guesses == [401] * 8 + [429]

@@ -57,7 +57,7 @@ def test_the_certified_model_stays_until_another_fit_is_asked_for(make: Make, tm
     assert study.refit(force=True) is None
     answer(study, study.ask(40))
     assert study.refit(force=True) is None
-    study.export(tmp_path / "out")
+    study.export(tmp_path / "out", only="model.skops")
     model = load_model(tmp_path / "out" / "model.skops")
     assert model.fairask_ == study.status()["model"]
     assert (model.fairask_["digest"], model.fairask_["certified"]) == (about["digest"], True)
@@ -83,9 +83,10 @@ def test_verify_tells_the_certified_model_from_another(
     make: Make, tmp_path: Path, settings: dict[str, object]
 ) -> None:
     study = certified(make, **settings)
-    study.export(tmp_path / "a")
+    study.export(tmp_path / "a", only="model.skops")
+    study.export(tmp_path / "a", only="certificate.json")
     study.refit(asked_by="owner")
-    study.export(tmp_path / "b")
+    study.export(tmp_path / "b", only="model.skops")
     certificate, pool = tmp_path / "a" / "certificate.json", tmp_path / "study" / "pool.parquet"
     assert check_certificate(certificate, tmp_path / "a" / "model.skops", pool).sound
     other = check_certificate(certificate, tmp_path / "b" / "model.skops", pool)
@@ -133,7 +134,8 @@ def check_parallel(study: Study, others: list[Study]) -> None:
 
 def test_verify_is_a_command_with_an_exit_code(make: Make, tmp_path: Path) -> None:
     study = certified(make)
-    study.export(tmp_path / "a")
+    for name in ("certificate.json", "model.skops"):
+        study.export(tmp_path / "a", only=name)
     files = [str(tmp_path / "a" / name) for name in ("certificate.json", "model.skops")]
     pool = str(tmp_path / "study" / "pool.parquet")
     done = CliRunner().invoke(app, ["verify", *files, pool])

@@ -89,8 +89,9 @@ def test_every_state_of_a_study_has_its_words(make: Make) -> None:
     study = make(budget=80, overlap=2)
     assert "No labels yet: the first batch is uniform" in _Page(report_html(study)).text
     labelled(study, 10)
-    assert "10 labels are too few to estimate" in _Page(report_html(study)).text
-    assert "No row has two answers yet" in _Page(report_html(study)).text
+    early = _Page(report_html(study)).text
+    assert "10 labels are too few to estimate" in early
+    assert "No row has two answers yet" in early
     labelled(study, 10, "bob")
     assert "100 % of the pairs of answers agree, on 10 rows" in _Page(report_html(study)).text
     labelled(study, 30)

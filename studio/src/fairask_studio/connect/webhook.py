@@ -56,18 +56,13 @@ def new_secret() -> str:
 
 
 def _key(secret: str) -> bytes:
+    remedy = "Make one: python -c 'import fairask_studio.connect as c; print(c.new_secret())'"
     try:
         key = base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
     except binascii.Error as error:
-        raise UserError(
-            "the secret of the webhook is not whsec_ and base64",
-            "Make one: python -c 'import fairask_studio.connect as c; print(c.new_secret())'",
-        ) from error
+        raise UserError("the secret of the webhook is not whsec_ and base64", remedy) from error
     if len(key) < 24:
-        raise UserError(
-            f"the secret of the webhook has {len(key)} bytes, and less than 24 can be guessed",
-            "Make one: python -c 'import fairask_studio.connect as c; print(c.new_secret())'",
-        )
+        raise UserError(f"the secret of the webhook has {len(key)} bytes: under 24 can be guessed", remedy)
     return key
 
 

@@ -21,9 +21,7 @@ from fairask_studio.store.people import ROLES, TOKEN_SECONDS
 #: In place of a role: no sign-in is needed; or the token of a linked tool.
 ANYBODY, TOOL = "anybody", "tool"
 
-
 _ANYBODY = ("POST /session", "GET /connect/{name}/health")
-
 
 _TOOL = (
     "POST /connect/{name}/answers",
@@ -31,7 +29,6 @@ _TOOL = (
     "POST /connect/{name}/setup",
     "POST /connect/{name}/predict",
 )
-
 
 _ANNOTATOR = (
     "GET /me",
@@ -52,7 +49,6 @@ _ANNOTATOR = (
     "PUT /demo",
 )
 
-
 #: A reviewer sees rows, disagreements, flags and how people agree, and settles what is in dispute.
 _REVIEWER = (
     "GET /status",
@@ -65,7 +61,6 @@ _REVIEWER = (
     "GET /rows/{row}/history",
     "GET /flags",
 )
-
 
 _OWNER = (
     "GET /settings",
@@ -101,7 +96,6 @@ _OWNER = (
     "GET /connect",
 )
 
-
 #: The least role for each route of the API, by method and path.
 RIGHTS: dict[str, str] = {
     route: role
@@ -114,7 +108,6 @@ RIGHTS: dict[str, str] = {
     )
     for route in routes
 }
-
 
 #: Pages by name: title, and the least role that may see it.
 PAGES = {
@@ -189,9 +182,7 @@ def write_to(path: str | None) -> None:
 
 _BEARER = HTTPBearer(auto_error=False, description="A person's token, for programs.")
 
-
 _SAFE = ("GET", "HEAD", "OPTIONS")
-
 
 _NEEDED = {
     "annotator": "a person",

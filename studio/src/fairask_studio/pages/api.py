@@ -13,7 +13,6 @@ from fairask_studio.events import Document
 #: Rows are 32-bit numbers in the database.
 Row = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
-
 # No NUL: PostgreSQL stores none.
 Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 

@@ -11,7 +11,6 @@ from pydantic import Field
 from fairask.audit import plan_audit
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.oracle.base import decision_probability
-from fairask.pools import Pool
 from fairask.report.words import AUDIT_SIZES
 from fairask_studio import Study
 from fairask_studio.events import Document
@@ -96,9 +95,7 @@ def certificate_state(study: Study) -> Document:
 #: Sizes of audits that are played, how often each, and the chance of a verdict that is worth its labels.
 _BUDGETS, _AUDITS, _CHANCE = (60, 120, 250, 500, 1000, 2000), 60, 0.8
 
-
 _USUAL = 200
-
 
 _PLANNED: dict[tuple[str, str, int], Document] = {}
 
@@ -125,7 +122,7 @@ def certificates(study: Study) -> Document:
 def audit_budgets(study: Study) -> Document:
     """Return what audits of several sizes would buy, by simulation, and the size to begin with.
 
-    Computed once per model. Of a pool that is not in memory, only the usual size.
+    Computed once per model.
     """
     with study.lock:
         state = study.state()
@@ -154,7 +151,7 @@ def _planned(study: Study, left: int) -> list[Document]:
         model = study.state().model
     learner = study.learner(at=None if model is None else model["seen"])
     config = study.config.learner
-    if not isinstance(learner.pool, Pool) or not QUESTIONS[config.metric].labels:
+    if not QUESTIONS[config.metric].labels:
         return []
     codes = learner.pool.groups
     groups = np.array([*learner.groups_, None], dtype=object)[:-1][codes]

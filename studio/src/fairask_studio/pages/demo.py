@@ -17,7 +17,6 @@ from fairask_studio.pages.api import Strict
 
 _YES_NO = {"A201": "yes", "A202": "no"}
 
-
 #: Title, unit and words for codes, the most useful columns first.
 WORDS: dict[str, Document] = {
     "amount": {"title": "Amount of the loan", "unit": "DM"},

@@ -25,10 +25,8 @@ from fairask_studio.pages.processes import begin_process, process_context
 
 _T = TypeVar("_T")
 
-
 #: A slow answer (seconds) is given again for so many times the seconds it took.
 _SLOW, _TIMES = 0.1, 4.0
-
 
 _MOST_KEPT = 64
 

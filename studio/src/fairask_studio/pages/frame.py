@@ -21,15 +21,11 @@ from fairask_studio.events import Document
 
 router = APIRouter(include_in_schema=False)
 
-
 _FOLDER = Path(__file__).parent / "static"
-
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
-
 _FOR_EVER = "public, max-age=31536000, immutable"
-
 
 _IMPORT = re.compile(r'^import .*? from "\./([\w.-]+)";$', re.MULTILINE)
 
@@ -96,9 +92,7 @@ async def static(request: Request, digest: str, name: str) -> Response:
 
 HERE = Path(__file__).parent
 
-
 _TEMPLATES = Jinja2Templates(HERE / "templates")
-
 
 _TEMPLATES.env.globals |= {"static_digest": static_digest(), "imported": imported}
 

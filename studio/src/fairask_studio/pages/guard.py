@@ -34,7 +34,6 @@ from fairask_studio.pages.frame import error_page
 
 _LOG = logging.getLogger("fairask_studio.pages")
 
-
 #: Names of this machine.
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
 
@@ -50,19 +49,15 @@ def guard(app: FastAPI, *, local: bool) -> None:
 #: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
 LARGEST_BODY = 1 << 20
 
-
 #: Files of labels and tables are larger.
 _LARGEST_FILE = 64 << 20
 
-
 _FILES = ("/api/labels", "/api/tables")
-
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-
 
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -143,13 +138,10 @@ def _host(header: str) -> str:
 #: Seconds after which a refused request may be repeated.
 RETRY_SECONDS = 2
 
-
 #: Requests at work: all but owners', owners'. Together fewer than the server's 40 threads: files need some.
 _AT_WORK, _OWNERS_AT_WORK = 28, 4
 
-
 _FREE = ("/static/", "/healthz")
-
 
 _OWNERS = (
     "/api/status",
@@ -167,7 +159,6 @@ _OWNERS = (
     "/api/tables",
     "/api/studies",
 )
-
 
 _WORDS = "The server or its database is busy or cannot be reached. Try again in a moment."
 

@@ -23,9 +23,7 @@ from fairask_studio.store import Person, is_url
 
 router = APIRouter(tags=["labelling"])
 
-
 _LARGEST, _SECONDS, _AT_ONCE = 20 << 20, 10.0, 6
-
 
 _KINDS = {
     b"\x89PNG\r\n\x1a\n": "image/png",

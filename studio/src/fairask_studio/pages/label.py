@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from fairask_studio import Study, StudyError
 from fairask_studio.columns import ColumnInfo
@@ -118,19 +118,15 @@ class GivenAnswer(BaseModel):
 #: Characters of a cell that are sent, by how it is shown; a cell can have megabytes, and the rest is a link.
 LONGEST_CELL = 2000
 
-
 LONGEST_TEXT = 100_000
-
 
 #: Seconds for which the state may be old when a row is given: one request reads the log once.
 _AGE = 0.2
-
 
 _LATE = (
     "The program that chooses rows has stopped and is being started again. Your answers are saved. "
     "This page looks again by itself."
 )
-
 
 _FAST = (
     "You have answered more rows in a minute than this study allows. Your answers are saved. "
@@ -370,22 +366,19 @@ def take_back(request: Request, row: RowNumber, me: Me) -> Card:
 
 _Words = Annotated[Text, Field(max_length=2000)]
 
-
 FlagNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-class NewFlag(BaseModel):
+class NewFlag(Strict):
     """A question about a row."""
 
-    model_config = ConfigDict(extra="forbid")
     row: Row
     text: _Words
 
 
-class FlagReply(BaseModel):
+class FlagReply(Strict):
     """What to write into a thread, and whether that resolves the flag."""
 
-    model_config = ConfigDict(extra="forbid")
     text: _Words = ""
     resolve: bool = False
 

@@ -47,7 +47,6 @@ class OutsideAnswers(Strict):
 
 router = APIRouter(tags=["connect"])
 
-
 #: The variable with the secret of signed messages.
 SECRET = "FAIRASK_WEBHOOK_SECRET"
 

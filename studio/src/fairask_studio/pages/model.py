@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix
 from fairask.oracle import LinearForestClassifier
-from fairask.pools import Pool
 from fairask.report.words import MEMBER_NAMES
 from fairask.rules import ConstantRule, FittedProbability, LinearProbability, LinearRule, PlugInRule, Rule
 from fairask_studio import Study
@@ -88,7 +87,6 @@ def _weights(rule: Rule, names: list[str]) -> list[Document]:
 #: Rows of the pool on which columns are shuffled, how often, and rows shown near a threshold of each group.
 _ROWS, _TIMES, _NEAR = 400, 3, 3
 
-
 _MADE: dict[tuple[str, str], Document] = {}
 
 
@@ -113,16 +111,14 @@ def _details(study: Study, learner: FairActiveLearner) -> Document:
     fitted = learner.current_model()
     rules, weights = fitted.used_members()
     groups = [str(name) for name in learner.groups_]
-    in_memory = isinstance(learner.pool, Pool)
-    confidence = _confidence(learner, rules, weights) if in_memory else None
     return {
         "members": [
             {"probability": weight, **_described(rule, groups, study.config.classes)}
             for rule, weight in zip(rules, weights, strict=True)
         ],
         "forest": _forest_share(rules),
-        "importance": importance(study, learner, rules, weights) if in_memory else [],
-        "near": [] if confidence is None else _near(learner, confidence, groups),
+        "importance": importance(study, learner, rules, weights),
+        "near": _near(learner, _confidence(learner, rules, weights), groups),
         "errors": errors_by_group(learner),
     }
 

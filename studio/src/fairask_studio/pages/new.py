@@ -74,7 +74,6 @@ class KnownLabels(Strict):
 #: Rows of a table that are shown before a study is made of it, and different values that are named.
 _PREVIEW, _VALUES = 3, 12
 
-
 #: Tables that are kept; a table may be large.
 _MOST = 4
 
@@ -153,9 +152,7 @@ class Uploads:
 #: Fewer labelled rows say too little.
 FEWEST = 80
 
-
 _TRIALS, _SECONDS = 3, 600.0
-
 
 _POLITELY = ("nice", "-n", "10") if shutil.which("nice") else ()
 

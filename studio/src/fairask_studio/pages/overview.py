@@ -23,7 +23,6 @@ from fairask_studio.proxies import proxy_columns
 
 router = APIRouter(tags=["owning"])
 
-
 #: Seconds over which the pace is measured, longest first.
 _WINDOWS = (3600.0, 600.0)
 

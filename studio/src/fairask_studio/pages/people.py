@@ -10,7 +10,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from fairask_studio import Study
 from fairask_studio.events import SKIP, Document, end_of_day, now
@@ -225,14 +225,12 @@ async def qr_code(request: Request, me: Me) -> Response:
 
 _Time = Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[^\x00]*$")]
 
-
 _Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00]*$")]
 
 
-class Reopening(BaseModel):
+class Reopening(Strict):
     """Which answers to take away: one person's, of some time (UTC), or only skips."""
 
-    model_config = ConfigDict(extra="forbid")
     name: _Name | None = None
     since: _Time | None = None
     until: _Time | None = None

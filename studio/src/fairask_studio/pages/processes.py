@@ -20,10 +20,8 @@ from pathlib import Path
 #: Imports everything that a trainer and a desk need.
 _EVERYTHING = "fairask_studio.pages.server"
 
-
 #: One core is enough, and people who wait for a page come first. A process to fork from must have no threads.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-
 
 _LOCK = threading.Lock()
 

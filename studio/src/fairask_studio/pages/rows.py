@@ -31,9 +31,7 @@ from fairask_studio.state import Answer, State
 
 router = APIRouter(tags=["owning"])
 
-
 _Text = Annotated[str | None, Field(max_length=200)]
-
 
 _MOST_COLUMNS = 30
 

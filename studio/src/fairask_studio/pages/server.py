@@ -34,10 +34,8 @@ from fairask_studio.store import People, is_url
 #: Connections per process, and seconds for requests under way when the studio stops.
 _CONNECTIONS, _GRACE = 1000, 8
 
-
 #: Seconds a new process may need for its imports, before it is taken for dead and replaced.
 _IMPORTS = 120
-
 
 #: Before this version a reset of the write-ahead log could collide with a writer of another process.
 _SOUND_SQLITE = (3, 51, 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
@@ -49,10 +49,9 @@ class Settings(Strict):
     gold_least: Row | None = None
 
 
-class NewKnown(BaseModel):
+class NewKnown(Strict):
     """The known answer of a row, what it is for, and why it is right."""
 
-    model_config = ConfigDict(extra="forbid")
     label: Annotated[Text, Field(max_length=60)]
     use: Annotated[str, Field(pattern=f"^({'|'.join(USES)})$")] = "gold"
     why: Annotated[Text, Field(max_length=2000)] = ""

@@ -19,13 +19,10 @@ from fairask_studio.store import Server, Store, is_server
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
-
 _ARCHIVED, _HOME = "archived", ".home"
-
 
 #: On a server: the comment on an archived study's database, and the database of the home page's people.
 _ARCHIVED_COMMENT, _HOME_DATABASE = "fairask: archived", "fairask_home"
-
 
 #: Seconds for which a database that holds no study is not looked at again.
 _FOREIGN_SECONDS = 30.0

@@ -15,10 +15,8 @@ from fairask_studio import Study
 #: Seconds that people wait for the trainer: one that works, one that has stopped.
 _WORKING, _STOPPED = 4.0, 3.0
 
-
 #: Rows for each person: at first, at most.
 _ROWS, _MOST_ROWS = 5, 20
-
 
 #: Seconds between two questions for rows, of each person who waits; and of all who wait together.
 _RETRY, _RETRY_OF_ALL = 0.4, 0.04

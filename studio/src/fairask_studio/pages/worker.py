@@ -30,14 +30,11 @@ from fairask_studio.store import Store, Training
 
 _LOG = logging.getLogger("fairask_studio.pages")
 
-
 #: How long after an answer a person counts as labelling.
 _ACTIVE_SECONDS = 30.0
 
-
 #: Over how many seconds answers are counted, and the most answers per second of one person.
 _RATE_SECONDS, _FASTEST = 20.0, 2.0
-
 
 #: Seconds of a draw that people wait for; and how many labels a fit takes a second for.
 _PATIENCE, _LABELS_PER_SECOND = 3.0, 5000.0
@@ -141,14 +138,11 @@ class Trainer:
 
 _BEAT_SECONDS = 2.0
 
-
 #: What a beat says: the study is being opened, or is open. Anything else is why the trainer ends.
 _OPENS, _WORKS = "o", "."
 
-
 #: First and longest pause before a new start. After a long run the first pause counts again.
 _FIRST_PAUSE, _LONGEST_PAUSE, _LONG_RUN = 0.5, 30.0, 60.0
-
 
 #: Seconds for the step under way when the studio stops.
 _GRACE = 8.0
@@ -168,7 +162,6 @@ class TrainerProcess:
     def __init__(self, target: str, patience: float = 60.0) -> None:
         self.target, self.patience = target, patience
         self.error: str | None = None
-        self.starts = 0
         #: Whether the process runs, or is being started.
         self.alive = False
         # Only the watcher asks whether the process has ended: the answer can be read once.
@@ -210,7 +203,6 @@ class TrainerProcess:
             finally:
                 its.close()
             self._process, self._pipe = process, mine
-            self.starts += 1
             if self._stop.is_set():  # the pipe closes, and it ends
                 return "was not wanted"
             return self._listen(process, mine)
