@@ -4,7 +4,7 @@
     python -m benchmarks.certificate_fare [--runs 500] [--audits 20]
 
 A run draws a pool of 1,500 rows, learns from 300 labels by FARE, and audits the model many times with 600 more.
-The tolerance is a hair below the violation (on the pool, or on 60,000 fresh rows), so that every certificate
+The tolerance is a hair below the gap (on the pool, or on 60,000 fresh rows), so that every certificate
 is false. In "skips" 2 % of the pool, positives that the model misses, cannot be labelled. "population, same pool" is what
 ``learner.audit(target="population")`` would do if it were not refused; "population, fresh rows" audits the
 same model over 1,500 rows that the learner never saw. Results go to ``results/certificates/fare.csv``; runs
@@ -26,7 +26,7 @@ from fairask import FairActiveLearner, simulate
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play, run_audits
 from fairask.audit.strata import PoolRows, Strata
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 from benchmarks.populations import Population, ten, twelve
 
 NAMES = (
@@ -73,10 +73,10 @@ def one(name: str, seed: int, audits: int) -> dict[str, object]:
         model = learner.current_model()
     said = model.predict(X, sensitive_features=groups, random_state=seed)
     fresh_said = model.predict(fresh_X, sensitive_features=fresh_groups, random_state=seed)
-    fresh = violation(fresh_y, fresh_said, fresh_groups)
+    fresh = group_gap(fresh_y, fresh_said, fresh_groups)
     known = {int(row): int(y[row]) for row in learner.labelled_indices_}
-    whole = violation(y, said, groups)
-    found: dict[str, object] = {"pool_violation": whole, "population_violation": fresh}
+    whole = group_gap(y, said, groups)
+    found: dict[str, object] = {"pool_gap": whole, "population_gap": fresh}
     strata = Strata.of_rows(PoolRows.of_arrays(said, groups, known=known, seed=seed), seed=seed)
     for column, target, gap, skips in (
         ("pool", "pool", whole, False),
@@ -120,7 +120,7 @@ def main() -> None:
         for name in NAMES:
             key = {"population": name, "seed": seed, "audits": args.audits}
             rows.once(key, lambda name=name, seed=seed: one(name, seed, args.audits))
-    print("False certificates with the tolerance a hair below the violation; delta 0.05")
+    print("False certificates with the tolerance a hair below the gap; delta 0.05")
     print(f"{'population':24} {'runs':>5} " + " ".join(f"{text:>22}" for text in COLUMNS.values()))
     for name in NAMES:
         mine = [row for row in rows.rows if row["population"] == name]
@@ -129,14 +129,12 @@ def main() -> None:
     for low, high in itertools.pairwise((0.0, 0.06, 0.1, 0.15, 1.0)):
         shown = []
         for of, columns in (("pool", ["pool", "skips"]), ("population", ["same_pool", "fresh_rows"])):
-            mine = [row for row in rows.rows if low <= float(row[f"{of}_violation"]) < high]
+            mine = [row for row in rows.rows if low <= float(row[f"{of}_gap"]) < high]
             shown.append(_means(mine, columns))
         print(f"{f'{low:g} to {high:g}':30} {' '.join(shown)}")
     print("about the population, where its gap is above 0.1 (mean and standard error over runs):")
     for column in ("same_pool", "fresh_rows"):
-        found = np.array(
-            [float(row[column]) for row in rows.rows if float(row["population_violation"]) >= 0.1]
-        )
+        found = np.array([float(row[column]) for row in rows.rows if float(row["population_gap"]) >= 0.1])
         found = found[~np.isnan(found)]
         print(f"  {COLUMNS[column]}: {found.mean():.3f} ± {found.std(ddof=1) / len(found) ** 0.5:.3f}")
 

@@ -1,7 +1,7 @@
 """Hostile scenarios for the audit, written down before any of them was run.
 
 Each is a population of people by group, label and decision, with what makes it hard. The tolerance is put a
-hair below the pool's violation, so that every "certified" is false, and at it, so that every "refuted" is.
+hair below the pool's gap, so that every "certified" is false, and at it, so that every "refuted" is.
 ``benchmarks/certificate_runs.py`` runs them.
 """
 

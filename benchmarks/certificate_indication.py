@@ -3,10 +3,10 @@
     python -m benchmarks.certificate_indication [--runs 20]
 
 FARE learns from a pool of 3,000 rows. After 250, 500 and 700 labels each labelled row is predicted by a model
-fitted on the other four fifths, and the violation is bounded from these predictions, with the propensities of
+fitted on the other four fifths, and the gap is bounded from these predictions, with the propensities of
 the draws: by betting, which is valid at every moment for draws with known propensities, and by Hajek's
 estimate with Newcombe's interval. The floor of the propensities that betting needs is the least one drawn, so
-betting looks better here than it may. The truth is the violation of the model itself on the whole pool.
+betting looks better here than it may. The truth is the gap of the model itself on the whole pool.
 Results go to ``results/certificates/indication.csv``; runs that are there are not run again.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.certificate_runs import Rows
 from fairask import FairActiveLearner
 from fairask.experiment.loop import play
-from fairask.metrics import encode_groups, violation
+from fairask.metrics import encode_groups, group_gap
 from fairask.rules import decide
 from paper.bounds import METHODS as BOUNDS
 from paper.bounds import Sample
@@ -60,7 +60,7 @@ def one(name: str, seed: int) -> dict[str, object]:
             pass
         rows = learner.labelled()
         said = learner.current_model().predict(X, sensitive_features=groups, random_state=seed)
-        found[f"truth_{labels}"] = violation(y, said, groups)
+        found[f"truth_{labels}"] = group_gap(y, said, groups)
         chance = np.array([entry.propensity for entry in learner.state.log.entries])
         _, codes = encode_groups(rows.groups)
         drawn = Sample(
@@ -83,8 +83,8 @@ def main() -> None:
         for seed in range(args.runs):
             for name in NAMES:
                 rows.once({"population": name, "seed": seed}, lambda name=name, seed=seed: one(name, seed))
-    print("Upper bounds on the violation of the model from its own training labels, 95 % each")
-    print(f"{'population':12} {'labels':>6} {'runs':>5} {'violation':>10} " + " ".join(
+    print("Upper bounds on the gap of the model from its own training labels, 95 % each")
+    print(f"{'population':12} {'labels':>6} {'runs':>5} {'gap':>10} " + " ".join(
         f"{m + ' bound':>14} {'below truth':>12}" for m in METHODS
     ))  # fmt: skip
     for name in NAMES:

@@ -24,7 +24,7 @@ from fairask.audit.plan import AuditPlan
 from fairask.audit.strata import bins_for
 from fairask.audit.strata import Counts
 from fairask.audit.strata import PoolRows, Strata
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 
 COLUMNS = {
     "uniform_counting": "uniform: counting",
@@ -83,7 +83,7 @@ def one(name: str, draws: int) -> dict[str, object]:
     score, n = scores["own"], BUDGETS[name] // 3
     tpr = [said[(groups == g) & (y == 1)].mean() for g in (0, 1)]
     truth = tpr[1] - tpr[0]
-    assert abs(abs(truth) - violation(y, said, groups)) < 1e-9
+    assert abs(abs(truth) - group_gap(y, said, groups)) < 1e-9
     bins = bins_for(n // 5, 4)
     plain = Strata.of_rows(PoolRows.of_arrays(said, groups))
     binned = Strata.of_rows(PoolRows.of_arrays(said, groups, score=score), bins=bins)

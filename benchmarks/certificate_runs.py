@@ -51,21 +51,21 @@ class Rows:
 
 
 def audited(s: Hostile, audits: int, side: str, seed: int) -> dict[str, object]:
-    """Share of wrong verdicts with the tolerance a hair below the violation, or at it."""
+    """Share of wrong verdicts with the tolerance a hair below the gap, or at it."""
     truth, layout, gap = built(s, audits, largest=side == "refuted")
     tolerance = gap - 1e-7 if side == "certified" else gap + 1e-7
     plan = AuditPlan(s.metric, tolerance, DELTA, s.budget, s.looks)
     schedule = plan.schedule(float(truth.size[0, ~layout.known].sum()), s.models)
     codes, used = play(truth, schedule, layout, np.random.default_rng([4, seed]))
     wrong = (codes == (1 if side == "certified" else 2)).any(axis=1)
-    return {"violation": gap, "wrong": float(wrong.mean()), "labels": float(used.mean())}
+    return {"gap": gap, "wrong": float(wrong.mean()), "labels": float(used.mean())}
 
 
 def hostile(args: argparse.Namespace) -> None:
     rows = Rows("hostile")
     allowed = DELTA + 2.6 * np.sqrt(DELTA * (1 - DELTA) / args.audits)
     print(f"\nHostile scenarios: share of wrong verdicts in {args.audits:,} audits, delta {DELTA}")
-    print(f"{'scenario':32} {'violation':>9} {'false certified':>16} {'false refuted':>14}")
+    print(f"{'scenario':32} {'gap':>9} {'false certified':>16} {'false refuted':>14}")
     worst = (0.0, "")
     for i, s in enumerate(HOSTILE):
         found = [
@@ -79,7 +79,7 @@ def hostile(args: argparse.Namespace) -> None:
         worst = max(worst, (max(shares), s.name))
         mark = "*" if max(shares) > allowed else ""
         print(
-            f"{s.name:32} {float(found[0]['violation']):>9.4f} {shares[0]:>16.4f} {shares[1]:>14.4f} {mark}",
+            f"{s.name:32} {float(found[0]['gap']):>9.4f} {shares[0]:>16.4f} {shares[1]:>14.4f} {mark}",
             flush=True,
         )
     print(f"worst: {worst[0]:.4f} ({worst[1]}); * is above delta + 2.6 standard errors ({allowed:.4f})")

@@ -28,7 +28,7 @@ class Scenario:
         return tpr
 
     def strata(self, gap: float, flip: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """A pool whose own violation is ``gap`` (rounded up): rows and labels 1 by (group, prediction)."""
+        """A pool whose own gap is ``gap`` (rounded up): rows and labels 1 by (group, prediction)."""
         size, ones = np.zeros((len(self.pool), 2)), np.zeros((len(self.pool), 2))
         tpr = self.rates(gap, flip)
         for g, n in enumerate(self.pool):

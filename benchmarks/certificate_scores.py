@@ -29,7 +29,7 @@ from fairask.audit.plan import Schedule, allocate
 from fairask.audit.simulation import Truth, play
 from fairask.audit.strata import PoolRows, Strata
 from fairask.datasets import load
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 
 POOLS = ("adult", "bank", "drug", "german", "compas", "crime")
 LABELS, OLD = 250, 500
@@ -74,14 +74,14 @@ def near(gap: float) -> float:
 
 def one(name: str, seed: int, kind: str, audits: int) -> dict[str, object]:
     y, pred, groups, scores = audited_pool(name, seed)
-    gap = violation(y, pred, groups)
+    gap = group_gap(y, pred, groups)
     tolerance = near(gap)
     found = simulate_audit(
         y, pred, groups, tolerance=tolerance, budget=BUDGETS[name], looks=20, n_audits=audits,
         score=scores.get(kind), random_state=seed,
     )  # fmt: skip
     return {
-        "violation": gap, "tolerance": tolerance, "labels": found.mean_labels, "undecided": found.undecided,
+        "gap": gap, "tolerance": tolerance, "labels": found.mean_labels, "undecided": found.undecided,
         "wrong": found.wrong,
     }  # fmt: skip
 
@@ -134,7 +134,7 @@ def placed(names: list[str], seeds: range, audits: int) -> None:
         used = np.zeros(3)
         for seed in seeds:
             y, pred, groups, scores = audited_pool(name, seed)
-            tolerance = near(violation(y, pred, groups))
+            tolerance = near(group_gap(y, pred, groups))
             plan = AuditPlan("tprp", tolerance, budget=BUDGETS[name], looks=20, random_state=seed)
             for i, bins in enumerate((1, plan.score_bins(2), plan.score_bins(2))):
                 rows = PoolRows.of_arrays(pred, groups, seed=seed, score=scores["own"])

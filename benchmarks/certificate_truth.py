@@ -12,8 +12,8 @@ from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth
 
 
-def violation_of(size: np.ndarray, ones: np.ndarray, layout: Layout, metric: str, model: int = 0) -> float:
-    """The violation of strata whose labels are all known."""
+def gap_of(size: np.ndarray, ones: np.ndarray, layout: Layout, metric: str, model: int = 0) -> float:
+    """The gap of strata whose labels are all known."""
     schedule = AuditPlan(metric).schedule(1e9)  # type: ignore[arg-type]
     claim = dataclasses.replace(schedule.claims[0], model=model)
     whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
@@ -21,13 +21,13 @@ def violation_of(size: np.ndarray, ones: np.ndarray, layout: Layout, metric: str
 
 
 def built(s: Hostile, audits: int, *, largest: bool = False) -> tuple[Truth, Layout, float]:
-    """Truth of as many equal pools as there are audits, the layout of their strata, and the violation.
+    """Truth of as many equal pools as there are audits, the layout of their strata, and the gap.
 
-    Of several models, the violation of the fairest, or with ``largest`` of the other end.
+    Of several models, the gap of the fairest, or with ``largest`` of the other end.
     """
     size, ones = s.pool()
     k = len(s.rows)
-    gap = violation_of(size.ravel(), ones.ravel(), Layout.plain(k), s.metric)
+    gap = gap_of(size.ravel(), ones.ravel(), Layout.plain(k), s.metric)
     layout, noise = Layout.plain(k), None
     size, ones = size.ravel(), ones.ravel()
     lost_ones = lost_zeros = np.zeros_like(size)
@@ -113,4 +113,4 @@ def several(
         np.ones(len(rows)), noise=np.zeros((2, len(s.rows) + 1)),
     )  # fmt: skip
     found = np.array(rows), np.array(hits)
-    return *found, layout, [violation_of(*found, layout, s.metric, m) for m in range(3)]
+    return *found, layout, [gap_of(*found, layout, s.metric, m) for m in range(3)]

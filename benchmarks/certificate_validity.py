@@ -43,7 +43,7 @@ def largest(upper, hits: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 def validity_of(s: Scenario, gap: float, audits: int, rng: np.random.Generator) -> dict[str, float]:
-    """Share of samples or audits that certify though the violation is at least tolerance."""
+    """Share of samples or audits that certify though the gap is at least tolerance."""
     tpr, k, n = s.rates(gap, flip=bool(rng.integers(2))), len(s.pool), s.labels
     out: dict[str, float] = {}
     hits, size = balanced_counts(s, tpr, n, audits, rng)

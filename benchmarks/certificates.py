@@ -30,7 +30,7 @@ from fairask.audit.bounds.exact import exact_upper
 from fairask.audit.bounds.methods import METHODS
 from fairask.audit.bounds.proportions import newcombe_upper
 from fairask.audit.simulation import CERTIFIED, REFUTED, run_audits
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 from paper.bounds import METHODS as COMPARED
 
 
@@ -248,7 +248,7 @@ def example() -> bool:
     print(
         f"\nreplayed at the worst pools not ruled out, the audit errs in {audit.calibration():.1%} of cases"
     )
-    print(f"the pool's true gap: {violation(repaid, approved, sex):.4f}\n")
+    print(f"the pool's true gap: {group_gap(repaid, approved, sex):.4f}\n")
     print(simulate_audit(repaid, approved, sex, budget=600))
     return True
 

@@ -50,7 +50,7 @@ def main() -> None:
         f", delta {DELTA}, {args.audits:,} audits a model"
     )
     print(
-        f"{'pool':8} {'tolerance':>5} {'violations of the models':32} {'decided':>8} {'mean labels':>12} "
+        f"{'pool':8} {'tolerance':>5} {'gaps of the models':32} {'decided':>8} {'mean labels':>12} "
         f"{'wrong':>7} {'worst model':>12}"
     )
     rows, ok = [], True
@@ -68,7 +68,7 @@ def main() -> None:
                 )
                 for i, m in enumerate(models)
             ]
-            gaps = [r.violation for r in runs]
+            gaps = [r.gap for r in runs]
             wrong = [r.wrong for r in runs]
             decided = float(np.mean([1 - r.undecided for r in runs]))
             used = float(np.mean([r.mean_labels for r in runs]))
@@ -77,7 +77,7 @@ def main() -> None:
                 {
                     "pool": name,
                     "tolerance": tolerance,
-                    "violations": gaps,
+                    "gaps": gaps,
                     "decided": decided,
                     "labels": used,
                     "wrong": wrong,

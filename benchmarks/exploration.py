@@ -44,7 +44,7 @@ from fairask.sampling import Proposal
 from fairask.strategies import Fare
 
 SMALL, LARGE, FIRST = ("german", "drug", "compas"), ("crime", "bank", "adult"), 1000
-COLUMNS = ["table", "way", "trial", "accuracy", "violation", "feasible"]
+COLUMNS = ["table", "way", "trial", "accuracy", "gap", "feasible"]
 #: Distance from the threshold, in probability, at which a row is drawn e times less often.
 WIDTH = 0.1
 
@@ -109,14 +109,14 @@ WAYS = {"default": "fare", "near thresholds": NearThresholds(), "contested": Con
 
 
 def on_table(table, way, trial):
-    """Accuracy and violation at the end of one trial, and whether the model called itself feasible."""
+    """Accuracy and gap at the end of one trial, and whether the model called itself feasible."""
     setup, default = get_setup("paper"), get_method("default")
     method = _Explores(**{f.name: getattr(default, f.name) for f in fields(default)}, way=way)
     problem = setup.problem(table)
     parts = split(problem, trial_data(problem, trial), setup.test_share, trial)
     task = Task(problem.metric, setup.tolerance, problem.budget, problem.batch, seed=seed_of(table, trial))
     found = run_trial(method, parts, task, trial)
-    ends = f"{found.accuracy[-1]:.5f}", f"{found.violation[-1]:.5f}", int(found.feasible[-1])
+    ends = f"{found.accuracy[-1]:.5f}", f"{found.gap[-1]:.5f}", int(found.feasible[-1])
     return [table, way, trial, *ends]
 
 
@@ -141,7 +141,7 @@ def on_population(number, way):
 
     promise.METHODS[way] = {"strategy": WAYS[way]}
     found = dict(zip(promise.COLUMNS, promise.one(number, way, 0), strict=True))
-    return ["populations", way, number, found["accuracy"], found["violation"], found["feasible"]]
+    return ["populations", way, number, found["accuracy"], found["gap"], found["feasible"]]
 
 
 def report(rows):

@@ -32,7 +32,7 @@ METHODS = (
     "threshold-optimizer", "relaxed-thresholds",
 )  # fmt: skip
 BUDGET, BATCH = 250, 25
-COLUMNS = ["table", "rows", "method", "trial", "labels", "accuracy", "violation"]
+COLUMNS = ["table", "rows", "method", "trial", "labels", "accuracy", "gap"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def one(name: str, method: str, trial: int) -> list[list[object]]:
     # The protocol loads a table by name; any small one does, because it is replaced.
     problem = Problem(name, name, "german", BUDGET, BATCH)
     found = run_trial(get_setup("paper"), problem, get_method(method), trial, transform=lambda _: data)
-    curve = zip(found.labels, found.accuracy, found.violation, strict=True)
+    curve = zip(found.labels, found.accuracy, found.gap, strict=True)
     return [[name, len(data.y), method, trial, n, round(a, 5), round(v, 5)] for n, a, v in curve]
 
 
@@ -113,17 +113,17 @@ def main() -> None:
     with scratch.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(rows)
     scratch.replace(args.out)
-    print("| table | method | trials | accuracy % | violation | above 0.1 |\n|---|---|---|---|---|---|")
+    print("| table | method | trials | accuracy % | gap | above 0.1 |\n|---|---|---|---|---|---|")
     for table in args.tables:
         for method in METHODS:
             ends = [r for r in rows[1:] if r[0] == table and r[2] == method and int(r[4]) == BUDGET]
             if not ends:
                 continue
-            accuracy, violation = (np.array([float(r[i]) for r in ends]) for i in (5, 6))
+            accuracy, gap = (np.array([float(r[i]) for r in ends]) for i in (5, 6))
             error = accuracy.std(ddof=1) / len(ends) ** 0.5
             print(
                 f"| {table} | {get_method(method).label} | {len(ends)} | {100 * accuracy.mean():.1f} ± "
-                f"{100 * error:.1f} | {violation.mean():.3f} | {100 * (violation > 0.1).mean():.0f} % |"
+                f"{100 * error:.1f} | {gap.mean():.3f} | {100 * (gap > 0.1).mean():.0f} % |"
             )
 
 

@@ -3,7 +3,7 @@
     python -m benchmarks.promise --trials 1 --out results/promise.csv
 
 A run learns from a pool of 2,000 rows with 250 labels and is judged on 20,000 fresh rows. "Above" is a true
-violation over the tolerance. A run that said "infeasible with these labels" is counted apart. Development
+gap over the tolerance. A run that said "infeasible with these labels" is counted apart. Development
 populations are run by ``--first 10000``, those like text (:mod:`benchmarks.wide_populations`) by
 
     python -m benchmarks.promise --wide --trials 6 --methods default --out results/promise_wide.csv
@@ -27,7 +27,7 @@ from benchmarks.populations import BATCH, LABELS, POOL_ROWS, TEST_ROWS, TOLERANC
 from benchmarks.wide_populations import WIDE
 
 from fairask import FairActiveLearner
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 from fairask.oracle.base import decision_probability
 
 METHODS = {
@@ -38,7 +38,7 @@ METHODS = {
     "blind": {"blind": True},
     "paper": {"profile": "paper"},
 }
-COLUMNS = ["population", "kind", "metric", "method", "trial", "accuracy", "violation", "constant", "feasible"]
+COLUMNS = ["population", "kind", "metric", "method", "trial", "accuracy", "gap", "constant", "feasible"]
 COLUMNS += ["share", "expected", "low", "high", "seconds"]
 
 
@@ -60,13 +60,13 @@ def one(number, method, trial):
     seconds = time.perf_counter() - start
     p = decision_probability(model, fresh, fresh_groups)
     calibrated = model.estimates_margin
-    low, high = model.violation_interval_ if calibrated else (np.nan, np.nan)
+    low, high = model.gap_interval_ if calibrated else (np.nan, np.nan)
     numbers = (
         float(np.where(truth == 1, p, 1.0 - p).mean()),
-        violation(truth, p, fresh_groups, population.metric),
+        group_gap(truth, p, fresh_groups, population.metric),
         float(max(truth.mean(), 1.0 - truth.mean())),
     )
-    rest = (model.share_ if calibrated else 1.0, model.violation_, low, high, seconds)
+    rest = (model.share_ if calibrated else 1.0, model.gap_, low, high, seconds)
     kept = [f"{v:.5g}" for v in numbers], [f"{v:.5g}" for v in rest]
     return [
         number,
@@ -98,8 +98,7 @@ def _line(name, rows, columns):
     if not rows:
         return f"| {name} | 0 | | | | | |"
     gap, accuracy, feasible, low, high = (
-        np.array([float(r[columns[c]]) for r in rows])
-        for c in ("violation", "accuracy", "feasible", "low", "high")
+        np.array([float(r[columns[c]]) for r in rows]) for c in ("gap", "accuracy", "feasible", "low", "high")
     )
     above, said = gap > TOLERANCE, feasible == 0
     covered = 100 * np.mean((low <= gap) & (gap <= high))

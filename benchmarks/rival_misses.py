@@ -38,7 +38,7 @@ from fairask.experiment import evaluate
 from fairask.oracle.logistic import INTERCEPT_RIDGE, SEPARABLE_RIDGE, solve_logistic, with_intercept
 
 SETUP = get_setup("paper")
-COLUMNS = ["problem", "method", "variant", "trials", "accuracy", "accuracy_se", "violation", "violation_se"]
+COLUMNS = ["problem", "method", "variant", "trials", "accuracy", "accuracy_se", "gap", "gap_se"]
 
 #: Changes of how rows are chosen; the final model stays the ridge regression, C = 1.
 CHOICES = {
@@ -98,7 +98,7 @@ def final_model(learner, options):
 
 
 def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[str, tuple[float, float]]:
-    """One trial of a choice of rows: accuracy and violation by variant."""
+    """One trial of a choice of rows: accuracy and gap by variant."""
     # Imported here: a worker must change its own modules, not a pickled copy of this process's.
     from fairask.strategies import baseline, fal, falcur
 
@@ -118,8 +118,8 @@ def one(name: str, which: str, label: str, options: dict, trial: int) -> dict[st
         spent = len(learner.labels_)
 
         def tested(model):
-            accuracy, violation = evaluate(model, *test, learner.metric)
-            return 100.0 * accuracy, violation
+            accuracy, gap = evaluate(model, *test, learner.metric)
+            return 100.0 * accuracy, gap
 
         if label == "as in the profile":
             for text, share in SHARES.items():
@@ -168,7 +168,7 @@ def main() -> None:
     method, title = arguments.method, get_method(f"{arguments.method}-25").paper
     if not arguments.out.exists():
         arguments.out.write_text(",".join(COLUMNS) + "\n")
-    print("| dataset | method | change | accuracy % | violation | from the paper, in joint standard errors |")
+    print("| dataset | method | change | accuracy % | gap | from the paper, in joint standard errors |")
     print("|---|---|---|---|---|---|")
     for name in arguments.problems:
         for label, options in CHOICES[method].items():

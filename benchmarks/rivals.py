@@ -1,7 +1,7 @@
 """The paper's rivals: what they cost and where they end.
 
     python -m benchmarks.rivals                     speed table
-    python -m benchmarks.rivals quality --trials 5  accuracy and violation beside the paper's
+    python -m benchmarks.rivals quality --trials 5  accuracy and gap beside the paper's
     python -m benchmarks.rivals panda               one PANDA trial on Drug
 
 Needs the tables of `fairask datasets pull` (or FAIRASK_DATA). Runs on one core; seconds are of CPU time,
@@ -56,7 +56,7 @@ PAPER = {
 def trial(name, strategy, share, seed, budget=None, **settings):
     """One run in the paper's protocol.
 
-    Returns seconds, accuracy and violation at the end of the budget, and accuracy and violation of a
+    Returns seconds, accuracy and gap at the end of the budget, and accuracy and gap of a
     regression without penalty on the same labels (the paper does not say which its rivals end with).
     """
     data = load(name)
@@ -123,16 +123,16 @@ def speed():
             flush=True,
         )
     for name, strategy, limit in (("drug", "fal", 5), ("bank", "fal", 60), ("adult", "falcur", 60)):
-        seconds, accuracy, violation, *_ = trial(name, strategy, 0.1, 0)
+        seconds, accuracy, gap, *_ = trial(name, strategy, 0.1, 0)
         print(
             f"| {strategy}, one trial on {name}, {BUDGET[name]} labels | {seconds:.1f} "
-            f"({100 * accuracy:.1f} / {violation:.3f}) | {limit} |",
+            f"({100 * accuracy:.1f} / {gap:.3f}) | {limit} |",
             flush=True,
         )
 
 
 def quality(datasets, methods, trials, shares, falcur):
-    print("| dataset | method | share | trials | accuracy | violation | no penalty | CPU seconds | paper |")
+    print("| dataset | method | share | trials | accuracy | gap | no penalty | CPU seconds | paper |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in datasets:
         for strategy in methods:
@@ -175,14 +175,14 @@ def main():
 
 
 def panda(trials, shares):
-    print("| share | seed | CPU seconds | accuracy | violation | limit |")
+    print("| share | seed | CPU seconds | accuracy | gap | limit |")
     print("|---|---|---|---|---|---|")
     for share in shares:
         for seed in range(trials):
             start = time.process_time()
             try:
-                _, accuracy, violation, *_ = trial("drug", "panda", share, seed)
-                outcome = f"{100 * accuracy:.1f} | {violation:.3f}"
+                _, accuracy, gap, *_ = trial("drug", "panda", share, seed)
+                outcome = f"{100 * accuracy:.1f} | {gap:.3f}"
             except PandaNotConverged as error:
                 outcome = f"not converged | {error}"
             print(f"| {share} | {seed} | {time.process_time() - start:.1f} | {outcome} | 300 |", flush=True)

@@ -24,24 +24,24 @@ from benchmarks.populations import BATCH, LABELS, POOL_ROWS, TEST_ROWS, TOLERANC
 from paper import get_method, get_setup, run_trial
 
 from fairask import FairActiveLearner
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 from fairask.oracle.base import decision_probability
 
 SETTINGS = {"equalized odds": {"metric": "eo"}, "demographic parity": {"metric": "dp"}, "blind": {}}
 TABLES = ("german", "drug")
 GROUPS = {"three groups": ten, "three groups, well specified": twelve}
 METHODS = {"fare": "default", "passive": "default-passive"}
-COLUMNS = ["setting", "table", "method", "trial", "accuracy", "violation"]
+COLUMNS = ["setting", "table", "method", "trial", "accuracy", "gap"]
 
 
 def on_table(setting, table, method, trial):
-    """Accuracy and violation at the end of one trial of the benchmark."""
+    """Accuracy and gap at the end of one trial of the benchmark."""
     setup, made = get_setup("paper"), get_method(METHODS[method])
     problem = replace(setup.problem(table), **SETTINGS[setting])
     if setting == "blind":
         made = replace(made, blind=True, calibrated={**made.calibrated, "blind": True})
     found = run_trial(setup, problem, made, trial)
-    return found.accuracy[-1], found.violation[-1]
+    return found.accuracy[-1], found.gap[-1]
 
 
 def on_population(name, method, trial):
@@ -56,7 +56,7 @@ def on_population(name, method, trial):
         query = learner.ask()
         learner.tell(query.indices, y[query.indices])
     p = decision_probability(learner.current_model(), fresh, fresh_groups)
-    return float(np.where(truth == 1, p, 1.0 - p).mean()), violation(truth, p, fresh_groups, "tprp")
+    return float(np.where(truth == 1, p, 1.0 - p).mean()), group_gap(truth, p, fresh_groups, "tprp")
 
 
 def report(rows):
@@ -71,7 +71,7 @@ def report(rows):
         ]
         if len(pairs) < 2:
             continue
-        both = np.array(pairs)  # trials, methods, (accuracy, violation)
+        both = np.array(pairs)  # trials, methods, (accuracy, gap)
         cells = [
             f"{100 * a.mean():.1f} / {v.mean():.3f} / {100 * np.mean(v > TOLERANCE):.0f} %"
             for a, v in ((both[:, m, 0], both[:, m, 1]) for m in (0, 1))

@@ -5,8 +5,8 @@
 Each finished run is written to the file at once, and a run that is in the file is not repeated. The table is
 printed from the file; ``--trials 0`` prints it and runs nothing.
 
-"Above" is a run whose violation on the test rows is over the tolerance although the model did not say that
-the labels are too few ("infeasible"). The model's own interval is compared with the same violation.
+"Above" is a run whose gap on the test rows is over the tolerance although the model did not say that
+the labels are too few ("infeasible"). The model's own interval is compared with the same gap.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from fairask.tables.labels import prepare
 from fairask.experiment import LabelledTable, Task
 from fairask.experiment.loop import run_trial
 from fairask.experiment.method import METHODS
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 from fairask.oracle import CalibratedFairOracle
 from fairask.oracle.base import decision_probability
 from library.tests.tables.comments import comments
 
 TOLERANCE = 0.1
-COLUMNS = ("features", "method", "trial", "accuracy", "violation", "feasible", "low", "high", "seconds")
+COLUMNS = ("features", "method", "trial", "accuracy", "gap", "feasible", "low", "high", "seconds")
 NUMBERS = ["likes", "replies", "hour"]
 #: Columns that are left out, and whether models must decide without the group.
 FEATURES = {
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def play(memory: LabelledTable, method: str, trial: int, labels: int, *, blind: bool) -> tuple[float, ...]:
-    """Accuracy and violation on the test rows of one run, whether it said feasible, and its interval."""
+    """Accuracy and gap on the test rows of one run, whether it said feasible, and its interval."""
     task = Task(tolerance=TOLERANCE, budget=labels, batch=100, baseline_budget=labels, blind=blind)
     split = memory.split(task.seed, trial)
     test, y, tested = split.test
@@ -88,17 +88,17 @@ def play(memory: LabelledTable, method: str, trial: int, labels: int, *, blind: 
         def measure(learner: FairActiveLearner, _: object) -> tuple[float, float]:
             model = learner.current_model()
             assert isinstance(model, CalibratedFairOracle)
-            said[:] = [float(model.feasible_), *model.violation_interval_]
+            said[:] = [float(model.feasible_), *model.gap_interval_]
             p = decision_probability(model, test, tested)
-            return float(np.where(y == 1, p, 1.0 - p).mean()), violation(y, p, tested, metric="tprp")
+            return float(np.where(y == 1, p, 1.0 - p).mean()), group_gap(y, p, tested, metric="tprp")
 
         run = run_trial(METHODS[method], split, task, trial, measure=measure)
-        return float(run.accuracy[-1]), float(run.violation[-1]), *said
+        return float(run.accuracy[-1]), float(run.gap[-1]), *said
     X = split.table.X[split.pool]
     rows = np.random.default_rng(trial).choice(len(X), labels, replace=False)
     decided = LogisticRegression(max_iter=2000).fit(X[rows], split.labels_of(rows)).predict(test)
     nothing = (1.0, float("nan"), float("nan"))
-    return float((decided == y).mean()), violation(y, decided, tested, metric="tprp"), *nothing
+    return float((decided == y).mean()), group_gap(y, decided, tested, metric="tprp"), *nothing
 
 
 def show(rows: list[dict[str, str]]) -> None:

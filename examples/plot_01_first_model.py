@@ -22,17 +22,17 @@ pool, test = rows[:700], rows[700:]
 # %%
 # Ask for 25 rows at a time, and measure after every batch.
 learner = FairActiveLearner(data.X[pool], data.groups[pool], metric="tprp", tolerance=0.1, random_state=0)
-labels, accuracy, violations = [], [], []
+labels, accuracy, gaps = [], [], []
 for _ in range(8):
     query = learner.ask(25)
     learner.tell(query.indices, data.y[pool][query.indices])
     found = evaluate(learner.model_, data.X[test], data.y[test], data.groups[test], metric="tprp")
     labels.append(25 * (len(labels) + 1))
     accuracy.append(found[0])
-    violations.append(found[1])
+    gaps.append(found[1])
 
 # %%
 # One run is noisy: :doc:`plot_02_simulate` repeats it.
 fig, axes = plt.subplots(2, 1, figsize=(7, 5.5), layout="constrained", sharex=True)
-LearningCurveDisplay.from_results({"fare": (labels, [accuracy], [violations])}, tolerance=0.1).plot(axes)
+LearningCurveDisplay.from_results({"fare": (labels, [accuracy], [gaps])}, tolerance=0.1).plot(axes)
 plt.show()

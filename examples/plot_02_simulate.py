@@ -26,7 +26,7 @@ def run(strategy, seed):
     )
     measure = (data.X[test], data.y[test], data.groups[test])
     history = simulate(learner, data.y[pool], budget=400, test=measure)
-    return history["labels"], history["test_accuracy"], history["test_violation"]
+    return history["labels"], history["test_accuracy"], history["test_gap"]
 
 
 # %%

@@ -10,7 +10,7 @@ each model is measured by both rates.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fairask import EmpiricalFairOracle, violation
+from fairask import EmpiricalFairOracle, group_gap
 from fairask.datasets import load
 
 data = load("adult")
@@ -24,7 +24,7 @@ for metric in ("tprp", "fprp", "eo"):
     model = EmpiricalFairOracle(metric=metric, tolerance=0.02, random_state=0)
     model.fit(X, y, sensitive_features=groups)
     share = model.predict_proba(X)[:, 1]  # how often the randomised model selects each row
-    found[metric] = [violation(y, share, groups, metric=m) for m in ("tprp", "fprp")]
+    found[metric] = [group_gap(y, share, groups, metric=m) for m in ("tprp", "fprp")]
 
 # %%
 # Only ``eo`` keeps both differences within 0.02.

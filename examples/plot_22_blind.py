@@ -35,8 +35,8 @@ for blind in (False, True):
 # Towards the upper left is better: accurate and fair.
 fig, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 for blind, color in ((False, "#332288"), (True, "#999933")):
-    accuracy, violation = np.transpose(points[blind])
-    ax.scatter(violation, accuracy, s=60, color=color, label="blind" if blind else "reads the group")
+    accuracy, gap = np.transpose(points[blind])
+    ax.scatter(gap, accuracy, s=60, color=color, label="blind" if blind else "reads the group")
 ax.axvline(0.1, color="#111111", linestyle="--", linewidth=1)
 ax.set(xlabel="difference of true positive rates", ylabel="accuracy", xlim=(0, None))
 ax.legend()

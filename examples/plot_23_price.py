@@ -28,12 +28,12 @@ for tolerance in tolerances:
     oracle = EmpiricalFairOracle(metric="dp", tolerance=tolerance, random_state=0)
     oracle.fit(X, y, sensitive_features=groups)
     found.append(evaluate(oracle, X_test, y_test, groups_test, metric="dp"))
-accuracy, violation = np.transpose(found)
+accuracy, gap = np.transpose(found)
 
 # %%
 fig, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
-ax.plot(violation, accuracy, marker="o", color="#332288")
-for tolerance, x, height in zip(tolerances, violation, accuracy, strict=True):
+ax.plot(gap, accuracy, marker="o", color="#332288")
+for tolerance, x, height in zip(tolerances, gap, accuracy, strict=True):
     ax.annotate(f"{tolerance:g}", (x, height), xytext=(5, -12), textcoords="offset points")
 ax.set(
     xlabel="difference of selection rates on new rows",

@@ -27,7 +27,7 @@ results = {}
 for strategy in ("fare", "passive"):
     learner = FairActiveLearner(X[:1000], groups[:1000], strategy=strategy, batch_size=80, random_state=0)
     history = simulate(learner, y[:1000], budget=240, test=(X[1000:], y[1000:], groups[1000:]))
-    results[strategy] = history["labels"], [history["test_accuracy"]], [history["test_violation"]]
+    results[strategy] = history["labels"], [history["test_accuracy"]], [history["test_gap"]]
 
 fig, axes = plt.subplots(2, 1, figsize=(7, 5.5), layout="constrained", sharex=True)
 LearningCurveDisplay.from_results(results, tolerance=0.1).plot(axes)

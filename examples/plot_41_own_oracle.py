@@ -44,7 +44,7 @@ class SameRecall(FairOracle):
         self.classes_ = np.array(labelled.classes)
         self.groups_ = np.array(labelled.group_values, dtype=object)
         self.error_ = float(np.mean(rule.decide(labelled.X, labelled.groups) != labelled.y))
-        self.violation_, self.rates_ = 0.0, {}
+        self.gap_, self.rates_ = 0.0, {}
         self.feasible_, self.interpolates_, self.n_fits_ = True, False, 1
         return self
 

@@ -61,10 +61,10 @@ def save(drawn: Figure, stem: Path, formats: Sequence[str], dpi: int) -> list[Pa
 
 
 def draw_curves(methods: dict[str, Curves], problem: Problem, title: str, tolerance: float) -> Figure:
-    """Accuracy above, violation below, against labels; a star is the paper's end point."""
+    """Accuracy above, gap below, against labels; a star is the paper's end point."""
     looks = {look_of(name): name for name in methods}
     display = LearningCurveDisplay.from_results(
-        {look: (methods[n].labels, methods[n].accuracy, methods[n].violation) for look, n in looks.items()},
+        {look: (methods[n].labels, methods[n].accuracy, methods[n].gap) for look, n in looks.items()},
         tolerance=tolerance,
         metric=problem.metric,
         names={look: METHODS[name].label for look, name in looks.items()},
@@ -88,7 +88,7 @@ def _star(axes: tuple[Axes, Axes], problem: str, method: str, end: int, color: s
     reported = PAPER.get((problem, METHODS[method].paper or ""))
     if reported is None:
         return False
-    for axis, value in zip(axes, (reported.accuracy / 100.0, reported.violation), strict=True):
+    for axis, value in zip(axes, (reported.accuracy / 100.0, reported.gap), strict=True):
         axis.plot(end, value, marker="*", ms=11, mfc="white", mec=color, mew=1.2, ls="", clip_on=False)
     return True
 

@@ -52,10 +52,10 @@ def beyond_section(results: Results, setup: Setup, heldout: Path | None = None) 
 
 
 def _cell(curves: Curves, alpha: float, at: int = -1) -> str:
-    accuracy, violation = curves.accuracy[:, at], curves.violation[:, at]
+    accuracy, gap = curves.accuracy[:, at], curves.gap[:, at]
     mean, error = mean_and_error(accuracy)
-    above = float((violation > alpha).mean())
-    return f"{100 * float(mean):.1f} ± {100 * float(error):.1f} / {violation.mean():.3f} / {above:.0%}"
+    above = float((gap > alpha).mean())
+    return f"{100 * float(mean):.1f} ± {100 * float(error):.1f} / {gap.mean():.3f} / {above:.0%}"
 
 
 def _ended(curves: Curves, budget: int) -> int:
@@ -65,7 +65,7 @@ def _ended(curves: Curves, budget: int) -> int:
 
 def _half(results: Results, setup: Setup, tables: list[str]) -> list[str]:
     lines = [
-        "| dataset | labels | accuracy % / violation / trials above α | the paper's FARE, all labels | "
+        "| dataset | labels | accuracy % / gap / trials above α | the paper's FARE, all labels | "
         "reached | labels to reach it |",
         "|---|---|---|---|---|---|",
     ]
@@ -74,14 +74,14 @@ def _half(results: Results, setup: Setup, tables: list[str]) -> list[str]:
         curves, problem = results[name, OURS], setup.problem(name)
         at = _ended(curves, problem.budget // 2)
         paper = PAPER[name, "FARE"]
-        accuracy, violation = curves.accuracy.mean(axis=0), curves.violation.mean(axis=0)
-        enough = np.flatnonzero((100 * accuracy >= paper.accuracy) & (violation <= setup.tolerance))
+        accuracy, gap = curves.accuracy.mean(axis=0), curves.gap.mean(axis=0)
+        enough = np.flatnonzero((100 * accuracy >= paper.accuracy) & (gap <= setup.tolerance))
         needed = f"{curves.labels[enough[0]]:,}" if len(enough) else f"> {curves.labels[-1]:,}"
-        holds = 100 * accuracy[at] >= paper.accuracy and violation[at] <= setup.tolerance
+        holds = 100 * accuracy[at] >= paper.accuracy and gap[at] <= setup.tolerance
         reached += bool(holds)
         lines.append(
             f"| {problem.title} | {curves.labels[at]:,} of {problem.budget:,} | "
-            f"{_cell(curves, setup.tolerance, at)} | {paper.accuracy:.1f} / {paper.violation:.3f} | "
+            f"{_cell(curves, setup.tolerance, at)} | {paper.accuracy:.1f} / {paper.gap:.3f} | "
             f"{'✓' if holds else '✗'} | {needed} |"
         )
     return [
@@ -93,7 +93,7 @@ def _half(results: Results, setup: Setup, tables: list[str]) -> list[str]:
 
 def _all_half(results: Results, setup: Setup, tables: list[str]) -> list[str]:
     lines = [
-        "Accuracy % / mean violation / trials above α at that round; trials are those of Table 1. A method "
+        "Accuracy % / mean gap / trials above α at that round; trials are those of Table 1. A method "
         "that was not measured between a quarter and half of the budget (pretraining takes it) has none.\n",
         f"| method | {' | '.join(setup.problem(name).title for name in tables)} |",
         f"|---{'|---' * len(tables)}|",
@@ -127,7 +127,7 @@ def _rivals(results: Results, setup: Setup, tables: list[str]) -> list[str]:
             if problem == name
             and (METHODS[method].family is not None or METHODS[method].constraint)
             and len(curves.of_converged())
-            and curves.of_converged().violation[:, -1].mean() <= setup.tolerance
+            and curves.of_converged().gap[:, -1].mean() <= setup.tolerance
         ]
         if not fair:
             lines.append(f"| {setup.problem(name).title} | {100 * ours:.1f} | none | – | – |")

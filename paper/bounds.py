@@ -1,4 +1,4 @@
-"""Bounds on the violation that were compared with those of the library: the theorem's, Hajek's, and betting.
+"""Bounds on the gap that were compared with those of the library: the theorem's, Hajek's, and betting.
 
 Each of :data:`METHODS` takes a sample, the labels on which rates are conditioned, and delta, and returns the
 lower and the upper bound.
@@ -100,7 +100,7 @@ def _printed_radius(sample: Sample, label: int | None, delta: float) -> Float:
 
 
 def printed_bounds(sample: Sample, conditions: Conditions, delta: float) -> tuple[float, float]:
-    """Bounds on the violation from the theorem as printed; EO adds the terms of both labels, as there."""
+    """Bounds on the gap from the theorem as printed; EO adds the terms of both labels, as there."""
     worst, total = 0.0, 0.0
     for label in conditions:
         hits, size = sample.counts(label)
@@ -191,7 +191,7 @@ def hajek_upper(sample: Sample, label: int | None, a: int, b: int, level: float)
 
 
 def hajek_bounds(sample: Sample, conditions: Conditions, delta: float) -> Bounds:
-    """Bounds on the violation from weighted rates."""
+    """Bounds on the gap from weighted rates."""
     return family_bounds(
         _tables(sample, conditions), delta, lambda member, level: hajek_upper(sample, *member, level)
     )
@@ -337,7 +337,7 @@ def _invert(wealth: Callable[[float], float], gap: float, goal: float) -> float:
 
 
 def betting_bounds(sample: Sample, conditions: Conditions, delta: float) -> Bounds:
-    """Bounds on the violation from bets against each difference."""
+    """Bounds on the gap from bets against each difference."""
     return family_bounds(
         _tables(sample, conditions),
         delta,

@@ -16,7 +16,7 @@ __all__ = ["heldout_lines", "heldout_table"]
 
 _TOLERANCE = 0.1
 
-#: Accuracy and violation at the end of the budget, by table and method, then by trial.
+#: Accuracy and gap at the end of the budget, by table and method, then by trial.
 Ends = dict[tuple[str, str], dict[int, tuple[float, float]]]
 
 
@@ -25,7 +25,7 @@ def _read(path: Path | None) -> Ends:
     if path is not None and path.exists():
         with path.open() as file:
             for row in csv.DictReader(file):  # in the order of the rounds: the last one stays
-                value = float(row["accuracy"]), float(row["violation"])
+                value = float(row["accuracy"]), float(row["gap"])
                 ends[row["table"], row["method"]][int(row["trial"])] = value
     return ends
 
@@ -55,7 +55,7 @@ def heldout_lines(path: Path | None) -> list[str]:
     count = min(len(trials) for trials in ours.values())
     return [
         f"On {len(tables)} public tables that played no part when it was made ({count} trials), the "
-        f"default's mean violation is {min(gaps):.3f} to {max(gaps):.3f}; methods within the tolerance in "
+        f"default's mean gap is {min(gaps):.3f} to {max(gaps):.3f}; methods within the tolerance in "
         "the mean that are ahead of it by more than two standard errors on the same splits: "
         f"{'; '.join(ahead) or 'none'} "
         "(`python -m benchmarks.heldout`)."
@@ -63,7 +63,7 @@ def heldout_lines(path: Path | None) -> list[str]:
 
 
 def heldout_table(path: Path | None) -> list[str]:
-    """Return the lines of the table: accuracy, violation, trials above the tolerance."""
+    """Return the lines of the table: accuracy, gap, trials above the tolerance."""
     ends = _read(path)
     if not ends:
         return []
@@ -71,7 +71,7 @@ def heldout_table(path: Path | None) -> list[str]:
     methods = sorted({method for _, method in ends}, key=list(METHODS).index)
     lines = [
         "Public tables chosen, with budget, batch, target and groups, before any method was run on them "
-        "(`python -m benchmarks.heldout`), and before the default was made. Accuracy % / mean violation / "
+        "(`python -m benchmarks.heldout`), and before the default was made. Accuracy % / mean gap / "
         "trials above 0.1.\n",
         f"| method | {' | '.join(tables)} |",
         f"|---{'|---' * len(tables)}|",

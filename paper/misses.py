@@ -10,7 +10,7 @@ __all__ = ["miss_table", "near", "what_helps"]
 
 
 def _numbers(row: dict[str, str]) -> tuple[float, float, float, float]:
-    keys = ("accuracy", "accuracy_se", "violation", "violation_se")
+    keys = ("accuracy", "accuracy_se", "gap", "gap_se")
     a, b, c, d = (float(row[key]) for key in keys)
     return a, b, c, d
 
@@ -20,7 +20,7 @@ def near(row: dict[str, str], paper: Reported) -> bool:
 
     Examples
     --------
-    >>> row = dict(accuracy="81", accuracy_se="0.3", violation="0.1", violation_se="0.01")
+    >>> row = dict(accuracy="81", accuracy_se="0.3", gap="0.1", gap_se="0.01")
     >>> near(row, Reported(81.2, 0.4, 0.1, 0.01)), near(row, Reported(84.0, 0.4, 0.1, 0.01))
     (True, False)
     """
@@ -32,7 +32,7 @@ def what_helps(rows: list[dict[str, str]], paper: Reported) -> str:
 
     Examples
     --------
-    >>> row = dict(variant="ridge", accuracy="81", accuracy_se="0.3", violation="0.1", violation_se="0.01")
+    >>> row = dict(variant="ridge", accuracy="81", accuracy_se="0.3", gap="0.1", gap_se="0.01")
     >>> what_helps([row], Reported(81.2, 0.4, 0.1, 0.01))
     'Within two joint standard errors on both numbers: ridge.'
     """
@@ -50,22 +50,22 @@ def miss_table(rows: list[dict[str, str]], paper: Reported) -> str:
     Examples
     --------
     >>> row = dict(variant="ridge", trials="9", accuracy="81", accuracy_se="0.3")
-    >>> print(miss_table([row | dict(violation="0.1", violation_se="0.01")], Reported(81, 0.4, 0.1, 0.01)))
-    | change | trials | accuracy % | violation | distance |
+    >>> print(miss_table([row | dict(gap="0.1", gap_se="0.01")], Reported(81, 0.4, 0.1, 0.01)))
+    | change | trials | accuracy % | gap | distance |
     |---|---|---|---|---|
     | ridge | 9 | 81.0 ± 0.3 | 0.100 ± 0.010 | **+0.0, +0.0** |
     <BLANKLINE>
     """
-    table = Table("", ["change", "trials", "accuracy %", "violation", "distance"])
+    table = Table("", ["change", "trials", "accuracy %", "gap", "distance"])
     for row in rows:
-        accuracy, accuracy_se, violation, violation_se = _numbers(row)
-        by = apart(accuracy, accuracy_se, violation, violation_se, paper)
+        accuracy, accuracy_se, gap, gap_se = _numbers(row)
+        by = apart(accuracy, accuracy_se, gap, gap_se, paper)
         table.rows.append(
             [
                 row["variant"],
                 row["trials"],
                 f"{accuracy:.1f} ± {accuracy_se:.1f}",
-                f"{violation:.3f} ± {violation_se:.3f}",
+                f"{gap:.3f} ± {gap_se:.3f}",
                 Entry(f"{by[0]:+.1f}, {by[1]:+.1f}", best=near(row, paper)),
             ]
         )

@@ -34,18 +34,18 @@ def _ends(results: dict[tuple[str, str], Curves], setup: Setup) -> dict[tuple[st
 
 
 def passive_checks(results: dict[tuple[str, str], Curves], setup: Setup) -> list[Check]:
-    """Passive sampling: accuracy and violation within two joint standard errors of the paper's."""
+    """Passive sampling: accuracy and gap within two joint standard errors of the paper's."""
     checks = []
     ends = _ends(results, setup)
     for problem in SIX:
         if (problem, "passive") not in ends:
             continue
         end, paper = ends[problem, "passive"], PAPER[problem, "Passive"]
-        by = apart(end.accuracy, end.accuracy_se, end.violation, end.violation_se, paper)
+        by = apart(end.accuracy, end.accuracy_se, end.gap, end.gap_se, paper)
         text = (
             f"{setup.problem(problem).title}: accuracy {end.accuracy:.1f} against {paper.accuracy:.1f} "
-            f"({by[0]:+.1f} joint standard errors), violation {end.violation:.3f} against "
-            f"{paper.violation:.3f} ({by[1]:+.1f})"
+            f"({by[0]:+.1f} joint standard errors), gap {end.gap:.3f} against "
+            f"{paper.gap:.3f} ({by[1]:+.1f})"
         )
         checks.append(Check(problem, "passive", max(abs(by[0]), abs(by[1])) <= 2.0, text))
     return checks
@@ -65,8 +65,8 @@ def fare_checks(
         paper = PAPER[problem, "FARE"]
         text = (
             f"{setup.problem(problem).title}: {METHODS[name].label} has {end.accuracy:.1f} against "
-            f"{paper.accuracy:.1f} ({end.accuracy - paper.accuracy:+.1f} points), violation "
-            f"{end.violation:.3f} against {paper.violation:.3f}, "
+            f"{paper.accuracy:.1f} ({end.accuracy - paper.accuracy:+.1f} points), gap "
+            f"{end.gap:.3f} against {paper.gap:.3f}, "
             f"{100 * end.above:.0f} % of trials above {alpha:g}"
         )
         holds = end.met(alpha) and end.accuracy >= paper.accuracy - 0.5
@@ -84,11 +84,11 @@ def past_checks(results: dict[tuple[str, str], Curves], setup: Setup) -> list[Ch
         end, paper = ends[problem, "default"], PAPER[problem, "FARE"]
         text = (
             f"{setup.problem(problem).title}: {end.accuracy:.1f} ± {end.accuracy_se:.1f} against "
-            f"{paper.accuracy:.1f} ({end.accuracy - paper.accuracy:+.1f} points), violation "
-            f"{end.violation:.3f} against {paper.violation:.3f}, "
+            f"{paper.accuracy:.1f} ({end.accuracy - paper.accuracy:+.1f} points), gap "
+            f"{end.gap:.3f} against {paper.gap:.3f}, "
             f"{100 * end.above:.0f} % of trials above {setup.tolerance:g}"
         )
-        holds = end.accuracy > paper.accuracy and end.violation <= 0.07 and end.above <= 0.15
+        holds = end.accuracy > paper.accuracy and end.gap <= 0.07 and end.above <= 0.15
         checks.append(Check(problem, "default", holds, text))
     return checks
 
@@ -107,7 +107,7 @@ def read_claims(results: dict[tuple[str, str], Curves], setup: Setup) -> list[Ch
     def show(problem: str, name: str) -> str:
         end = ends[problem, name]
         accuracy = f"{end.accuracy:.1f} ± {end.accuracy_se:.1f}"
-        return f"{METHODS[name].label} {accuracy} / {end.violation:.3f} ± {end.violation_se:.3f}"
+        return f"{METHODS[name].label} {accuracy} / {end.gap:.3f} ± {end.gap_se:.3f}"
 
     def gains(problem: str, name: str, base: str) -> bool:
         # A lead within the noise of the trials is no lead.

@@ -1,6 +1,6 @@
 """The paper's numbers: Tables 1 and 2 of "Fair Active Learning in Low-Data Regimes".
 
-Accuracy in per cent and TPRP violation, each with its standard error over 100 trials (PANDA: 50).
+Accuracy in per cent and TPRP gap, each with its standard error over 100 trials (PANDA: 50).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Reported(NamedTuple):
 
     accuracy: float
     accuracy_se: float
-    violation: float
-    violation_se: float
+    gap: float
+    gap_se: float
 
 
 #: (problem, method as the paper names it) -> what it reports.

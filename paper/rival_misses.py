@@ -40,7 +40,7 @@ def rival_misses_section(setup: Setup, path: Path) -> list[str]:
                 title = setup.problem(problem).title
                 lines.append(
                     f"**{rival} on {title}: the paper has {paper.accuracy:.1f} ± {paper.accuracy_se:.1f} and "
-                    f"{paper.violation:.3f} ± {paper.violation_se:.3f}.** {what_helps(mine, paper)}\n"
+                    f"{paper.gap:.3f} ± {paper.gap_se:.3f}.** {what_helps(mine, paper)}\n"
                 )
                 lines.append(miss_table(mine, paper))
     return lines
@@ -99,7 +99,7 @@ def _conclusion(
         f"{(base <= CLOSE).sum()} of {len(base)} datasets. Of the changes that were tried on most datasets, "
         f"the nearest on average is: {nearest} (mean distance {everywhere[nearest].mean():.1f} points, "
         f"within {CLOSE} on {(everywhere[nearest] <= CLOSE).sum()} of {most}). Some change brings accuracy "
-        f"and violation within two joint standard errors on {', '.join(yes) or 'no dataset'}; none does on "
+        f"and gap within two joint standard errors on {', '.join(yes) or 'no dataset'}; none does on "
         f"{', '.join(no) or 'no dataset'}" + (", where the paper's numbers are not explained." if no else ".")
     )
 

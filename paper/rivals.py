@@ -30,8 +30,8 @@ def paired(a: Curves, b: Curves) -> tuple[int, tuple[float, float], tuple[float,
         nan = float("nan")
         return len(shared), (nan, nan), (nan, nan)
     accuracy = 100.0 * (a.accuracy[mine, -1] - b.accuracy[theirs, -1])
-    violation = a.violation[mine, -1] - b.violation[theirs, -1]
-    means, errors = mean_and_error(np.stack([accuracy, violation], axis=1))
+    gap = a.gap[mine, -1] - b.gap[theirs, -1]
+    means, errors = mean_and_error(np.stack([accuracy, gap], axis=1))
     return len(shared), (float(means[0]), float(errors[0])), (float(means[1]), float(errors[1]))
 
 
@@ -46,7 +46,7 @@ def _best(results: dict[tuple[str, str], Curves], setup: Setup) -> dict[str, dic
         if fare:
             name = max(
                 fare,
-                key=lambda f: (f[0].met(alpha), f[0].accuracy if f[0].met(alpha) else -f[0].violation),
+                key=lambda f: (f[0].met(alpha), f[0].accuracy if f[0].met(alpha) else -f[0].gap),
             )[1]
             found["FARE"] = (name, methods[name])
         out[problem] = found
@@ -70,11 +70,11 @@ def rivals_section(results: dict[tuple[str, str], Curves], setup: Setup) -> list
             title = setup.problem(problem).title
             if problem != "synthetic" and abs(end.accuracy - paper.accuracy) <= CLOSE:
                 close.setdefault(rival, []).append(title)
-            by = apart(end.accuracy, end.accuracy_se, end.violation, end.violation_se, paper)
+            by = apart(end.accuracy, end.accuracy_se, end.gap, end.gap_se, paper)
             better, worse = by[0] > 2 or by[1] < -2, by[0] < -2 or by[1] > 2
             text = (
                 f"{METHODS[name].label} on {title}: {end.accuracy:.1f} against {paper.accuracy:.1f} "
-                f"({by[0]:+.1f}), {end.violation:.3f} against {paper.violation:.3f} ({by[1]:+.1f}), "
+                f"({by[0]:+.1f}), {end.gap:.3f} against {paper.gap:.3f} ({by[1]:+.1f}), "
                 f"{end.trials} trials"
             )
             kind = "better" if better and not worse else "worse" if worse and not better else "same"
@@ -85,7 +85,7 @@ def rivals_section(results: dict[tuple[str, str], Curves], setup: Setup) -> list
         return []
     lines = ["\n## Where a rival does better here than in the paper, and than FARE\n"]
     lines.append(
-        "Accuracy and violation against the paper's; in brackets the distance in joint standard errors, two "
+        "Accuracy and gap against the paper's; in brackets the distance in joint standard errors, two "
         "of which count; with a handful of trials they count for little. Better is more accurate or less "
         "unfair, and neither of the opposites.\n"
     )
@@ -125,7 +125,7 @@ def _against_fare(best: dict[str, dict[str, tuple[str, Curves]]], setup: Setup) 
             said = _compare(more / max(more_se, 1e-9), worse / max(worse_se, 1e-9), met, alpha)
             lines.append(
                 f"- {setup.problem(problem).title}: {METHODS[name].label} is {more:+.1f} ± {more_se:.1f} "
-                f"points and {worse:+.3f} ± {worse_se:.3f} in violation away from {METHODS[fare].label} "
+                f"points and {worse:+.3f} ± {worse_se:.3f} in gap away from {METHODS[fare].label} "
                 f"({trials} trials): {said}."
             )
     return [*lines, ""]
@@ -137,4 +137,4 @@ def _compare(more: float, worse: float, met: bool, alpha: float) -> str:
     fairness = "less fair" if worse > 2 else "fairer" if worse < -2 else "as fair"
     bound = "within" if met else "above"
     verdict = "**the rival is ahead**, " if (more > 2 or worse < -2) and more > -2 and worse < 2 else ""
-    return f"{verdict}{accuracy}, {fairness}, its mean violation {bound} {alpha:g}"
+    return f"{verdict}{accuracy}, {fairness}, its mean gap {bound} {alpha:g}"

@@ -40,8 +40,8 @@ def our_verdicts(
     if not ends:
         return {}
     verdicts = judge_means(
-        np.array([end.violation for end in ends]),
-        np.array([end.violation_se for end in ends]),
+        np.array([end.gap for end in ends]),
+        np.array([end.gap_se for end in ends]),
         np.array([end.trials for end in ends]),
         setup.tolerance,
     )
@@ -60,8 +60,8 @@ def paper_verdicts(setup: Setup) -> dict[tuple[str, str], Verdict]:
     """
     reported = list(PAPER.values())
     verdicts = judge_means(
-        np.array([r.violation for r in reported]),
-        np.array([r.violation_se for r in reported]),
+        np.array([r.gap for r in reported]),
+        np.array([r.gap_se for r in reported]),
         np.array([_PAPER_TRIALS.get(column, 100) for _, column in PAPER]),
         setup.tolerance,
     )
@@ -69,12 +69,12 @@ def paper_verdicts(setup: Setup) -> dict[tuple[str, str], Verdict]:
 
 
 def verdict_table(results: dict[tuple[str, str], Curves], setup: Setup) -> Table:
-    """One row a dataset and method: violation and verdict here, and the same from the paper's numbers."""
+    """One row a dataset and method: gap and verdict here, and the same from the paper's numbers."""
     ours, theirs = our_verdicts(results, setup), paper_verdicts(setup)
     table = Table(
         "Which methods exceed the tolerance",
-        ["dataset", "method", "trials", "violation", "p", "verdict", "paper", "p", "verdict"],
-        note="p: t-test of the mean violation against α in both directions, adjusted by Holm's method over "
+        ["dataset", "method", "trials", "gap", "p", "verdict", "paper", "p", "verdict"],
+        note="p: t-test of the mean gap against α in both directions, adjusted by Holm's method over "
         "all rows of its column; above or within at 0.05. Right: the paper's printed means and standard "
         "errors (100 trials, PANDA 50) under the same rule. Where FARE's paper column is a dash the paper "
         "has no such row. Trials whose policy did not converge are left out, and a method with fewer than "
@@ -88,11 +88,11 @@ def verdict_table(results: dict[tuple[str, str], Curves], setup: Setup) -> Table
             name, verdict = mine
             end = summarize(results[problem, name], setup.tolerance)
             row = [setup.problem(problem).title, METHODS[name].label, f"{end.trials}"]
-            row += [f"{end.violation:.3f} ± {end.violation_se:.3f}", _p(verdict.p), verdict.verdict]
+            row += [f"{end.gap:.3f} ± {end.gap_se:.3f}", _p(verdict.p), verdict.verdict]
             if paper is None:
                 row += ["–"] * 3
             else:
-                row.append(f"{paper.violation:.3f} ± {paper.violation_se:.3f}")
+                row.append(f"{paper.gap:.3f} ± {paper.gap_se:.3f}")
                 row += [_p(theirs[problem, column].p), theirs[problem, column].verdict]
             table.rows.append([*row])
     return table

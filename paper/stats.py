@@ -37,9 +37,9 @@ class Summary:
     labels: int
     accuracy: float
     accuracy_se: float
-    violation: float
-    violation_se: float
-    above: float  #: share of trials whose violation exceeds the tolerance
+    gap: float
+    gap_se: float
+    above: float  #: share of trials whose gap exceeds the tolerance
     failed: int = 0
     #: share of trials that said "infeasible with these labels", and of those above that did not; NaN: unknown
     infeasible: float = float("nan")
@@ -47,7 +47,7 @@ class Summary:
 
     def met(self, tolerance: float) -> bool:
         """Whether the mean is within the tolerance, which is what the paper means by fair."""
-        return self.violation <= tolerance
+        return self.gap <= tolerance
 
 
 def summarize(curves: Curves, tolerance: float) -> Summary:
@@ -57,8 +57,8 @@ def summarize(curves: Curves, tolerance: float) -> Summary:
         nan = float("nan")
         return Summary(0, int(curves.labels[-1]), nan, nan, nan, nan, nan, failed)
     accuracy, accuracy_se = mean_and_error(100.0 * curves.accuracy[:, -1])
-    violation, violation_se = mean_and_error(curves.violation[:, -1])
-    above = curves.violation[:, -1] > tolerance
+    gap, gap_se = mean_and_error(curves.gap[:, -1])
+    above = curves.gap[:, -1] > tolerance
     known = curves.feasible is not None
     feasible = curves.feasible[:, -1] if curves.feasible is not None else np.ones(len(curves), dtype=bool)
     return Summary(
@@ -66,8 +66,8 @@ def summarize(curves: Curves, tolerance: float) -> Summary:
         labels=int(curves.labels[-1]),
         accuracy=float(accuracy),
         accuracy_se=float(accuracy_se),
-        violation=float(violation),
-        violation_se=float(violation_se),
+        gap=float(gap),
+        gap_se=float(gap_se),
         above=float(above.mean()),
         failed=failed,
         infeasible=float((~feasible).mean()) if known else float("nan"),
@@ -76,9 +76,9 @@ def summarize(curves: Curves, tolerance: float) -> Summary:
 
 
 def apart(
-    accuracy: float, accuracy_se: float, violation: float, violation_se: float, paper: Reported
+    accuracy: float, accuracy_se: float, gap: float, gap_se: float, paper: Reported
 ) -> tuple[float, float]:
-    """How far accuracy and violation are from the paper's, in joint standard errors.
+    """How far accuracy and gap are from the paper's, in joint standard errors.
 
     The paper prints accuracies to 0.1, so a standard error printed as 0.0 counts as the largest that
     rounds to it, 0.05.
@@ -91,7 +91,7 @@ def apart(
     """
     return (
         float((accuracy - paper.accuracy) / np.hypot(accuracy_se, max(paper.accuracy_se, 0.05))),
-        float((violation - paper.violation) / np.hypot(violation_se, paper.violation_se)),
+        float((gap - paper.gap) / np.hypot(gap_se, paper.gap_se)),
     )
 
 
@@ -156,7 +156,7 @@ def judge_means(means: Float, errors: Float, trials: Int, limit: float, level: f
 
 
 def label_saving(method: Curves, reference: Curves, tolerance: float, resamples: int = 1000) -> LabelSaving:
-    """Labels at which ``reference`` has the method's final mean accuracy, and a mean violation in bounds."""
+    """Labels at which ``reference`` has the method's final mean accuracy, and a mean gap in bounds."""
     shared, mine, theirs = np.intersect1d(method.trials, reference.trials, return_indices=True)
     if not len(shared):
         raise ValueError(
@@ -164,5 +164,5 @@ def label_saving(method: Curves, reference: Curves, tolerance: float, resamples:
         )
     return comparison.label_saving(
         int(method.labels[-1]), method.accuracy[mine, -1], reference.labels, reference.accuracy[theirs],
-        reference.violation[theirs], tolerance, resamples,
+        reference.gap[theirs], tolerance, resamples,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from paper.problems import SETUPS, get_setup
 
 __all__ = ["Curves", "by_problem", "load_curves", "pack", "packed_trials"]
 
-_COLUMNS = ("trial", "round", "labels", "accuracy", "violation", "converged", "feasible")
+_COLUMNS = ("trial", "round", "labels", "accuracy", "gap", "converged", "feasible")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Curves:
     ----------
     problem, method : str
     labels : ndarray of shape (rounds,)
-    accuracy, violation : ndarray of shape (trials, rounds)
+    accuracy, gap : ndarray of shape (trials, rounds)
         On each trial's test rows, in expectation over the randomised classifier.
     group_labels : dict of group to ndarray of shape (trials, rounds)
         Labels spent on each group.
@@ -47,7 +47,7 @@ class Curves:
     method: str
     labels: NDArray[np.int64]
     accuracy: Float
-    violation: Float
+    gap: Float
     group_labels: dict[str, NDArray[np.int64]]
     trials: NDArray[np.int64]
     settings: dict[str, Any]
@@ -78,7 +78,7 @@ class Curves:
         return replace(
             self,
             accuracy=self.accuracy[keep],
-            violation=self.violation[keep],
+            gap=self.gap[keep],
             group_labels={group: counts[keep] for group, counts in self.group_labels.items()},
             trials=self.trials[keep],
             converged=keep[keep],
@@ -125,7 +125,7 @@ def _read_runs(base: Path) -> list[Curves]:
                 method=name,
                 labels=runs[0].labels,
                 accuracy=np.array([r.accuracy for r in runs]),
-                violation=np.array([r.violation for r in runs]),
+                gap=np.array([r.gap for r in runs]),
                 group_labels={g: np.array([r.group_labels[g] for r in runs]) for g in groups},
                 trials=np.array([r.trial for r in runs]),
                 settings=METHODS[name].settings,
@@ -180,7 +180,7 @@ def _merged(old: Curves, new: Curves) -> Curves:
     return replace(
         new,
         accuracy=joined(old.accuracy, new.accuracy),
-        violation=joined(old.violation, new.violation),
+        gap=joined(old.gap, new.gap),
         group_labels={g: joined(old.group_labels[g], n) for g, n in new.group_labels.items()},
         trials=trials[order],
         converged=joined(np.asarray(old.converged), np.asarray(new.converged)),
@@ -198,7 +198,7 @@ def _write_parquet(curves: Curves, metric: str, path: Path) -> None:
         "round": pa.array(np.tile(np.arange(rounds), trials).astype(np.int16)),
         "labels": pa.array(np.tile(curves.labels, trials).astype(np.int32)),
         "accuracy": pa.array(curves.accuracy.ravel()),
-        "violation": pa.array(curves.violation.ravel()),
+        "gap": pa.array(curves.gap.ravel()),
         "metric": pa.array([metric] * (trials * rounds)).dictionary_encode(),
     }
     if curves.failed:  # files of methods that have nothing to converge stay as they are
@@ -231,7 +231,7 @@ def _read_parquet(path: Path) -> Curves:
         method=about["method"],
         labels=by_trial["labels"][0].astype(np.int64),
         accuracy=by_trial["accuracy"],
-        violation=by_trial["violation"],
+        gap=by_trial["gap"],
         group_labels={g: v.astype(np.int64) for g, v in groups.items()},
         trials=by_trial["trial"][:, 0].astype(np.int64),
         settings=about["settings"],

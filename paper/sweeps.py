@@ -38,7 +38,7 @@ def sweep_table(results: dict[tuple[str, str], Curves], setup: Setup) -> Table:
     """Every pretraining share of every rival, all trials and those that converged."""
     table = Table(
         "The pretraining sweep",
-        ["dataset", "method", "trials", "accuracy %", "violation", "converged", "accuracy %", "violation"],
+        ["dataset", "method", "trials", "accuracy %", "gap", "converged", "accuracy %", "gap"],
         note="Left: all trials, the policy used such as it is. Right: those whose policy converged; a dash "
         "where there is nothing to converge, or fewer than two did.",
     )
@@ -60,7 +60,7 @@ def sweep_table(results: dict[tuple[str, str], Curves], setup: Setup) -> Table:
 def _shown(end: Summary, alpha: float) -> list[Entry | str]:
     return [
         f"{end.accuracy:.1f} ± {end.accuracy_se:.1f}",
-        Entry(f"{end.violation:.3f} ± {end.violation_se:.3f}", met=end.met(alpha)),
+        Entry(f"{end.gap:.3f} ± {end.gap_se:.3f}", met=end.met(alpha)),
     ]
 
 
@@ -68,7 +68,7 @@ def _shown(end: Summary, alpha: float) -> list[Entry | str]:
 def draw_sweep(
     family: str, methods: list[PaperMethod], results: dict[tuple[str, str], Curves], setup: Setup
 ) -> Figure:
-    """Accuracy above violation for every dataset, a line for each share; all trials."""
+    """Accuracy above gap for every dataset, a line for each share; all trials."""
     problems = [p for p in setup.problems if any((p, m.name) in results for m in methods)]
     columns = min(_COLUMNS, len(problems))
     blocks = -(-len(problems) // columns)
@@ -84,7 +84,7 @@ def draw_sweep(
                 axis.set_visible(False)
     for block in range(blocks):
         axes[2 * block, 0].set_ylabel("accuracy, %")
-        axes[2 * block + 1, 0].set_ylabel("violation")
+        axes[2 * block + 1, 0].set_ylabel("gap")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
     return drawn
@@ -100,7 +100,7 @@ def _column(
 ) -> None:
     paper = PAPER.get((problem, family))
     end = setup.problem(problem).budget
-    for axis, field, scale in ((pair[0], "accuracy", 100.0), (pair[1], "violation", 1.0)):
+    for axis, field, scale in ((pair[0], "accuracy", 100.0), (pair[1], "gap", 1.0)):
         later = []
         for method in methods:
             curves = results.get((problem, method.name))
@@ -117,7 +117,7 @@ def _column(
             )
             later.append(mean[curves.labels >= 0.3 * end])
         if paper is not None:
-            value = paper.accuracy if field == "accuracy" else paper.violation
+            value = paper.accuracy if field == "accuracy" else paper.gap
             axis.plot(
                 1.04 * end, value, marker="*", ms=10, mfc="white", mec="black", ls="", clip_on=False,
                 label="the paper's end point",
@@ -133,7 +133,7 @@ def _column(
 
 def _limits(axis: Axes, values: Float, field: str, tolerance: float) -> None:
     # From a third of the budget on: the first rounds would squeeze the part that matters.
-    if field == "violation":
+    if field == "gap":
         axis.set_ylim(0.0, max(1.2 * values.max(), 2.0 * tolerance))
         axis.axhline(tolerance, color="#333333", ls="--", lw=1)
     else:

@@ -18,7 +18,7 @@ __all__ = ["TABLES", "all_tables", "best_of_families", "results_table", "savings
 
 #: Title -> problems. Methods are whatever has results.
 TABLES: dict[str, tuple[str, ...]] = {
-    "Table 1. Accuracy and TPRP violation at the end of the budget": (
+    "Table 1. Accuracy and TPRP gap at the end of the budget": (
         "drug",
         "bank",
         "german",
@@ -37,8 +37,8 @@ LONG = "passive-long"
 def best_of_families(methods: dict[str, Curves], tolerance: float) -> dict[str, tuple[str, Curves]]:
     """Return {method: (label, curves)}, a sweep reduced to its best member.
 
-    Best is the most accurate member whose mean violation is within the tolerance, or, where no member
-    is, the one of smallest violation. Members of which most trials did not converge come last.
+    Best is the most accurate member whose mean gap is within the tolerance, or, where no member
+    is, the one of smallest gap. Members of which most trials did not converge come last.
     """
     out: dict[str, tuple[str, Curves]] = {}
     best: dict[str, tuple[tuple[bool, bool, float], str]] = {}
@@ -52,7 +52,7 @@ def best_of_families(methods: dict[str, Curves], tolerance: float) -> dict[str, 
         end = summarize(curves, tolerance)
         met = end.met(tolerance)
         usual = end.trials >= max(end.failed, 2)
-        score = (usual, met, end.accuracy if met else -end.violation) if end.trials else (False, False, -9.0)
+        score = (usual, met, end.accuracy if met else -end.gap) if end.trials else (False, False, -9.0)
         if method.family not in best or score > best[method.family][0]:
             best[method.family] = (score, name)
     for _, name in best.values():
@@ -67,8 +67,8 @@ def results_table(
     alpha = setup.tolerance
     table = Table(
         title,
-        ["dataset", "method", "labels", "trials", "accuracy %", "paper", "violation", "paper", "above α"],
-        note=f"Mean ± standard error over trials. ✓ and ✗: the mean violation is, or is not, at most "
+        ["dataset", "method", "labels", "trials", "accuracy %", "paper", "gap", "paper", "above α"],
+        note=f"Mean ± standard error over trials. ✓ and ✗: the mean gap is, or is not, at most "
         f"α = {alpha:g}. Above α: share of trials. Bold: the most accurate of the methods that meet it. "
         f"Paper: {CITATION}.{_picked(results)}",
     )
@@ -96,10 +96,10 @@ def results_table(
 
 
 def _with_paper(end: Summary, paper: Reported | None, alpha: float) -> list[Entry | str]:
-    ours = Entry(f"{end.violation:.3f} ± {end.violation_se:.3f}", met=end.met(alpha)) if end.trials else "–"
+    ours = Entry(f"{end.gap:.3f} ± {end.gap_se:.3f}", met=end.met(alpha)) if end.trials else "–"
     if paper is None:
         return ["–", ours, "–"]
-    theirs = Entry(f"{paper.violation:.3f} ± {paper.violation_se:.3f}", met=paper.violation <= alpha)
+    theirs = Entry(f"{paper.gap:.3f} ± {paper.gap_se:.3f}", met=paper.gap <= alpha)
     return [f"{paper.accuracy:.1f} ± {paper.accuracy_se:.1f}", ours, theirs]
 
 
@@ -114,7 +114,7 @@ def _picked(results: Iterable[tuple[str, str]]) -> str:
         return ""
     return (
         f" {', '.join(str(f) for f in families)}: the best of the pretraining shares that were tried, that "
-        "is the most accurate whose mean violation is at most α, or the one of smallest violation if none "
+        "is the most accurate whose mean gap is at most α, or the one of smallest gap if none "
         "is. It is picked after seeing these very results, which flatters it, as the better of FARE's two "
         "rows would. Trials whose policy did not converge are counted, and left out of the means."
     )
@@ -126,8 +126,8 @@ def savings_table(results: dict[tuple[str, str], Curves], setup: Setup) -> Table
         "Labels saved against passive sampling",
         ["dataset", "method", "labels", "passive needs", "90 % interval", "ratio"],
         note="Labels at which passive sampling reaches the method's final mean accuracy with a mean "
-        f"violation of at most α = {setup.tolerance:g}; interval by bootstrap over trials. Methods "
-        "whose own mean violation is above α are left out: what they save, they save by being unfair.",
+        f"gap of at most α = {setup.tolerance:g}; interval by bootstrap over trials. Methods "
+        "whose own mean gap is above α are left out: what they save, they save by being unfair.",
     )
     for problem, methods in by_problem(results).items():
         if LONG not in methods:

@@ -83,8 +83,8 @@ def _default(ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list
         for n, e in zip(tables, ours, strict=True)
     )
     return [
-        f"The default (one setting, {counted} trials) is right in per cent on: {named}; mean violation "
-        f"{min(e.violation for e in ours):.3f} to {max(e.violation for e in ours):.3f} (tolerance "
+        f"The default (one setting, {counted} trials) is right in per cent on: {named}; mean gap "
+        f"{min(e.gap for e in ours):.3f} to {max(e.gap for e in ours):.3f} (tolerance "
         f"{setup.tolerance:g}), {100 * min(e.above for e in ours):.0f} to "
         f"{100 * max(e.above for e in ours):.0f} % of trials above it."
     ]
@@ -132,7 +132,7 @@ def _reached(results: Results, setup: Setup, goals: Mapping[str, float]) -> str:
             at = np.flatnonzero(curves.labels <= setup.problem(name).budget // share)
             if not len(at):
                 continue
-            accuracy, gap = curves.accuracy[:, at[-1]].mean(), curves.violation[:, at[-1]].mean()
+            accuracy, gap = curves.accuracy[:, at[-1]].mean(), curves.gap[:, at[-1]].mean()
             if 100 * accuracy >= goal and gap <= setup.tolerance:
                 names.append(_title(setup, name))
         reached[share] = names
@@ -163,20 +163,18 @@ def _unconstrained(ends: Mapping[tuple[str, str], Summary], setup: Setup) -> str
     found = [(name, ends[name, PLAIN]) for name in SIX if (name, PLAIN) in ends]
     if not found:
         return ""
-    unfair = sum(end.violation > setup.tolerance for _, end in found)
+    unfair = sum(end.gap > setup.tolerance for _, end in found)
     prices = [
         f"{_title(setup, name)} {end.accuracy - ends[name, DEFAULT].accuracy:+.1f}"
         for name, end in found
         if (name, DEFAULT) in ends
     ]
     against = f"; its accuracy against the default's: {', '.join(prices)} points" if prices else ""
-    gaps = ", ".join(
-        f"{_title(setup, name)} {end.violation:.2f} ({100 * end.above:.0f} %)" for name, end in found
-    )
+    gaps = ", ".join(f"{_title(setup, name)} {end.gap:.2f} ({100 * end.above:.0f} %)" for name, end in found)
     return (
         f"Without a constraint the same classifier on passive sampling's labels is above the tolerance in "
         f"the "
-        f"mean on {unfair} of {len(found)} tables (violation, trials above: {gaps}){against}."
+        f"mean on {unfair} of {len(found)} tables (gap, trials above: {gaps}){against}."
     )
 
 
@@ -187,7 +185,7 @@ def rivals_ahead(results: Results, setup: Setup, tables: list[str]) -> str:
     for name in tables:
         for (problem, method), curves in results.items():
             rival = METHODS[method].constraint or METHODS[method].family
-            if problem != name or not rival or ends[name, method].violation > setup.tolerance:
+            if problem != name or not rival or ends[name, method].gap > setup.tolerance:
                 continue
             trials, (more, error), _ = paired(curves, results[name, DEFAULT])
             if trials < 2:
@@ -230,7 +228,7 @@ def _above(ends: Mapping[tuple[str, str], Summary], setup: Setup) -> str:
 
 
 def takehome_table(results: Results, setup: Setup, floors: Mapping[str, float]) -> list[str]:
-    """Accuracy, violation and share above of every shown method, with the floor from test noise."""
+    """Accuracy, gap and share above of every shown method, with the floor from test noise."""
     tables = shown_tables(results)
     shares = [f"{100 * floors[name]:.0f} %" if name in floors else "–" for name in tables]
     return [
@@ -245,7 +243,7 @@ def takehome_table(results: Results, setup: Setup, floors: Mapping[str, float]) 
 def methods_table(results: Results, setup: Setup, tables: list[str]) -> list[str]:
     """One row per method, one column per table."""
     lines = [
-        "Accuracy % ± standard error / mean violation (✗: above α) / trials above α, at the full budget "
+        "Accuracy % ± standard error / mean gap (✗: above α) / trials above α, at the full budget "
         "(trials). *Unsaid* are trials above α whose model did not say that its labels are too few; it is "
         "given where that was recorded.\n",
         f"| method | {' | '.join(f'{_title(setup, n)}, {setup.problem(n).budget:,}' for n in tables)} |",
@@ -265,7 +263,7 @@ def methods_table(results: Results, setup: Setup, tables: list[str]) -> list[str
                 else ""
             )
             cells.append(
-                f"{end.accuracy:.1f} ± {end.accuracy_se:.1f} / {end.violation:.3f}{sign} / "
+                f"{end.accuracy:.1f} ± {end.accuracy_se:.1f} / {end.gap:.3f}{sign} / "
                 f"{100 * end.above:.0f} %{unsaid} ({end.trials})"
             )
         if set(cells) != {"–"}:
@@ -275,7 +273,7 @@ def methods_table(results: Results, setup: Setup, tables: list[str]) -> list[str
 
 @styled
 def _figure(results: Results, setup: Setup) -> Figure:
-    """Labels against accuracy on each table: solid where the mean violation at the end is within bounds."""
+    """Labels against accuracy on each table: solid where the mean gap at the end is within bounds."""
     tables = shown_tables(results)
     rows = -(-len(tables) // 3)
     figure, axes = panels(None, rows, min(3, len(tables)), (12.5, 3.6 * rows + 0.9))
@@ -300,7 +298,7 @@ def _figure(results: Results, setup: Setup) -> Figure:
     axes[0].set_ylabel("accuracy %")
     figure.legend(
         list(seen.values()), list(seen), loc="outside lower center", ncols=4, frameon=False, fontsize=9,
-        title="solid: mean violation within 0.1; dashed: above it",
+        title="solid: mean gap within 0.1; dashed: above it",
     )  # fmt: skip
     return figure
 

@@ -20,11 +20,11 @@ METHODS = [Method("fare", "FARE", "fare", {"k": 10}), Method("passive", "passive
 LABELS = np.array([50, 100])
 
 
-def run(method: str, trial: int, accuracy: list[float], violation: list[float], **options: Any) -> Run:
+def run(method: str, trial: int, accuracy: list[float], gap: list[float], **options: Any) -> Run:
     labels = np.arange(1, len(accuracy) + 1) * 50
     rates = {name: [0.5, 0.6] for name in ("tpr", "fpr", "selection_rate")}
     spend = {"a": {"uniform": 25, "diff": 25}, "b": {"fair": 50}}
-    return Run(method, trial, labels, np.array(accuracy), np.array(violation), spend, rates, **options)
+    return Run(method, trial, labels, np.array(accuracy), np.array(gap), spend, rates, **options)
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ import pytest
 from sklearn.model_selection import cross_validate
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
-from fairask.metrics import violation_scorer
+from fairask.metrics import gap_scorer
 from fairask.report import EstimateCurvesDisplay
-from fairask.tables import TableFormat, TextColumns, column_violations, fit_encoder, read_table
+from fairask.tables import TableFormat, TextColumns, column_gaps, fit_encoder, read_table
 from fairask.tables.groups import group_names
 from fairask.tables.labels import prepare
 from library.tests.tables.comments import comments
@@ -122,8 +122,8 @@ def test_a_line_of_the_page_runs(
         "fit_encoder": fit_encoder, "group_names": group_names, "prepare": prepare, "read_table": read_table,
         "polars": polars, "people": people(), "CalibratedFairOracle": CalibratedFairOracle, "taught": taught,
         "cross_validate": cross_validate, "EmpiricalFairOracle": EmpiricalFairOracle, "np": np,
-        "violation_scorer": violation_scorer, "EstimateCurvesDisplay": EstimateCurvesDisplay,
-        "column_violations": column_violations,
+        "gap_scorer": gap_scorer, "EstimateCurvesDisplay": EstimateCurvesDisplay,
+        "column_gaps": column_gaps,
     }  # fmt: skip
     found = eval(line, names)
     assert found is not None

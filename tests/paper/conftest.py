@@ -37,16 +37,16 @@ def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paper.sweeps.draw_sweep", lambda *_: Figure())
 
 
-def make_curves(method="passive", problem="german", labels=(25, 50, 75), accuracy=(), violation=()) -> Curves:
+def make_curves(method="passive", problem="german", labels=(25, 50, 75), accuracy=(), gap=()) -> Curves:
     """Curves of given values, one row a trial."""
-    accuracy, violation = np.atleast_2d(accuracy).astype(float), np.atleast_2d(violation).astype(float)
+    accuracy, gap = np.atleast_2d(accuracy).astype(float), np.atleast_2d(gap).astype(float)
     counts = np.tile(np.array(labels), (len(accuracy), 1))
     return Curves(
         problem=problem,
         method=method,
         labels=np.array(labels),
         accuracy=accuracy,
-        violation=violation,
+        gap=gap,
         group_labels={"Female": counts // 3, "Male": counts - counts // 3},
         trials=np.arange(len(accuracy)),
         settings=METHODS[method].settings,

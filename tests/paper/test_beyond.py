@@ -11,12 +11,12 @@ from tests.paper.conftest import make_curves
 PAPER = get_setup("paper")
 
 
-def curves(method, accuracy, violation, trials=4):
+def curves(method, accuracy, gap, trials=4):
     """A curve at 25, 50, ..., 125 labels of German that ends at these numbers in every trial."""
     labels = (25, 50, 75, 100, 125)
     rising = accuracy - 0.01 * np.arange(4, -1, -1)
     wave = 0.001 * np.arange(trials)[:, None]
-    return make_curves(method, "german", labels, rising + wave, np.full((trials, 5), violation))
+    return make_curves(method, "german", labels, rising + wave, np.full((trials, 5), gap))
 
 
 def section(*found, heldout=None):
@@ -59,7 +59,7 @@ def test_rivals_count_only_within_the_tolerance_and_on_the_same_splits():
 def test_parts_prices_and_other_tables_are_shown_when_there(tmp_path):
     heldout = tmp_path / "heldout.csv"
     heldout.write_text(
-        "table,rows,method,trial,labels,accuracy,violation\n"
+        "table,rows,method,trial,labels,accuracy,gap\n"
         "arrests,9,default,0,25,0.5,0.5\narrests,9,default,0,50,0.8,0.2\n"
         "arrests,9,default,1,50,0.9,0.0\n"
     )

@@ -7,7 +7,7 @@ import pytest
 
 from fairask.audit import certify
 from fairask.audit.bounds.methods import pairs
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 from paper.bounds import METHODS, Sample, betting_upper
 
 
@@ -19,11 +19,11 @@ def rows(n: int = 600, groups: int = 2, seed: int = 0):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("conditions", [(1,), (0,), (1, 0), (None,)])
-def test_bounds_lie_around_the_violation_measured(method, conditions):
+def test_bounds_lie_around_the_gap_measured(method, conditions):
     y, pred, codes = rows()
     metric = {(1,): "tprp", (0,): "fprp", (1, 0): "eo", (None,): "dp"}[conditions]
     low, high = METHODS[method](Sample(2, codes, y, pred), conditions, 0.05)
-    assert 0 <= low <= violation(y, pred, codes, metric) <= high <= 1
+    assert 0 <= low <= group_gap(y, pred, codes, metric) <= high <= 1
 
 
 def test_equal_weights_make_hajek_nearly_newcombe():
@@ -38,7 +38,7 @@ def test_betting_on_draws_of_a_pool_uses_propensities():
     q = 1 / (3000 - np.arange(2000))
     drawn = Sample(2, codes[order], y[order], pred[order], q, 3000, 1 / 3000)
     _, high = METHODS["betting"](drawn, (1,), 0.05)
-    assert violation(y, pred, codes) <= high < 0.3
+    assert group_gap(y, pred, codes) <= high < 0.3
     with pytest.raises(ValueError, match="pool_size"):
         METHODS["betting"](Sample(2, codes[order], y[order], pred[order], q), (1,), 0.05)
 

@@ -33,7 +33,7 @@ def test_the_page_lists_every_miss(tmp_path):
 def test_the_page_explains_misses_by_experiments(tmp_path):
     misses = tmp_path / "misses.csv"
     misses.write_text(
-        "problem,method,variant,trials,accuracy,accuracy_se,violation,violation_se\n"
+        "problem,method,variant,trials,accuracy,accuracy_se,gap,gap_se\n"
         "drug,passive,more labels,9,82.5,0.1,0.1,0.01\ndrug,passive,ridge,9,70.0,0.1,0.1,0.01\n"
     )
     text = write_page(paper_like(shift=-5.0), tmp_path, misses).read_text()

@@ -25,7 +25,7 @@ def test_packed_results_give_the_same_tables_and_the_same_bytes(smoke_run, tmp_p
     from_cells, packed = load_curves(smoke_run, "smoke"), load_curves(tmp_path / "a", "smoke")
     assert list(packed) == list(from_cells)
     for key, curves in packed.items():
-        for name in ("labels", "accuracy", "violation", "trials", "feasible"):
+        for name in ("labels", "accuracy", "gap", "trials", "feasible"):
             np.testing.assert_array_equal(getattr(curves, name), getattr(from_cells[key], name))
         for group, counts in curves.group_labels.items():
             np.testing.assert_array_equal(counts, from_cells[key].group_labels[group])
@@ -59,7 +59,7 @@ def test_a_foreign_parquet_is_refused(tmp_path):
 
 
 def test_a_trial_above_the_tolerance_that_said_infeasible_breaks_no_promise():
-    curves = make_curves(accuracy=[[0.7] * 3] * 4, violation=[[0.0, 0.0, v] for v in (0.2, 0.2, 0.05, 0.05)])
+    curves = make_curves(accuracy=[[0.7] * 3] * 4, gap=[[0.0, 0.0, v] for v in (0.2, 0.2, 0.05, 0.05)])
     unknown = summarize(curves, 0.1)
     assert unknown.above == 0.5
     assert np.isnan([unknown.infeasible, unknown.broken]).all()
@@ -71,32 +71,32 @@ def test_a_trial_above_the_tolerance_that_said_infeasible_breaks_no_promise():
 
 def test_summary_counts_trials_above_the_tolerance_and_not_on_it():
     end = summarize(
-        make_curves(accuracy=[[0.5, 0.6, 0.7]] * 4, violation=[[0, 0, v] for v in (0.0, 0.1, 0.2, 0.3)]), 0.1
+        make_curves(accuracy=[[0.5, 0.6, 0.7]] * 4, gap=[[0, 0, v] for v in (0.0, 0.1, 0.2, 0.3)]), 0.1
     )
     assert (end.trials, end.labels, end.above) == (4, 75, 0.5)
     assert end.accuracy == pytest.approx(70.0)
-    assert end.violation_se == pytest.approx(np.std([0, 0.1, 0.2, 0.3], ddof=1) / 2)
+    assert end.gap_se == pytest.approx(np.std([0, 0.1, 0.2, 0.3], ddof=1) / 2)
 
 
 def test_labels_needed_are_read_off_the_reference_between_rounds():
-    method = make_curves("fare", accuracy=[[0.5, 0.6, 0.65]] * 2, violation=[[0.0] * 3] * 2)
+    method = make_curves("fare", accuracy=[[0.5, 0.6, 0.65]] * 2, gap=[[0.0] * 3] * 2)
     reference = make_curves(
-        "passive-long", labels=(25, 75, 225), accuracy=[[0.5, 0.6, 0.7]] * 2, violation=[[0.0] * 3] * 2
+        "passive-long", labels=(25, 75, 225), accuracy=[[0.5, 0.6, 0.7]] * 2, gap=[[0.0] * 3] * 2
     )
     saving = label_saving(method, reference, 0.1, resamples=10)
     assert (saving.labels, saving.needed, saving.low, saving.high) == (75, 150.0, 150.0, 150.0)
 
 
 def test_unfair_labels_of_the_reference_do_not_count():
-    method = make_curves("fare", accuracy=[[0.5, 0.6, 0.6]], violation=[[0.0] * 3])
-    accuracy, violation = [[0.5, 0.6, 0.7]], [[0.2, 0.2, 0.0]]
-    reference = make_curves("passive-long", labels=(25, 75, 225), accuracy=accuracy, violation=violation)
+    method = make_curves("fare", accuracy=[[0.5, 0.6, 0.6]], gap=[[0.0] * 3])
+    accuracy, gap = [[0.5, 0.6, 0.7]], [[0.2, 0.2, 0.0]]
+    reference = make_curves("passive-long", labels=(25, 75, 225), accuracy=accuracy, gap=gap)
     assert label_saving(method, reference, 0.1, resamples=10).needed == 150.0
 
 
 def test_what_the_reference_never_reaches_is_more_than_was_run():
-    method = make_curves("fare", "german", accuracy=[[0.5, 0.6, 0.9]] * 2, violation=[[0.0] * 3] * 2)
-    reference = make_curves("passive-long", accuracy=[[0.5, 0.6, 0.7]] * 2, violation=[[0.0] * 3] * 2)
+    method = make_curves("fare", "german", accuracy=[[0.5, 0.6, 0.9]] * 2, gap=[[0.0] * 3] * 2)
+    reference = make_curves("passive-long", accuracy=[[0.5, 0.6, 0.7]] * 2, gap=[[0.0] * 3] * 2)
     assert label_saving(method, reference, 0.1, resamples=10).needed == np.inf
     table = savings_table({("german", "fare"): method, ("german", "passive-long"): reference}, SMOKE)
     assert table is not None
@@ -104,8 +104,8 @@ def test_what_the_reference_never_reaches_is_more_than_was_run():
 
 
 def test_what_an_unfair_method_saves_is_not_shown():
-    method = make_curves("fare", accuracy=[[0.5, 0.6, 0.9]] * 2, violation=[[0.3] * 3] * 2)
-    reference = make_curves("passive-long", accuracy=[[0.5, 0.6, 0.7]] * 2, violation=[[0.0] * 3] * 2)
+    method = make_curves("fare", accuracy=[[0.5, 0.6, 0.9]] * 2, gap=[[0.3] * 3] * 2)
+    reference = make_curves("passive-long", accuracy=[[0.5, 0.6, 0.7]] * 2, gap=[[0.0] * 3] * 2)
     assert savings_table({("german", "fare"): method, ("german", "passive-long"): reference}, SMOKE) is None
 
 
@@ -114,9 +114,9 @@ def test_the_interval_covers_the_spread_of_trials():
     base = np.linspace(0.5, 0.7, 9)
     labels = tuple(range(25, 250, 25))
     noisy = base + 0.02 * rng.normal(size=(30, 1))
-    reference = make_curves("passive-long", labels=labels, accuracy=noisy, violation=np.zeros((30, 9)))
+    reference = make_curves("passive-long", labels=labels, accuracy=noisy, gap=np.zeros((30, 9)))
     end = 0.6 + 0.02 * rng.normal(size=(30, 1))
-    method = make_curves("fare", labels=(25,), accuracy=end, violation=np.zeros((30, 1)))
+    method = make_curves("fare", labels=(25,), accuracy=end, gap=np.zeros((30, 1)))
     saving = label_saving(method, reference, 0.1)
     assert 25 <= saving.low < saving.needed < saving.high <= 225
 
@@ -125,14 +125,12 @@ def test_the_best_of_a_sweep_is_the_most_accurate_that_is_fair(monkeypatch):
     ends = {"a": (0.9, 0.3), "b": (0.7, 0.05), "c": (0.6, 0.01)}
     for name in ends:
         monkeypatch.setitem(METHODS, name, PaperMethod(name, f"FAL {name}", "passive", family="FAL"))
-    methods = {
-        n: make_curves(n, accuracy=[[0, 0, a]] * 2, violation=[[0, 0, v]] * 2) for n, (a, v) in ends.items()
-    }
+    methods = {n: make_curves(n, accuracy=[[0, 0, a]] * 2, gap=[[0, 0, v]] * 2) for n, (a, v) in ends.items()}
     assert list(best_of_families(methods, 0.1)) == ["b"]
     assert list(best_of_families(methods, 0.001)) == ["c"]
 
 
-def paper_like(shift=0.0, violation_shift=0.0):
+def paper_like(shift=0.0, gap_shift=0.0):
     """Results that end exactly at the paper's numbers, moved by shifts."""
     from paper.reported import PAPER
 
@@ -146,7 +144,7 @@ def paper_like(shift=0.0, violation_shift=0.0):
                     problem,
                     labels=(PAPER_PROFILE.problem(problem).budget,),
                     accuracy=(reported.accuracy + shift) / 100 + 0.1 * spread,
-                    violation=reported.violation + violation_shift + spread,
+                    gap=reported.gap + gap_shift + spread,
                 )
     return results
 
@@ -163,7 +161,7 @@ def test_numbers_away_from_the_paper_fail_and_say_by_how_much():
     assert not any(c.holds for c in checks)
     assert "accuracy 77.5 against 82.5" in checks[0].text
     assert not any(c.holds for c in fare_checks(paper_like(shift=-0.7), PAPER_PROFILE))
-    assert not any(c.holds for c in fare_checks(paper_like(violation_shift=0.1), PAPER_PROFILE))
+    assert not any(c.holds for c in fare_checks(paper_like(gap_shift=0.1), PAPER_PROFILE))
 
 
 def test_tables_put_the_paper_beside_ours():

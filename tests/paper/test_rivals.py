@@ -22,8 +22,8 @@ from tests.paper.test_results import paper_like
 PAPER_PROFILE = get_setup("paper")
 
 
-def ends(name, accuracy, violation, converged=None, problem="drug"):
-    curves = make_curves(name, problem, (250,), np.array(accuracy)[:, None], np.array(violation)[:, None])
+def ends(name, accuracy, gap, converged=None, problem="drug"):
+    curves = make_curves(name, problem, (250,), np.array(accuracy)[:, None], np.array(gap)[:, None])
     return curves if converged is None else replace(curves, converged=np.array(converged))
 
 
@@ -92,22 +92,22 @@ def test_the_sweep_shows_every_share():
 def test_comparisons_are_trial_by_trial():
     a = ends("fal-10", [0.81, 0.91, 0.5], [0.1, 0.2, 0.0])
     b = replace(ends("fare", [0.9, 0.8], [0.1, 0.1]), trials=np.array([1, 0]))
-    trials, accuracy, violation = paired(a, b)
+    trials, accuracy, gap = paired(a, b)
     assert trials == 2
     assert accuracy == pytest.approx((1.0, 0.0))
-    assert violation == pytest.approx((0.05, 0.05))
+    assert gap == pytest.approx((0.05, 0.05))
 
 
 @pytest.mark.parametrize(
-    ("shift", "violation", "said"),
+    ("shift", "gap", "said"),
     [
         (20.0, 0.0, "**Better here than in the paper: 20.**"),
         (-20.0, 0.0, "**Worse here than in the paper: 20.**"),
         (0.0, 0.0, "**Neither: 20.**"),
     ],
 )
-def test_better_and_worse_than_the_paper(shift, violation, said):
-    text = "\n".join(rivals_section(paper_like(shift, violation), PAPER_PROFILE))
+def test_better_and_worse_than_the_paper(shift, gap, said):
+    text = "\n".join(rivals_section(paper_like(shift, gap), PAPER_PROFILE))
     assert said in text
     close = "within 1.5 points of the paper's on 6 of the six" in text
     assert close == (shift == 0.0)
@@ -121,14 +121,14 @@ def test_a_rival_that_is_more_accurate_and_as_fair_is_ahead():
     lines = "\n".join(rivals_section(results, PAPER_PROFILE)).splitlines()
     (first,) = (line for line in lines if line.startswith("- Drug: FAL,"))
     (second,) = (line for line in lines if line.startswith("- Drug: FAL-CUR,"))
-    assert "**the rival is ahead**, more accurate, as fair, its mean violation within 0.1" in first
-    assert "more accurate, less fair, its mean violation above 0.1" in second
+    assert "**the rival is ahead**, more accurate, as fair, its mean gap within 0.1" in first
+    assert "more accurate, less fair, its mean gap above 0.1" in second
     assert "ahead" not in second
 
 
 @pytest.mark.usefixtures("quick_figures")
 def test_the_page_shows_experiments_on_rivals(tmp_path):
-    header = "problem,method,variant,trials,accuracy,accuracy_se,violation,violation_se\n"
+    header = "problem,method,variant,trials,accuracy,accuracy_se,gap,gap_se\n"
     (tmp_path / "misses.csv").write_text(header)
     (tmp_path / "rival_misses.csv").write_text(
         header + "drug,fal,as in the profile,9,86.2,0.1,0.1,0.01\ndrug,fal,no penalty,9,83.2,0.1,0.144,0.01\n"

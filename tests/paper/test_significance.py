@@ -52,7 +52,7 @@ def test_the_papers_rivals_exceed_the_tolerance_on_drug_and_compas_by_its_own_er
     assert not any(column == "FARE" for _, column in found)
 
 
-def results(violation_of_fal):
+def results(gap_of_fal):
     rng = np.random.default_rng(0)
 
     def curves(name, problem, mean):
@@ -60,8 +60,8 @@ def results(violation_of_fal):
 
     return {
         ("drug", "fare"): curves("fare", "drug", 0.05),
-        ("drug", "fal-10"): curves("fal-10", "drug", violation_of_fal),
-        ("drug", "fal-50"): curves("fal-50", "drug", violation_of_fal + 0.2),
+        ("drug", "fal-10"): curves("fal-10", "drug", gap_of_fal),
+        ("drug", "fal-50"): curves("fal-50", "drug", gap_of_fal + 0.2),
     }
 
 

@@ -17,7 +17,7 @@ GERMAN = SMOKE.problem("german")
 
 
 def curve(run):
-    return run.labels.tolist(), run.accuracy.tolist(), run.violation.tolist(), run.group_labels
+    return run.labels.tolist(), run.accuracy.tolist(), run.gap.tolist(), run.group_labels
 
 
 def test_a_trial_depends_on_its_job_alone():

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fairask import EmpiricalFairOracle, violation
+from fairask import EmpiricalFairOracle, group_gap
 from fairask.datasets import load
 from fairask.report.figures import style
 from fairask.report.words import METRIC_NAMES
@@ -17,7 +17,7 @@ for i, metric in enumerate([None, *metrics]):
     model = EmpiricalFairOracle(metric=metric or "tprp", tolerance=0.02 if metric else 1.0, random_state=0)
     model.fit(X, y, sensitive_features=groups)
     selected = model.predict_proba(X)[:, 1]  # the share with which the randomised model selects each row
-    table[i] = [violation(y, selected, groups, metric=m) for m in metrics]
+    table[i] = [group_gap(y, selected, groups, metric=m) for m in metrics]
 
 with style():
     fig, ax = plt.subplots(figsize=(7.4, 3.2), layout="constrained")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 from fairask.report.figures import INK, group_color, style
 
 #: What each metric looks at: (true label of the people who count, name of the rate).
@@ -57,7 +57,7 @@ def draw(metric: str) -> None:
             ax.set_title(name + "\n" + "\n".join(rates), fontsize=10.5)
             ax.set(xlim=(-0.7, 9.7), ylim=(-3.7, 0.7))
             ax.axis("off")
-        gap = violation(y, pred, groups, metric=metric)
+        gap = group_gap(y, pred, groups, metric=metric)
         fig.supxlabel(
             f"circle: should be selected   square: should not   filled: is selected      {metric} = {gap:.2f}",
             fontsize=10,

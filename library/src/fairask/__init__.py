@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fairask.experiment import LabelledTable, compare, evaluate, simulate
     from fairask.learner import FairActiveLearner
     from fairask.log import Query
-    from fairask.metrics import group_rates, violation
+    from fairask.metrics import group_gap, group_rates
     from fairask.oracle import CalibratedFairOracle, EmpiricalFairOracle
     from fairask.pools import open_pool
 
@@ -28,10 +28,10 @@ __all__ = [
     "certify",
     "compare",
     "evaluate",
+    "group_gap",
     "group_rates",
     "open_pool",
     "simulate",
-    "violation",
 ]
 
 #: Where the names of this package are. They are imported when they are first used, so that
@@ -47,7 +47,7 @@ _HOMES = {
     "FairActiveLearner": "learner",
     "Query": "log",
     "group_rates": "metrics",
-    "violation": "metrics",
+    "group_gap": "metrics",
     "CalibratedFairOracle": "oracle",
     "EmpiricalFairOracle": "oracle",
     "open_pool": "pools",

@@ -99,7 +99,7 @@ class InfeasibleWarning(FairaskWarning):
 
 
 class DisagreementWarning(FairaskWarning):
-    """The labels alone contradict what the pool says of a violation."""
+    """The labels alone contradict what the pool says of a gap."""
 
 
 class NoDisagreementWarning(FairaskWarning):

@@ -543,7 +543,7 @@ class FairActiveLearner:
         looks : int
             Batches in which the labels are asked for.
         target : {"pool"}
-            Whose violation is to be decided. "population" is refused: the model fits the rows that trained it
+            Whose gap is to be decided. "population" is refused: the model fits the rows that trained it
             better than others, so this pool is no random sample of the population for it. Audit the model on
             fresh rows instead, with :class:`fairask.audit.Audit`.
 
@@ -607,7 +607,7 @@ class FairActiveLearner:
         """Certificate of the current model from its audit.
 
         Refused without one: labels that trained a model, or chose among models, say too little about
-        its violation on others.
+        its gap on others.
         """
         _refuse_population(target)
         certificate = self._certificate(target)
@@ -654,7 +654,7 @@ class FairActiveLearner:
             "labels": len(rows),
             "tolerance": max(self.effective_tolerance_ - model.margin_, 0.0),
             "error": model.error_,
-            "violation": model.violation_,
+            "gap": model.gap_,
             "feasible": model.feasible_,
             "interpolates": model.interpolates_,
             "members": len(model.members_),
@@ -713,16 +713,16 @@ class FairActiveLearner:
         )
 
     def _repr_html_(self) -> str:
-        """What the learner has done: the violation by labels or, before the first round, its groups."""
+        """What the learner has done: the gap by labels or, before the first round, its groups."""
         history = self.history_
         facts = {"goal": f"{self.metric} at most {self.tolerance:g}"}
         if history:
             last = self.state.history[-1]
             facts["accuracy, estimated"] = f"{1 - last['error']:.3f}"
-            facts["violation, estimated"] = f"{last['violation']:.3f}"
-            if "violation_low" in last:  # not every oracle estimates an interval
-                low, high, level = (last[name] for name in ("violation_low", "violation_high", "level"))
-                facts["violation, estimated"] += f" ({low:.3f} to {high:.3f}, level {level:g})"
+            facts["gap, estimated"] = f"{last['gap']:.3f}"
+            if "gap_low" in last:  # not every oracle estimates an interval
+                low, high, level = (last[name] for name in ("gap_low", "gap_high", "level"))
+                facts["gap, estimated"] += f" ({low:.3f} to {high:.3f}, level {level:g})"
             facts["labels by group"] = ", ".join(
                 f"{group} {int(last[f'labels[{group}]']):,}" for group in self.groups_
             )

@@ -1,4 +1,4 @@
-"""Weighted group rates and fairness violations, for any number of groups.
+"""Weighted group rates and fairness gaps, for any number of groups.
 
 The four metrics compare, across groups, the probability of predicting 1 given a condition on the
 true label: y = 1 (``tprp``), y = 0 (``fprp``), both (``eo``), or none (``dp``).
@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairask.checks import check_choice, check_lengths, check_tolerance
 
-__all__ = ["accuracy_scorer", "group_rates", "violation", "violation_scorer"]
+__all__ = ["accuracy_scorer", "gap_scorer", "group_gap", "group_rates"]
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -236,7 +236,7 @@ def group_rates(
         )
 
 
-def violation(
+def group_gap(
     y: ArrayLike,
     pred: ArrayLike,
     groups: ArrayLike,
@@ -253,7 +253,7 @@ def violation(
 
     Examples
     --------
-    >>> violation([1, 1, 0, 1], [1, 0, 0, 1], ["a", "a", "b", "b"])
+    >>> group_gap([1, 1, 0, 1], [1, 0, 0, 1], ["a", "a", "b", "b"])
     0.5
     """
     conditions = METRICS[check_metric(metric)]
@@ -274,7 +274,7 @@ class _FairModel(Protocol):
 
 @dataclass(frozen=True)
 class FairScorer:
-    """A scorer for scikit-learn's tools; see :func:`violation_scorer` and :func:`accuracy_scorer`.
+    """A scorer for scikit-learn's tools; see :func:`gap_scorer` and :func:`accuracy_scorer`.
 
     Under metadata routing, ``set_score_request(sensitive_features=True)`` asks for the groups.
     """
@@ -307,28 +307,28 @@ class FairScorer:
         groups = model.groups_in(X) if sensitive_features is None else sensitive_features
         positive = model.predict_proba(X, sensitive_features=groups)[:, 1]
         truth = binary_labels(y, model.classes_[1])
-        gap = violation(truth, positive, groups, self.metric)
+        gap = group_gap(truth, positive, groups, self.metric)
         if self.tolerance is None:
             return -gap
         accuracy = float(1.0 - np.abs(truth - positive).mean())
         return accuracy if gap <= self.tolerance else -gap
 
 
-def violation_scorer(metric: Metric = "tprp") -> FairScorer:
-    """Return a scorer for ``GridSearchCV`` and its like: less the violation, so that larger is better.
+def gap_scorer(metric: Metric = "tprp") -> FairScorer:
+    """Return a scorer for ``GridSearchCV`` and its like: less the gap, so that larger is better.
 
     The model tells the groups by its setting ``sensitive_features``.
 
     Examples
     --------
-    >>> violation_scorer("eo").metric
+    >>> gap_scorer("eo").metric
     'eo'
     """
     return FairScorer(check_metric(metric), None)
 
 
 def accuracy_scorer(tolerance: float = 0.1, metric: Metric = "tprp") -> FairScorer:
-    """Return a scorer: the accuracy of models within the tolerance, less the violation of others.
+    """Return a scorer: the accuracy of models within the tolerance, less the gap of others.
 
     Every model within the tolerance is ahead of every other one.
 

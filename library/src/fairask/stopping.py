@@ -28,7 +28,7 @@ class Verdict(Protocol):
 
     @property
     def upper(self) -> float:
-        """Upper limit of the violation."""
+        """Upper limit of the gap."""
         ...
 
 

@@ -16,7 +16,7 @@ from fairask.audit.bounds.stratified import collapse, score_limits
 from fairask.audit.plan import AuditPlan, allocate
 from fairask.audit.simulation import null_pools, run_audits
 from fairask.audit.strata import Counts, Layout
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 
 
 def pool(n: int = 4000, gap: float = 0.0, seed: int = 0):
@@ -41,11 +41,11 @@ def test_an_audit_certifies_a_fair_model_early_and_refutes_an_unfair_one():
     assert run(Audit(pred, g, budget=1200), y).certificate().verdict == "refuted"
 
 
-def test_labelling_the_whole_pool_finds_its_violation_exactly():
+def test_labelling_the_whole_pool_finds_its_gap_exactly():
     y, pred, g = pool(300, gap=0.1)
     audit = run(Audit(pred, g, budget=10**6, looks=1), y)
     c = audit.certificate()
-    truth = violation(y, pred, g)
+    truth = group_gap(y, pred, g)
     assert c.estimate == pytest.approx(truth)
     assert c.upper == c.lower == pytest.approx(truth)
     wider = audit.certificate("population")
@@ -56,14 +56,14 @@ def test_labelling_the_whole_pool_finds_its_violation_exactly():
 def test_every_metric_estimates_what_the_pool_has(metric):
     y, pred, g = pool(500, gap=0.2)
     c = run(Audit(pred, g, metric=metric, budget=500, looks=1), y).certificate()
-    assert c.estimate == pytest.approx(violation(y, pred, g, metric))
+    assert c.estimate == pytest.approx(group_gap(y, pred, g, metric))
 
 
 def test_demographic_parity_needs_no_labels():
     y, pred, g = pool()
     audit = Audit(pred, g, metric="dp", budget=10)
     assert audit.done
-    assert audit.certificate().estimate == pytest.approx(violation(y, pred, g, "dp"))
+    assert audit.certificate().estimate == pytest.approx(group_gap(y, pred, g, "dp"))
     assert audit.certificate("population").method == "exact"
     assert audit.certificate("population").upper > audit.certificate().upper
 
@@ -159,7 +159,7 @@ def test_the_simulation_agrees_with_audits_run_one_by_one():
     share = np.mean([c.verdict == "certified" for c in runs])
     assert abs(share - simulated.certified) < 4 * np.sqrt(0.25 / 60)
     assert simulated.certified + simulated.refuted + simulated.undecided == pytest.approx(1)
-    assert simulated.violation == pytest.approx(violation(y, pred, g))
+    assert simulated.gap == pytest.approx(group_gap(y, pred, g))
     assert list(simulated.decided_by) == [60, 120, 180, 240, 300]
     assert json.loads(json.dumps(simulated.to_dict()))["n_audits"] == 2000
     assert "simulated audits" in str(simulated)
@@ -279,7 +279,7 @@ def test_rows_with_known_labels_are_part_of_the_pool_and_cost_nothing():
     assert not set(audit.ask().indices.tolist()) & set(hard.tolist())
     c = run(audit, y).certificate()
     assert c.n_labels == 2750
-    assert c.estimate == pytest.approx(violation(y, pred, g))
+    assert c.estimate == pytest.approx(group_gap(y, pred, g))
     assert any("250 rows had labels before the audit" in text for text in c.assumptions)
     assert Audit.from_dict(json.loads(json.dumps(audit.to_dict()))).certificate() == c
 
@@ -289,7 +289,7 @@ def test_known_rows_that_nobody_can_label_are_taken_at_their_worst():
     audit = Audit(pred, g, budget=390, looks=1, known=dict.fromkeys(range(10)))
     c = run(audit, y).certificate()
     assert c.skipped == 10
-    truth = violation(y, pred, g)
+    truth = group_gap(y, pred, g)
     assert c.lower < truth < c.upper
     assert c.upper - c.lower > 0.02
 

@@ -19,7 +19,7 @@ def pool(rng: np.random.Generator, n: int, k: int) -> tuple[Any, Any, Any]:
     return y, (rng.random(n) < chance).astype(int), np.array(list("abc"))[g].astype(object)
 
 
-def violation_of(y: Any, pred: Any, groups: Any, metric: str) -> float:
+def gap_of(y: Any, pred: Any, groups: Any, metric: str) -> float:
     """Count by hand."""
     gaps = []
     for label in {"tprp": [1], "fprp": [0], "eo": [0, 1], "tpr-ratio": [1]}[metric]:
@@ -46,7 +46,7 @@ def test_a_pool_that_is_labelled_whole_is_always_decided_and_exactly(metric: str
     for step in (-0.001, 0.0, 0.001):
         n, k = int(rng.integers(60, 150)), int(rng.integers(2, 4))
         y, pred, g = pool(rng, n, k)
-        true = violation_of(y, pred, g, metric)
+        true = gap_of(y, pred, g, metric)
         score, cost = rng.random(n), rng.uniform(0.5, 2, n)
         audit = Audit(
             pred, g, metric=metric, tolerance=true + step, budget=10 * n, delta=1e-6, score=score, cost=cost
@@ -61,7 +61,7 @@ def test_rows_without_a_label_or_a_group_keep_a_census_from_being_exact() -> Non
     rng = np.random.default_rng(5)
     for _ in range(10):
         y, pred, g = pool(rng, 120, 2)
-        true, shown = violation_of(y, pred, g, "tprp"), g.copy()
+        true, shown = gap_of(y, pred, g, "tprp"), g.copy()
         shown[rng.choice(120, 3, replace=False)] = None
         skip = frozenset(map(int, rng.choice(120, 3, replace=False)))
         for groups, lost in ((shown, frozenset[int]()), (g, skip)):

@@ -30,7 +30,7 @@ def strata(fairask: Run, write: Callable[..., Path], rows: Rows, said: list[Any]
     pool = write([{**row, "said": s} for row, s in zip(rows, said, strict=True)], "pool.csv")
     found = fairask("audit", pool, *COLUMNS, "--truth", "truth", "--json", "--runs", 5, *words)
     assert found.exit_code == 0, found.output
-    return json.loads(found.stdout)["violation"]
+    return json.loads(found.stdout)["gap"]
 
 
 def test_every_form_of_prediction_means_the_same(fairask: Run, write: Callable[..., Path]) -> None:

@@ -110,7 +110,7 @@ def test_the_board_follows_the_runs_in_every_process(table: LabelledTable, tmp_p
     for m, method in enumerate(TWO):
         for trial in range(2):
             run = runs[method.name, trial]
-            assert board[m, trial].tolist() == [run.labels[-1], run.accuracy[-1], run.violation[-1]]
+            assert board[m, trial].tolist() == [run.labels[-1], run.accuracy[-1], run.gap[-1]]
 
 
 def test_a_terminal_shows_a_live_table_and_the_same_results(table: LabelledTable) -> None:

@@ -8,7 +8,7 @@ from fairask.experiment import LabelledTable, Task
 from fairask.experiment.loop import run_trial
 from fairask.experiment.method import METHODS
 from fairask.experiment.rivals import CONSTRAINTS, decider
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_a_rival_narrows_the_gap_of_its_own_plain_classifier(unfair: LabelledTab
         positive = decider(constraint, learner, 0.05)(unfair.X, unfair.groups)
         assert positive.shape == (2000,)
         assert ((positive >= 0) & (positive <= 1)).all()
-        gaps[constraint] = violation(unfair.y, positive, unfair.groups, "tprp")
+        gaps[constraint] = group_gap(unfair.y, positive, unfair.groups, "tprp")
     assert gaps["none"] > 0.1
     # A classifier that fits all its training labels has no gap on them: the reduction leaves it as it is.
     assert gaps[name] < gaps["none"] or (name == "exponentiated_gradient" and gaps[name] == gaps["none"])

@@ -7,11 +7,11 @@ import pytest
 from fairask.report.words import safety_sentence
 
 FITTED = {
-    "labels": 75, "feasible": True, "level": 0.95, "violation_low": 0.01, "violation_high": 0.09,
-    "violation_limit": 0.08, "violation_by_labels": 0.5, "safety_cost": 0.004, "labels_needed": 75,
+    "labels": 75, "feasible": True, "level": 0.95, "gap_low": 0.01, "gap_high": 0.09,
+    "gap_limit": 0.08, "gap_by_labels": 0.5, "safety_cost": 0.004, "labels_needed": 75,
     "contradicted": False,
 }  # fmt: skip
-INFEASIBLE = FITTED | {"feasible": False, "violation_limit": 0.45, "labels_needed": 1519}
+INFEASIBLE = FITTED | {"feasible": False, "gap_limit": 0.45, "labels_needed": 1519}
 
 
 def said(fitted: dict[str, object], rows: int | None = None) -> str:
@@ -22,7 +22,7 @@ def said(fitted: dict[str, object], rows: int | None = None) -> str:
 
 def test_there_is_nothing_to_say_of_a_safe_model_or_of_an_old_one() -> None:
     assert safety_sentence(FITTED, 0.1) is None
-    assert safety_sentence({"labels": 75, "feasible": False, "violation": 0.4}, 0.1) is None
+    assert safety_sentence({"labels": 75, "feasible": False, "gap": 0.4}, 0.1) is None
 
 
 def test_an_infeasible_tolerance_names_what_is_reached_and_the_labels_needed() -> None:
@@ -50,12 +50,12 @@ def test_the_price_of_safety_is_said_with_the_labels_that_lower_it() -> None:
 def test_labels_that_contradict_the_pool_ask_for_an_audit() -> None:
     words = said(FITTED | {"contradicted": True})
     assert words.startswith("The labels alone put the gap at 0.50, the pool puts it between 0.01 and 0.09:")
-    assert "gap elsewhere" in said(FITTED | {"contradicted": True, "violation_by_labels": None})
+    assert "gap elsewhere" in said(FITTED | {"contradicted": True, "gap_by_labels": None})
     assert "Infeasible" in said(INFEASIBLE | {"contradicted": True})
     assert "audit" in said(INFEASIBLE | {"contradicted": True})
 
 
 def test_a_group_that_labels_do_not_tell_of_is_the_reason_and_no_number_of_labels_is_named() -> None:
-    words = said(INFEASIBLE | {"unseen": 1, "violation_limit": 0.93})
+    words = said(INFEASIBLE | {"unseen": 1, "gap_limit": 0.93})
     assert "fewer than three of them tell of the rate of some group, so the gap may be up to 0.93" in words
     assert "labels are needed" not in words

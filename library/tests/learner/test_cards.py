@@ -62,7 +62,7 @@ def test_cards_say_what_happened() -> None:
     assert "tprp at most 0.1" in shown
     assert "x, job" in shown
     assert "labels by group" in shown
-    low, high = learner.current_model().violation_interval_
+    low, high = learner.current_model().gap_interval_
     assert f"({low:.3f} to {high:.3f}, level 0.95)" in shown
     assert "<m>" in shown  # escaped in the HTML, and so text again here
     audit = learner.audit(60, looks=2)

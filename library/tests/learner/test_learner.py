@@ -36,7 +36,7 @@ def snapshot(learner):
 def test_the_history_says_how_safe_each_model_is_where_the_oracle_knows():
     learner, y = made(batch_size=40)
     history, model = simulate(learner, y, 80), learner.model_
-    assert (history["violation_low"][-1], history["violation_high"][-1]) == model.violation_interval_
+    assert (history["gap_low"][-1], history["gap_high"][-1]) == model.gap_interval_
     assert history["safety_cost"][-1] == model.safety_cost_
     assert history["labels_needed"][-1] == model.labels_needed_
     assert history["level"].tolist() == [0.95, 0.95]
@@ -58,10 +58,10 @@ def test_ask_and_tell_end_in_a_fair_model(strategy, metric, profile):
     assert history["labels"].tolist() == [40, 80, 120]
     assert history["test_accuracy"][-1] > 0.65
     if profile == "paper":
-        assert history["violation"][-1] <= history["tolerance"][-1] + 1e-7
+        assert history["gap"][-1] <= history["tolerance"][-1] + 1e-7
         assert history["tolerance"][-1] == pytest.approx(0.1 - 120**-0.5)
     else:
-        assert history["violation"][-1] <= 0.1
+        assert history["gap"][-1] <= 0.1
         assert history["tolerance"][-1] == pytest.approx(max(0.1 - learner.model_.margin_, 0.0))
     assert len(set(learner.labelled_indices_.tolist())) == 120
     np.testing.assert_array_equal(learner.labels_, y[learner.labelled_indices_])

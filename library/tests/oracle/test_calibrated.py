@@ -3,7 +3,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, simulate, violation
+from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, group_gap, simulate
 from fairask.oracle import CalibratedFairOracle, Labelled
 from fairask.oracle.calibrated import PlugInLearner, rates_by_label
 from fairask.oracle.probability import calibrate, folds_by_label
@@ -68,7 +68,7 @@ def test_the_blind_rule_never_reads_the_group():
     np.testing.assert_array_equal(
         oracle.predict_proba(hidden[:50], sensitive_features=Poison()).argmax(1) >= 0, True
     )
-    assert violation(y, oracle.predict_proba(hidden)[:, 1], groups) <= 0.1
+    assert group_gap(y, oracle.predict_proba(hidden)[:, 1], groups) <= 0.1
 
 
 def test_the_aware_rule_says_that_it_needs_the_group():
@@ -87,7 +87,7 @@ def test_a_higher_level_keeps_a_wider_margin():
     for level in (0.5, 0.8, 0.975):
         oracle = CalibratedFairOracle(level=level, random_state=0)
         oracle.fit(X[few], y[few], groups[few], pool=(X, groups))
-        estimates.append((oracle.margin_, oracle.violation_, oracle.error_))
+        estimates.append((oracle.margin_, oracle.gap_, oracle.error_))
     margins, gaps, errors = np.array(estimates).T
     assert margins[0] == 0.0
     assert (np.diff(margins) > 0).all()
@@ -114,7 +114,7 @@ def test_known_probabilities_need_no_search_to_beat_every_pair_of_thresholds():
     allowed = np.abs(rate[0][:, None] - rate[1][None, :]) <= 0.05
     best = np.where(allowed, (cost[0][:, None] + cost[1][None, :]) / 400, np.inf).min()
     assert solution.mixture.error <= best + 1e-9
-    assert solution.mixture.violation <= 0.05 + 1e-9
+    assert solution.mixture.gap <= 0.05 + 1e-9
 
 
 def test_probabilities_are_calibrated_out_of_fold():

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fairask import EmpiricalFairOracle, violation
+from fairask import EmpiricalFairOracle, group_gap
 from fairask.errors import EmptyCellWarning, InfeasibleWarning, InterpolationWarning
 from fairask.oracle.reduction import _by_highs
 
@@ -46,9 +46,9 @@ def test_the_tolerance_is_the_metric_on_the_weighted_sample(metric, n_groups, ra
     oracle = EmpiricalFairOracle(metric=metric, tolerance=0.06, randomized=randomized, max_fits=150)
     oracle.fit(X, y, sensitive_features=groups, sample_weight=weight)
     soft = oracle.predict_proba(X)[:, 1]
-    measured = violation(y, soft, groups, metric, sample_weight=weight)
-    assert measured == pytest.approx(oracle.violation_, abs=1e-9)
-    assert free.violation_ > 0.1
+    measured = group_gap(y, soft, groups, metric, sample_weight=weight)
+    assert measured == pytest.approx(oracle.gap_, abs=1e-9)
+    assert free.gap_ > 0.1
     assert measured <= 0.06 + 1e-7
     assert oracle.feasible_
     error = np.average(np.abs(soft - y), weights=weight)
@@ -114,7 +114,7 @@ def test_with_an_exact_learner_the_mixture_is_the_best_of_all(metric, seed):
         fast = EmpiricalFairOracle(metric=metric, tolerance=0.1).fit(X, y, groups, weight)
     # A column must promise 0.001 to be worth a fit, so that much may be left.
     assert exact.error_ == pytest.approx(best.error, abs=2e-3)
-    assert exact.violation_ <= 0.1 + 1e-7
+    assert exact.gap_ <= 0.1 + 1e-7
     # The surrogate cannot beat the enumeration, and on ten points loses at most two of them.
     assert best.error - 1e-7 <= fast.error_ <= best.error + 0.2
 
@@ -127,8 +127,8 @@ def test_fast_and_generic_paths_agree(metric):
     slow = EmpiricalFairOracle(make_pipeline(model), metric=metric, tolerance=0.05)
     fast.fit(X, y, groups, sample_weight=weight)
     slow.fit(X, y, groups, sample_weight=weight)
-    assert fast.violation_ <= 0.05 + 1e-7
-    assert slow.violation_ <= 0.05 + 1e-7
+    assert fast.gap_ <= 0.05 + 1e-7
+    assert slow.gap_ <= 0.05 + 1e-7
     assert fast.error_ == pytest.approx(slow.error_, abs=0.02)
 
 
@@ -146,7 +146,7 @@ def test_any_classifier_serves(estimator):
     X, y, groups, _ = biased_sample(500, seed=1)
     free = EmpiricalFairOracle(estimator, tolerance=1.0, random_state=0).fit(X, y, groups)
     fair = EmpiricalFairOracle(estimator, tolerance=0.04, random_state=0).fit(X, y, groups)
-    assert fair.violation_ <= 0.04 + 1e-7 < free.violation_
+    assert fair.gap_ <= 0.04 + 1e-7 < free.gap_
     assert set(fair.predict(X)) <= {0, 1}
 
 
@@ -161,7 +161,7 @@ def test_tables_with_strings_reach_the_pipeline():
     oracle = EmpiricalFairOracle(make_pipeline(encode, LogisticRegression()), random_state=0).fit(
         table, y, groups
     )
-    assert oracle.violation_ <= 0.1 + 1e-7
+    assert oracle.gap_ <= 0.1 + 1e-7
     first = oracle.predict(table)
     np.testing.assert_array_equal(oracle.predict(table.iloc[::-1])[::-1], first)
 
@@ -190,7 +190,7 @@ def test_row_order_and_group_names_do_not_matter(metric):
     renamed = clone(oracle).fit(X, y, np.array(["r", "q", "p"])[groups], sample_weight=weight)
     for other in (shuffled, renamed):
         assert other.error_ == pytest.approx(base.error_, abs=5e-3)
-        assert other.violation_ <= 0.05 + 1e-7
+        assert other.gap_ <= 0.05 + 1e-7
 
 
 def test_warnings_name_what_is_wrong():

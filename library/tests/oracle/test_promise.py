@@ -106,7 +106,7 @@ def test_without_randomisation_there_is_no_mixture() -> None:
     assert chosen.share in (0.0, 1.0)
 
 
-def test_the_interval_covers_the_violation_of_the_mean_rates() -> None:
+def test_the_interval_covers_the_gap_of_the_mean_rates() -> None:
     chosen = choose_thresholds(tables(300, (1.0, 1.5, 0.7)), 0.1, 0.95)
     low, high = chosen.interval(0.95)
     centre = largest_gap(chosen.rates.mean(axis=-1, keepdims=True))[0]

@@ -60,7 +60,7 @@ def test_bounds_on_rates_give_the_optimum_of_all_pairs(n_groups: int, metric: st
     pairs = best_mixture(errors, gaps, limit)
     many = best_of_many_groups(moments, 0, errors, rates, limit)
     assert many.error == pytest.approx(pairs.error, abs=1e-7)
-    assert many.violation <= limit + 1e-7
+    assert many.gap <= limit + 1e-7
     np.testing.assert_allclose(moments.largest_gaps(rates, 0), np.maximum(gaps.max(axis=1), 0), atol=1e-12)
     # The prices of pairs are a dual solution: no candidate is cheaper at them than the mixture.
     assert (many.multipliers >= 0).all()

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fairask import CalibratedFairOracle, EmpiricalFairOracle, violation
+from fairask import CalibratedFairOracle, EmpiricalFairOracle, group_gap
 from fairask.errors import ConstantWarning
-from fairask.metrics import accuracy_scorer, violation_scorer
+from fairask.metrics import accuracy_scorer, gap_scorer
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning"),
@@ -156,15 +156,15 @@ def test_scorers_choose_fair_models(oracle):
     oracle = clone(oracle).set_params(sensitive_features="sex")
     model = clone(oracle).fit(X, y)
     positive = model.predict_proba(X)[:, 1]
-    gap = violation(y, positive, sex, pos_label="yes")
-    assert violation_scorer()(model, X, y) == pytest.approx(-gap)
+    gap = group_gap(y, positive, sex, pos_label="yes")
+    assert gap_scorer()(model, X, y) == pytest.approx(-gap)
     assert accuracy_scorer(1.0)(model, X, y) == pytest.approx(1 - np.abs((y == "yes") - positive).mean())
     loose = clone(oracle).set_params(tolerance=1.0).fit(X, y)
     assert accuracy_scorer(0.01)(loose, X, y) < 0
-    search = GridSearchCV(oracle, {"tolerance": [0.02, 1.0]}, cv=2, scoring=violation_scorer()).fit(X, y)
+    search = GridSearchCV(oracle, {"tolerance": [0.02, 1.0]}, cv=2, scoring=gap_scorer()).fit(X, y)
     assert search.best_params_["tolerance"] == 0.02
     with pytest.raises(TypeError, match="no fair model"):
-        violation_scorer()(LogisticRegression(), X, y)
+        gap_scorer()(LogisticRegression(), X, y)
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
@@ -174,11 +174,11 @@ def test_scorers_see_through_pipelines_and_take_routed_groups(oracle):
     scale = make_column_transformer((StandardScaler(), ["a"]), remainder="passthrough")
     scale.set_params(verbose_feature_names_out=False).set_output(transform="pandas")
     pipe = make_pipeline(scale, named).fit(X[["a", "sex"]], y)
-    gap = violation(y, pipe.predict_proba(X[["a", "sex"]])[:, 1], sex, pos_label="yes")
-    assert violation_scorer()(pipe, X[["a", "sex"]], y) == pytest.approx(-gap)
+    gap = group_gap(y, pipe.predict_proba(X[["a", "sex"]])[:, 1], sex, pos_label="yes")
+    assert gap_scorer()(pipe, X[["a", "sex"]], y) == pytest.approx(-gap)
     with config_context(enable_metadata_routing=True):
         routed = clone(oracle).set_fit_request(sensitive_features=True)
-        scorer = violation_scorer().set_score_request(sensitive_features=True)
+        scorer = gap_scorer().set_score_request(sensitive_features=True)
         found = cross_validate(
             routed, X[["a"]], y, cv=2, params={"sensitive_features": sex}, scoring=scorer, error_score="raise"
         )

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from fairask import EmpiricalFairOracle, FairActiveLearner, violation
+from fairask import EmpiricalFairOracle, FairActiveLearner, group_gap
 from fairask.datasets import load
 from fairask.oracle.logistic import solve_logistic, with_intercept
 from fairask.strategies import Fal
@@ -37,7 +37,7 @@ def test_disparity_is_the_metric():
     X, y, g = rng.normal(size=(60, 2)), rng.integers(2, size=60).astype(float), rng.integers(3, size=60)
     betas = rng.normal(size=(5, 3))
     for metric in ("tprp", "fprp", "eo", "dp"):
-        expected = [violation(y, (X @ b[:-1] + b[-1] > 0).astype(float), g, metric) for b in betas]
+        expected = [group_gap(y, (X @ b[:-1] + b[-1] > 0).astype(float), g, metric) for b in betas]
         np.testing.assert_allclose(Disparity(X, y, g, 3, metric)(betas), expected, atol=1e-12)
 
 
@@ -93,7 +93,7 @@ def _full_choice(X, y, codes, rows, pretrain, n_candidates):
     weight = np.hstack([np.ones((len(own), len(rows))), own])
     betas = fitted(np.append(rows, left[near]), labels, weight)
     at = rows[:pretrain]
-    after = [violation(y[at], (X[at] @ b[:-1] + b[-1] > 0).astype(float), codes[at]) for b in betas]
+    after = [group_gap(y[at], (X[at] @ b[:-1] + b[-1] > 0).astype(float), codes[at]) for b in betas]
     no, yes = np.array(after).reshape(-1, 2).T
     return left[near[int(np.argmin(no + p[near] * (yes - no)))]]
 
@@ -132,7 +132,7 @@ def test_adaptive_alpha_falls_from_one_to_zero_in_eleven_steps():
     np.testing.assert_allclose(np.unique(alphas), np.linspace(0.0, 1.0, 11), atol=1e-12)
 
 
-def test_appended_rows_are_those_that_made_the_violation_fall():
+def test_appended_rows_are_those_that_made_the_gap_fall():
     fal = Fal(variant="nested_append", pretrain=15)
     labelled = make_problem(fal).labelled
     unfairness = Disparity(labelled.X[:15], labelled.y[:15], labelled.groups[:15], 2)

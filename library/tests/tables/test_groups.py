@@ -15,8 +15,8 @@ from fairask.audit import certify
 from fairask.audit.predictions import open_audit_table
 from fairask.errors import TableError, UserError
 from fairask.experiment import LabelledTable
-from fairask.metrics import violation
-from fairask.tables import column_violations
+from fairask.metrics import group_gap
+from fairask.tables import column_gaps
 from fairask.tables.groups import OTHER, UNKNOWN, GroupColumns, group_names
 from fairask.tables.labels import prepare
 from fairask_studio import Study
@@ -153,9 +153,9 @@ def test_groups_that_are_alike_in_combination_are_alike_in_each_column() -> None
     for _ in range(50):
         race, sex, y = (rng.integers(0, 2, 300) for _ in range(3))
         said = (rng.random(300) < rng.random((2, 2))[race, sex]).astype(int)
-        both = violation(y, said, race * 2 + sex, metric="tprp")
-        assert violation(y, said, race, metric="tprp") <= both + 1e-12
-        assert violation(y, said, sex, metric="tprp") <= both + 1e-12
+        both = group_gap(y, said, race * 2 + sex, metric="tprp")
+        assert group_gap(y, said, race, metric="tprp") <= both + 1e-12
+        assert group_gap(y, said, sex, metric="tprp") <= both + 1e-12
 
 
 def test_several_values_of_a_label_can_be_positive(tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_each_protected_column_is_measured_beside_the_combinations() -> None:
     n = 4000
     table = pa.table({"sex": np.array(["f", "m"])[rng.integers(2, size=n)], "age": rng.integers(18, 80, n)})
     y, said = rng.integers(2, size=n), rng.integers(2, size=n)
-    found = column_violations(table.to_pandas(), ["sex", "age:40"], y, said, "eo")
+    found = column_gaps(table.to_pandas(), ["sex", "age:40"], y, said, "eo")
     assert list(found) == ["sex", "age:40", "sex, age:40"]
-    assert found["sex"] == pytest.approx(violation(y, said, table["sex"].to_pylist(), "eo"))
+    assert found["sex"] == pytest.approx(group_gap(y, said, table["sex"].to_pylist(), "eo"))
     # The rate of a group of one column is an average of the rates of its combinations.
     assert max(found["sex"], found["age:40"]) <= found["sex, age:40"]
 

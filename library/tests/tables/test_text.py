@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from fairask import FairActiveLearner
 from fairask.errors import TableError
 from fairask.experiment import LabelledTable
-from fairask.metrics import violation
+from fairask.metrics import group_gap
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.labels import prepare
 from fairask.tables.text import Text, sample_texts
@@ -185,7 +185,7 @@ def test_words_beat_the_number_of_likes_and_the_default_is_fair_where_a_plain_mo
         plain = (
             LogisticRegression(max_iter=2000).fit(learner.pool.X[rows], truth[rows]).predict(learner.pool.X)
         )
-        gaps[name] = [violation(truth[rest], one[rest], groups[rest]) for one in (said, plain)]
+        gaps[name] = [group_gap(truth[rest], one[rest], groups[rest]) for one in (said, plain)]
     # The area under the curve has a standard error of 0.01 on 1,750 rows: these are ten of them.
     assert ranked["words"] > ranked["numbers"] + 0.1
     fair, unconstrained = gaps["words"]

@@ -1,4 +1,4 @@
-"""Honest estimates while labels come in: accuracy and violation out of fold, with intervals.
+"""Honest estimates while labels come in: accuracy and gap out of fold, with intervals.
 
 The fitted model's own error is in-sample and flatters it. Here the labelled rows are split in five, each
 part is predicted by a model fitted on the rest, and the importance weights undo the sampling. Intervals
@@ -30,7 +30,7 @@ _Z = 1.959963984540054
 
 
 def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
-    """Cross-fitted accuracy, violation and group rates with 95 % intervals; None with too few labels.
+    """Cross-fitted accuracy, gap and group rates with 95 % intervals; None with too few labels.
 
     ``plain`` is the same of the default's classifier without a constraint, ``constant`` the accuracy of the
     more frequent answer: what people have without a fair method.
@@ -49,8 +49,8 @@ def estimate(learner: FairActiveLearner) -> dict[str, Any] | None:
     return {
         "accuracy": _mean(right, weights),
         "rates": rates,
-        "violation": _worst(rates),
-        "plain": {"accuracy": _mean((decided == rows.y) + 0.0, weights), "violation": _worst(plain)},
+        "gap": _worst(rates),
+        "plain": {"accuracy": _mean((decided == rows.y) + 0.0, weights), "gap": _worst(plain)},
         "constant": {"answer": int(frequent), "accuracy": share},
     }
 

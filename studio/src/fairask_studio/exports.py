@@ -254,7 +254,7 @@ def _add_estimates(card: Any, guess: Document | None, what: str, tolerance: floa
     if guess is None:
         card.add(Estimates="None: there are too few labels.")
         return
-    gap = guess["violation"]
+    gap = guess["gap"]
     found = {
         "accuracy": _interval(guess["accuracy"]),
         what: "unknown: a group has too few labels" if gap is None else _interval(gap),

@@ -29,7 +29,7 @@ def _status(gap: tuple[float, float, float], tolerance: float = 0.1, **changes: 
     estimate = {
         "accuracy": {"value": 0.851},
         "rates": rates,
-        "violation": {"value": value, "low": low, "high": high},
+        "gap": {"value": value, "low": low, "high": high},
     }
     model = {"round": 2, "digest": "ab"}
     return {

@@ -67,7 +67,7 @@ def test_status_is_silent_about_what_is_not_known_yet(run: Run) -> None:
     run("ask", "s", "--pending", "-o", "batch.csv")
     filled(Path("batch.csv"), told)
     said = json.loads(run("tell", "s", "batch.csv", "--json").output)
-    assert said["fitted"]["estimate"]["violation"] is None
+    assert said["fitted"]["estimate"]["gap"] is None
     output = run("status", "s").output
     assert "The stopping rule (plateau) never fired within 30 labels" in output
     assert f"accuracy {said['fitted']['estimate']['accuracy']['value']:.3f}" in output

@@ -59,7 +59,7 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     page = _Page(html)
     last = study.status()["history"][-1]
-    accuracy, gap = last["estimate"]["accuracy"], last["estimate"]["violation"]
+    accuracy, gap = last["estimate"]["accuracy"], last["estimate"]["gap"]
     assert f"With 60 labels the model is right for about {100 * accuracy['value']:.1f} %" in page.text
     assert f"{gap['value']:.3f} {gap['low']:.3f} to {gap['high']:.3f}" in page.text
     assert "above the tolerance of 0.1" in page.text
@@ -178,7 +178,7 @@ def test_the_card_has_the_estimates_of_the_study_and_says_where_labels_do_not_su
     study.export(tmp_path / "out", only="model-card.md")
     card = (tmp_path / "out" / "model-card.md").read_text("utf-8")
     assert said in card
-    for guess in (last["estimate"]["accuracy"], last["estimate"]["violation"]):
+    for guess in (last["estimate"]["accuracy"], last["estimate"]["gap"]):
         assert f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})" in card
 
 

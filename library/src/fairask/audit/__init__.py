@@ -1,4 +1,4 @@
-"""Certificates: bounds on a fixed model's violation, and the audit that earns one with few labels."""
+"""Certificates: bounds on a fixed model's gap, and the audit that earns one with few labels."""
 
 from fairask.audit.audit import Audit
 from fairask.audit.certificate import Certificate, check_certificate, json_schema, sign

@@ -214,7 +214,7 @@ class Audit:
             if layout.known.any():
                 raise UserError(
                     "every row of the pool has a label already, so that nothing is left to ask for",
-                    "the gap is known: fairask.violation(y, predictions, groups) computes it",
+                    "the gap is known: fairask.group_gap(y, predictions, groups) computes it",
                 )
             raise ValueError("the pool is empty: every row trained the model")
         cheapest = layout.cost[~layout.known & (strata.sizes > 0)].min()
@@ -677,7 +677,7 @@ class Audit:
         """Return the error of this very audit, simulated at the worst pools it cannot rule out.
 
         The bounds are asymptotic; this checks them where they are used. The whole audit (pilot,
-        allocation, looks) is replayed on pools with this one's predictions whose violation is exactly
+        allocation, looks) is replayed on pools with this one's predictions whose gap is exactly
         ``tolerance``, over the levels of the rates and base rates within two standard errors of those found.
         The largest share that certifies should be at most ``delta``, up to the simulation's error.
 

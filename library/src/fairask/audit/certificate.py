@@ -60,7 +60,7 @@ def verdict_of(lower: float, upper: float, tolerance: float) -> str:
 def labels_needed(
     estimate: float, lower: float, upper: float, tolerance: float, delta: float, n: int
 ) -> int | None:
-    """Further labels that would likely decide (chance 0.8) if the violation is what it seems.
+    """Further labels that would likely decide (chance 0.8) if the gap is what it seems.
 
     The distance from the estimate to the bound shrinks like one over the root of the labels.
 
@@ -105,12 +105,12 @@ class GroupComparison:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Evidence about a model's violation, with what it rests on.
+    """Evidence about a model's gap, with what it rests on.
 
     Attributes
     ----------
     estimate, lower, upper : float
-        The violation measured on the labels and its bounds. The upper bound is below the true violation
+        The gap measured on the labels and its bounds. The upper bound is below the true gap
         with probability at most ``delta``; so is the lower bound above it.
     verdict : str
         ``"certified"`` (upper bound at most ``tolerance``), ``"refuted"`` (lower bound above it) or
@@ -122,7 +122,7 @@ class Certificate:
     assumptions : tuple of str
         What must be true for the promise to hold.
     target : str
-        Whose violation is bounded.
+        Whose gap is bounded.
     n_labels : int
         Labels used.
     groups : tuple
@@ -135,7 +135,7 @@ class Certificate:
         Further labels it would likely take to decide; 0 when decided or when no row is left to label,
         None when no number is sensible.
     comparisons : tuple of GroupComparison
-        Every pair of groups that was compared (violation of the first over the second).
+        Every pair of groups that was compared (gap of the first over the second).
     unclear : tuple of str
         Groups with too few labels for any statement.
     skipped, unknown_groups : int
@@ -384,7 +384,7 @@ class Certificate:
     def _bounds(self) -> str:
         measured = "unknown" if math.isnan(self.estimate) else f"{self.estimate:.3f}"
         return (
-            f"Violation measured: {measured}; bounds {self.lower:.3f} to {self.upper:.3f}; "
+            f"Gap measured: {measured}; bounds {self.lower:.3f} to {self.upper:.3f}; "
             f"tolerance {self.tolerance:g}."
         )
 

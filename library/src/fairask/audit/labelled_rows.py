@@ -52,7 +52,7 @@ def certify(
     indices: ArrayLike | None = None,
     trained_on: ArrayLike | None = None,
 ) -> Certificate:
-    """Certify that a fixed model's violation is at most ``tolerance``, except with probability ``delta``.
+    """Certify that a fixed model's gap is at most ``tolerance``, except with probability ``delta``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def certify(
     groups : array-like
         Protected attribute, two groups or more.
     metric : {"tprp", "fprp", "eo", "dp", "tpr-ratio", "fpr-ratio", "selection-ratio"}
-        The violation; of a ratio, 1 minus the least ratio of two groups.
+        The gap; of a ratio, 1 minus the least ratio of two groups.
     tolerance, delta : float
         Tolerance, and the probability of error.
     method : str
@@ -214,14 +214,14 @@ def _certificate(
     groups: tuple[object, ...],
     **said: Any,
 ) -> Certificate:
-    """Bound the violation at a level; the bounds enclose the estimate where there is one."""
+    """Bound the gap at a level; the bounds enclose the estimate where there is one."""
     question = QUESTIONS[metric]
     with np.errstate(invalid="ignore"):
         rates = {_RATE[label]: tuple(map(float, hits[label] / sizes[label])) for label in hits}
     _warn_empty(groups, rates)
     # Nobody is selected: no group less often than another.
     nobody = not question.labels and not hits[None].any()
-    estimate = 0.0 if nobody else max(question.violation(values) for values in rates.values())
+    estimate = 0.0 if nobody else max(question.gap(values) for values in rates.values())
     lower = upper = estimate
     if method != "known":
         counts: RateCounts = {label: (np.rint(hits[label]).astype(np.int64), sizes[label]) for label in hits}

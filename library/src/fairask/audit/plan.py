@@ -38,7 +38,7 @@ class Question:
     conditions : tuple
         The labels on which the compared rates are conditioned; None for selection rates.
     ratio : bool
-        Whether rates are divided: the violation is then 1 minus the least ratio.
+        Whether rates are divided: the gap is then 1 minus the least ratio.
     words : str
         What is bounded.
     """
@@ -47,12 +47,12 @@ class Question:
     ratio: bool
     words: str
 
-    def violation(self, rates: Sequence[float] | Float) -> float:
+    def gap(self, rates: Sequence[float] | Float) -> float:
         """The largest difference of these rates, or 1 minus their least ratio; NaN if a rate is unknown.
 
         Examples
         --------
-        >>> QUESTIONS["tpr-ratio"].violation([0.4, 0.5]), round(QUESTIONS["tprp"].violation([0.4, 0.5]), 3)
+        >>> QUESTIONS["tpr-ratio"].gap([0.4, 0.5]), round(QUESTIONS["tprp"].gap([0.4, 0.5]), 3)
         (0.19999999999999996, 0.1)
         """
         if not self.ratio:
@@ -91,7 +91,7 @@ def check_question(metric: object) -> AuditMetric:
 
 @dataclass(frozen=True)
 class Claim:
-    """That a model's violation of a metric is at most ``tolerance``."""
+    """That a model's gap of a metric is at most ``tolerance``."""
 
     metric: str
     tolerance: float
@@ -103,7 +103,7 @@ class Claim:
         return QUESTIONS[self.metric]
 
 
-#: Whose violation a certificate bounds.
+#: Whose gap a certificate bounds.
 TARGETS = {
     "pool": "the pool audited, all {size:,} rows of it",
     "population": "the population of which the {size:,} rows of the pool are a random sample",
@@ -132,14 +132,14 @@ class AuditPlan:
     Attributes
     ----------
     metric, tolerance, delta : str, float, float
-        Violation, tolerance and probability of error. Of a ratio, ``tolerance`` is 1 minus the least ratio
+        Gap, tolerance and probability of error. Of a ratio, ``tolerance`` is 1 minus the least ratio
         allowed: 0.2 for four fifths.
     budget : int
         Most labels the audit may ask for, or their cost where labels have one.
     looks : int
         Batches the budget is cut into; the first is the pilot.
     target : {"pool", "population"}
-        Whose violation decides when to stop. Both are reported.
+        Whose gap decides when to stop. Both are reported.
     random_state : int
         Seed of the draws.
     compare : {"pairs", "rest"}
@@ -230,7 +230,7 @@ class AuditPlan:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Estimate and bounds on the violation, one entry per audit; ``by_pair`` with the pairs on an axis."""
+    """Estimate and bounds on the gap, one entry per audit; ``by_pair`` with the pairs on an axis."""
 
     estimate: Float
     lower: Float

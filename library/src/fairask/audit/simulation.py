@@ -2,7 +2,7 @@
 
 :func:`play` runs thousands of audits through the very lines of one. :func:`simulate_audit` runs them on a
 pool whose labels are known, :func:`plan_audit` on one whose labels are guessed, and :func:`worst_error` on
-pools like the one audited whose violation is exactly the tolerance.
+pools like the one audited whose gap is exactly the tolerance.
 """
 
 from __future__ import annotations
@@ -126,14 +126,14 @@ class AuditSimulation:
 
     Attributes
     ----------
-    violation : float
-        The pool's own violation.
+    gap : float
+        The pool's own gap.
     n_audits : int
         Audits simulated.
     certified, refuted, undecided : float
         Share of audits that ended with each verdict.
     wrong : float
-        Share whose verdict contradicts the pool's violation.
+        Share whose verdict contradicts the pool's gap.
     mean_labels : float
         Labels used, on average.
     labels_quantiles : tuple of int
@@ -142,7 +142,7 @@ class AuditSimulation:
         Labels at each look -> share of audits decided by then.
     """
 
-    violation: float
+    gap: float
     tolerance: float
     delta: float
     n_audits: int
@@ -169,11 +169,10 @@ class AuditSimulation:
         )
 
     def details(self) -> str:
-        """Return the pool's violation, the labels used, and the share decided at each look."""
+        """Return the pool's gap, the labels used, and the share decided at each look."""
         low, middle, high = (f"{n:,}" for n in self.labels_quantiles)
         lines = [
-            f"The pool's own gap is {self.violation:.4f}; tolerance {self.tolerance:g}, "
-            f"delta {self.delta:g}.",
+            f"The pool's own gap is {self.gap:.4f}; tolerance {self.tolerance:g}, delta {self.delta:g}.",
             f"The audits use {self.mean_labels:,.0f} labels on average; {low}, {middle} and {high} "
             "at the 10th, 50th and 90th percentile.",
             "labels  decided by then",
@@ -239,7 +238,7 @@ def simulate_rows(rows: PoolRows, plan: AuditPlan, n_audits: int) -> AuditSimula
     share = [float(np.mean(verdict == v)) for v in range(3)]
     quantiles = np.quantile(used, [0.1, 0.5, 0.9], method="higher").astype(int)
     return AuditSimulation(
-        violation=gap,
+        gap=gap,
         tolerance=plan.tolerance,
         delta=plan.delta,
         n_audits=n_audits,
@@ -481,7 +480,7 @@ def null_pools(
 def worst_error(
     schedule: Schedule, counts: Counts, layout: Layout, n_audits: int, rng: np.random.Generator
 ) -> float:
-    """Largest share of replayed audits that certify a pool whose violation of the first claim is tolerance.
+    """Largest share of replayed audits that certify a pool whose gap of the first claim is tolerance.
 
     Strata are replayed by group and decision alone, without score, skips or noise.
     """

@@ -41,7 +41,7 @@ class Trial(Job):
     task : Task
     number : int
     board : ndarray of shape (3,), optional
-        Holds labels, accuracy and violation of the last round while the trial lasts.
+        Holds labels, accuracy and gap of the last round while the trial lasts.
     """
 
     table: LabelledTable
@@ -101,7 +101,7 @@ def compare(
     folder : Path, optional
         Keeps finished runs: the same call goes on from there. Curves are kept, and nothing else of a run.
     board : ndarray of shape (methods, trials, 3), optional
-        Holds (labels, accuracy, violation) of the last round while runs last. Give a memory map if there
+        Holds (labels, accuracy, gap) of the last round while runs last. Give a memory map if there
         are several jobs.
     on_done : callable, optional
         Called with a run of ``folder`` and its seconds.
@@ -170,7 +170,7 @@ class Enough:
         return words.enough_sentence(self.why, self.labels, self.budget, self.gap)
 
 
-def labels_that_suffice(labels: Int, accuracy: Float, violation: Float, tolerance: float) -> Enough:
+def labels_that_suffice(labels: Int, accuracy: Float, gap: Float, tolerance: float) -> Enough:
     """Find the number of labels after which more labels bring nothing.
 
     Accuracy counts as flat from the first round on after which the mean over trials never differs from the
@@ -180,7 +180,7 @@ def labels_that_suffice(labels: Int, accuracy: Float, violation: Float, toleranc
     Parameters
     ----------
     labels : ndarray of shape (rounds,)
-    accuracy, violation : ndarray of shape (trials, rounds)
+    accuracy, gap : ndarray of shape (trials, rounds)
     tolerance : float
 
     Examples
@@ -194,8 +194,8 @@ def labels_that_suffice(labels: Int, accuracy: Float, violation: Float, toleranc
     less = accuracy[:, -1:] - accuracy
     error = less.std(axis=0, ddof=1) / len(less) ** 0.5 if len(less) > 1 else np.zeros(len(labels))
     below, bound = less.mean(axis=0), np.maximum(words.SAME, error)  # below the accuracy at the end, that is
-    flat, fair = _from_where(np.abs(below) <= bound), _from_where(violation.mean(axis=0) <= tolerance)
-    budget, end, first = int(labels[-1]), float(violation[:, -1].mean()), max(flat, fair)
+    flat, fair = _from_where(np.abs(below) <= bound), _from_where(gap.mean(axis=0) <= tolerance)
+    budget, end, first = int(labels[-1]), float(gap[:, -1].mean()), max(flat, fair)
     latest = (1.0 - _FLAT) * budget
     why: Why
     if end > tolerance:
@@ -224,7 +224,7 @@ def label_saving(
     goal: Float,
     labels: Int,
     accuracy: Float,
-    violation: Float,
+    gap: Float,
     limit: float,
     resamples: int = 1000,
 ) -> LabelSaving:
@@ -240,10 +240,10 @@ def label_saving(
         Accuracy of the method at its end.
     labels : ndarray of shape (rounds,)
         Labels of the reference.
-    accuracy, violation : ndarray of shape (trials, rounds)
+    accuracy, gap : ndarray of shape (trials, rounds)
         Of the reference.
     limit : float
-        Largest mean violation of the reference that counts as fair.
+        Largest mean gap of the reference that counts as fair.
     resamples : int
 
     Examples
@@ -257,7 +257,7 @@ def label_saving(
     def needed(rows: Int) -> float:
         # Rounding of the interpolation must not cost a label.
         there = np.interp(fine, labels, accuracy[rows].mean(axis=0)) >= goal[rows].mean() - 1e-12
-        fair = np.interp(fine, labels, violation[rows].mean(axis=0)) <= limit
+        fair = np.interp(fine, labels, gap[rows].mean(axis=0)) <= limit
         enough = np.flatnonzero(there & fair)
         return float(fine[enough[0]]) if len(enough) else np.inf
 
@@ -319,17 +319,17 @@ class Comparison:
         return sorted((r for r in self.runs if r.method == name), key=lambda r: r.trial)
 
     def curves(self, name: str, *, whole: bool = False) -> tuple[Int, Float, Float]:
-        """Labels, and accuracy and violation of shape (trials, rounds), within the budget or ``whole``."""
+        """Labels, and accuracy and gap of shape (trials, rounds), within the budget or ``whole``."""
         runs = self.of(name)
         labels = runs[0].labels
         kept = np.ones(len(labels), bool) if whole else labels <= self.task.budget
         accuracy = np.stack([r.accuracy for r in runs])[:, kept]
-        return labels[kept], accuracy, np.stack([r.violation for r in runs])[:, kept]
+        return labels[kept], accuracy, np.stack([r.gap for r in runs])[:, kept]
 
     def final(self, name: str) -> Final:
         """Accuracy and gap of a method at the budget."""
-        _, accuracy, violation = self.curves(name)
-        return self._final(accuracy[:, -1], violation[:, -1])
+        _, accuracy, gap = self.curves(name)
+        return self._final(accuracy[:, -1], gap[:, -1])
 
     def _final(self, accuracy: Float, gaps: Float) -> Final:
         (mean, error), (gap, gap_error) = mean_and_error(accuracy), mean_and_error(gaps)
@@ -363,7 +363,7 @@ class Comparison:
         answer = self.table.answers[found[0].positive]
         rows = [(f"always '{answer}'", 0, self._final(constant, np.zeros(len(found))))]
         if "plain" not in self.names:
-            accuracy, gap = np.array([(r.plain_accuracy, r.plain_violation) for r in found]).T
+            accuracy, gap = np.array([(r.plain_accuracy, r.plain_gap) for r in found]).T
             rows.insert(0, ("no constraint", self.task.budget, self._final(accuracy, gap)))
         return rows
 
@@ -373,10 +373,10 @@ class Comparison:
         found = [run.references for run in self.of(BASELINE) if run.references is not None]
         if not found:
             return None
-        _, accuracy, violation = self.curves(name)
-        plain = np.array([(r.plain_accuracy, r.plain_violation) for r in found]).T
+        _, accuracy, gap = self.curves(name)
+        plain = np.array([(r.plain_accuracy, r.plain_gap) for r in found]).T
         return Beside(
-            Outcome(over_trials(accuracy[:, -1]), over_trials(violation[:, -1])),
+            Outcome(over_trials(accuracy[:, -1]), over_trials(gap[:, -1])),
             Outcome(over_trials(plain[0]), over_trials(plain[1])),
             float(np.mean([r.constant_accuracy for r in found])),
             self.table.answers[found[0].positive],
@@ -395,9 +395,9 @@ class Comparison:
 
         Fair means: mean gap within the tolerance, or no larger than the method's own.
         """
-        labels, accuracy, violation = self.curves(BASELINE, whole=True)
+        labels, accuracy, gap = self.curves(BASELINE, whole=True)
         limit = max(self.task.tolerance, self.final(name).gap)
-        return label_saving(self.task.budget, self.curves(name)[1][:, -1], labels, accuracy, violation, limit)
+        return label_saving(self.task.budget, self.curves(name)[1][:, -1], labels, accuracy, gap, limit)
 
     def baseline_reach(self) -> int:
         """Labels that the baseline was given."""
@@ -452,7 +452,7 @@ class Comparison:
         for method in self.methods:
             runs, end = self.of(method.name), self.final(method.name)
             at = [np.flatnonzero(r.labels <= min(r.stopped or budget, budget))[-1] for r in runs]
-            points = [(run.accuracy[i], run.violation[i]) for run, i in zip(runs, at, strict=True)]
+            points = [(run.accuracy[i], run.gap[i]) for run, i in zip(runs, at, strict=True)]
             accuracy, gap = np.mean(points, axis=0)
             ends = (
                 f"accuracy {accuracy:.3f} ({end.accuracy:.3f} at {budget:,}), gap {gap:.3f} ({end.gap:.3f})"
@@ -510,7 +510,7 @@ class Comparison:
         """Return plain values for JSON; NaN becomes null."""
         methods = []
         for method in self.methods:
-            labels, accuracy, violation = self.curves(method.name)
+            labels, accuracy, gap = self.curves(method.name)
             methods.append(
                 {
                     "method": method.name,
@@ -525,9 +525,9 @@ class Comparison:
                     "gap_by_column": {k: _number(v) for k, v in self.by_column(method.name).items()},
                     "labels": labels.tolist(),
                     "accuracy_by_round": _numbers(accuracy.mean(axis=0)),
-                    "gap_by_round": _numbers(violation.mean(axis=0)),
+                    "gap_by_round": _numbers(gap.mean(axis=0)),
                     "final_accuracy_by_trial": _numbers(accuracy[:, -1]),
-                    "final_gap_by_trial": _numbers(violation[:, -1]),
+                    "final_gap_by_trial": _numbers(gap[:, -1]),
                 }
             )
         plan = next((run.audit_plan.to_dict() for run in self.runs if run.audit_plan is not None), None)

@@ -20,7 +20,7 @@ from fairask.experiment.method import Method, Task
 from fairask.experiment.rivals import fit_plain
 from fairask.experiment.table import Split, TestRows
 from fairask.learner import FairActiveLearner
-from fairask.metrics import Float, Int, Matrix, Metric, group_rates, violation
+from fairask.metrics import Float, Int, Matrix, Metric, group_gap, group_rates
 from fairask.oracle import Labelled
 from fairask.oracle.base import FairFit, decision_probability
 from fairask.pools import Pool
@@ -31,7 +31,7 @@ from fairask.tables.groups import group_text
 
 #: Returns the true labels of rows of the pool.
 LabelsOf = Callable[[Int], NDArray[np.generic]]
-#: Returns accuracy and violation of a learner's model on test rows.
+#: Returns accuracy and gap of a learner's model on test rows.
 Measure = Callable[[FairActiveLearner, TestRows], tuple[float, float]]
 
 
@@ -71,7 +71,7 @@ def audit_model(learner: FairActiveLearner, budget: int, labels_of: LabelsOf) ->
 def evaluate(
     model: FittedModel, X: Matrix, y: ArrayLike, groups: ArrayLike, metric: Metric = "tprp"
 ) -> tuple[float, float]:
-    """Accuracy and violation of a model, in expectation over its own randomness.
+    """Accuracy and gap of a model, in expectation over its own randomness.
 
     Examples
     --------
@@ -85,9 +85,9 @@ def evaluate(
 
 
 def _score(positive: Float, y: ArrayLike, groups: ArrayLike, metric: Metric) -> tuple[float, float]:
-    """Accuracy and violation of decisions, given as the probability of a positive one."""
+    """Accuracy and gap of decisions, given as the probability of a positive one."""
     accuracy = float(np.where(np.asarray(y) == 1, positive, 1.0 - positive).mean())
-    return accuracy, violation(y, positive, groups, metric)
+    return accuracy, group_gap(y, positive, groups, metric)
 
 
 def simulate(
@@ -110,8 +110,8 @@ def simulate(
     budget : int
         Labels in all, including those the learner already has.
     test : (X, y, sensitive_features), optional
-        Rows on which accuracy and violation are measured after every batch, as the columns
-        ``test_accuracy`` and ``test_violation``.
+        Rows on which accuracy and gap are measured after every batch, as the columns
+        ``test_accuracy`` and ``test_gap``.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def simulate(
         audit_model(learner, keep, truth.__getitem__)
     history = learner.history_
     if test is not None:
-        for column, name in enumerate(("test_accuracy", "test_violation")):
+        for column, name in enumerate(("test_accuracy", "test_gap")):
             history[name] = np.full(len(learner.state.history), np.nan)
             for i, score in zip(rounds, scores, strict=True):
                 history[name][i] = score[column]
@@ -154,16 +154,16 @@ class References:
 
     Attributes
     ----------
-    plain_accuracy, plain_violation : float
+    plain_accuracy, plain_gap : float
         Of the default's classifier without a constraint, on the baseline's labels at the budget.
     positive : bool
         Whether the more frequent answer of the table is the positive one.
     constant_accuracy : float
-        Of always giving that answer; its violation is 0.
+        Of always giving that answer; its gap is 0.
     """
 
     plain_accuracy: float
-    plain_violation: float
+    plain_gap: float
     positive: bool
     constant_accuracy: float
 
@@ -176,7 +176,7 @@ class Run:
     ----------
     method, trial
         Which.
-    labels, accuracy, violation : ndarray of shape (rounds,)
+    labels, accuracy, gap : ndarray of shape (rounds,)
         On the test rows, after every measured batch; the baseline may go past the budget.
     spend : dict
         ``{group: {component: labels}}`` within the budget.
@@ -203,14 +203,14 @@ class Run:
     references : References or None
         In runs of the baseline.
     by_column : dict of str to float
-        Violation at the budget by each protected column alone, if there are several.
+        Gap at the budget by each protected column alone, if there are several.
     """
 
     method: str
     trial: int
     labels: Int
     accuracy: Float
-    violation: Float
+    gap: Float
     spend: dict[str, dict[str, int]] = field(default_factory=dict)
     rates: dict[str, list[float]] = field(default_factory=dict)
     warnings: dict[str, int] = field(default_factory=dict)
@@ -275,7 +275,7 @@ def run_trial(
     pictured : bool
         Whether the last round's sampling distributions are kept.
     on_round : callable, optional
-        Called with labels, accuracy and violation after every measure.
+        Called with labels, accuracy and gap after every measure.
     measure : callable, optional
         Takes the place of the method's own model on the test rows.
 
@@ -336,7 +336,7 @@ class _Running:
             rates = group_rates(y, self.decided, groups).to_dict()
             at_budget["rates"] = {name: rates[name] for name in ("tpr", "fpr", "selection_rate")}
             at_budget["by_column"] = {
-                column: float(violation(y, self.decided, alone, task.metric))
+                column: float(group_gap(y, self.decided, alone, task.metric))
                 for column, alone in split.test_by_column.items()
             }
         if task.audit and self.number == 0 and method.name == task.audited:

@@ -57,7 +57,7 @@ def write_run(folder: Path, job: Job, result: Run) -> None:
     curve: dict[str, object] = {
         "labels": result.labels.tolist(),
         "accuracy": result.accuracy.tolist(),
-        "violation": result.violation.tolist(),
+        "gap": result.gap.tolist(),
         "group_labels": result.group_labels,
         "converged": result.converged,
         "feasible": result.feasible,
@@ -79,7 +79,7 @@ def read_run(path: Path, method: str = "") -> Run:
             int(path.stem.removeprefix("trial-")),
             np.array(found["labels"], dtype=np.int64),
             np.array(found["accuracy"]),
-            np.array(found["violation"]),
+            np.array(found["gap"]),
             group_labels=found["group_labels"],
             converged=found["converged"],
             feasible=found.get("feasible", []),

@@ -171,8 +171,8 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     ----------
     members_, weights_ : list of Rule, ndarray
         The mixture of rules. ``needs_groups`` says whether one of them reads the group.
-    error_, violation_ : float
-        Error and violation of the mixture, as far as the oracle can tell.
+    error_, gap_ : float
+        Error and gap of the mixture, as far as the oracle can tell.
     rates_ : dict
         Rate of predicting the positive class by (condition, group).
     feasible_ : bool
@@ -205,7 +205,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     members_: Sequence[Rule]
     weights_: Float
     error_: float
-    violation_: float
+    gap_: float
     rates_: dict[tuple[str, object], float]
     feasible_: bool
     constant_: object = None

@@ -73,7 +73,7 @@ class _Chosen(NamedTuple):
     choice: SafeChoice
     decisions: Float  #: on the labelled rows, by models that did not see them
     on_pool: Float  #: the same on the rows of the pool
-    exploring: tuple[list[PlugInRule], Float]  #: the mixture whose expected violation is within the tolerance
+    exploring: tuple[list[PlugInRule], Float]  #: the mixture whose expected gap is within the tolerance
     thresholds: Float  #: probability from which each group is predicted positive
     n_fits: int
 
@@ -91,7 +91,7 @@ class CalibratedFairOracle(FairOracle):
     Where thresholds alone are not safe, some decisions are a constant answer, which has no gap. That costs
     accuracy (``safety_cost_``), and less with more labels (``labels_needed_``). Where it would cost more than
     a fifth of what the model is worth, the tolerance is *infeasible with these labels*: ``feasible_`` is
-    False, a warning says within what the returned rule is, and ``violation_interval_`` says the same. So it
+    False, a warning says within what the returned rule is, and ``gap_interval_`` says the same. So it
     is where fewer than three labels tell of a group's rate, which would be taken from the other groups.
 
     Parameters
@@ -104,8 +104,8 @@ class CalibratedFairOracle(FairOracle):
     metric, tolerance, randomized, random_state, sensitive_features, without_groups
         As in :class:`EmpiricalFairOracle`.
     level : float in [0.5, 1)
-        Probability with which the violation is within the tolerance; 0.5 is no safety at all: the expected
-        violation is within the tolerance.
+        Probability with which the gap is within the tolerance; 0.5 is no safety at all: the expected
+        gap is within the tolerance.
     blind : bool
         Whether predictions must not read ``sensitive_features``. (They still read ``X``: leave the
         protected column out of it.)
@@ -117,21 +117,21 @@ class CalibratedFairOracle(FairOracle):
     ----------
     calibration_ : the probabilities; ``calibration_.model.proba(X, group_codes)``
     curves_ : draws of P(y = 1 | score, group)
-    violation_, violation_interval_ : float, pair of floats
-        Expected violation, and its limits at ``level``, both from the labels by way of the curves. The limits
+    gap_, gap_interval_ : float, pair of floats
+        Expected gap, and its limits at ``level``, both from the labels by way of the curves. The limits
         are two-sided, and wider by what choosing the rule flatters it: the upper one may exceed the tolerance
         of a feasible model, which is judged by a one-sided limit.
-    violation_by_labels_ : float
+    gap_by_labels_ : float
         The same from the labelled rows alone, without the pool. It is noisy, but assumes nothing: a warning
         says when it contradicts the interval.
     share_ : float
         Share of decisions that are made by thresholds; the others are a constant answer.
     safety_cost_ : float
-        Accuracy given up for safety, against thresholds whose expected violation is within the tolerance.
+        Accuracy given up for safety, against thresholds whose expected gap is within the tolerance.
     labels_needed_ : int
         Labels with which thresholds alone would be about as safe; those at hand if they are.
     margin_, price_ : float
-        Distance from the expected violation to its upper limit, and the error that a unit of it costs.
+        Distance from the expected gap to its upper limit, and the error that a unit of it costs.
     members_, weights_, error_, rates_, feasible_, n_fits_ : as in :class:`EmpiricalFairOracle`
         Error and rates are the pool's estimates.
     thresholds_ : dict
@@ -146,8 +146,8 @@ class CalibratedFairOracle(FairOracle):
     >>> oracle = oracle.fit(data.X[few], data.y[few], data.groups[few], pool=(data.X, data.groups))
     >>> oracle.predict(data.X[:4], sensitive_features=data.groups[:4]).shape
     (4,)
-    >>> low, high = oracle.violation_interval_
-    >>> bool(low <= oracle.violation_ <= high)
+    >>> low, high = oracle.gap_interval_
+    >>> bool(low <= oracle.gap_ <= high)
     True
     """
 
@@ -352,19 +352,19 @@ class CalibratedFairOracle(FairOracle):
         self.rates_ = self._named_rates(rates.ravel())
         self.error_, self.share_, self.feasible_ = choice.error, choice.share, choice.feasible
         self.interpolates_ = False
-        self.violation_ = float(largest_gap(rates[:, :, None])[0])
+        self.gap_ = float(largest_gap(rates[:, :, None])[0])
         low, high = choice.interval(self.level)
-        self.violation_interval_ = (min(low, self.violation_), max(high, self.violation_))
+        self.gap_interval_ = (min(low, self.gap_), max(high, self.gap_))
         self.safety_cost_ = max(choice.error - choice.error_unsafe, 0.0)
         self.error_constant_ = choice.error_constant
         short = max(choice.upper_unmixed / max(self.tolerance, 1e-3), 1.0)
         self.labels_needed_ = int(np.ceil(n * short**2))
         self._upper = choice.upper
-        self.margin_ = 0.0 if self.level <= 0.5 else max(choice.upper - self.violation_, 0.0)
+        self.margin_ = 0.0 if self.level <= 0.5 else max(choice.upper - self.gap_, 0.0)
         self.price_ = self.safety_cost_ / self.margin_ if self.margin_ > 0 else 0.0
 
     def _compare_with_labels(self, labelled: Labelled, decisions: Float, in_pool: Bool) -> None:
-        """Estimate the violation from the labels alone; note where they contradict the pool or are too few.
+        """Estimate the gap from the labels alone; note where they contradict the pool or are too few.
 
         Where labels say nothing of a group's rate, it may be any: the other groups' is but a guess.
         """
@@ -373,7 +373,7 @@ class CalibratedFairOracle(FairOracle):
         least = (1.0 - self.share_) * constant
         rates, variances = rates_by_label(labelled, self.share_ * decisions + least, self.metric)
         pool = np.array(list(self.rates_.values())).reshape(rates.shape)
-        self.violation_by_labels_ = float(np.max([np.ptp(row) for row in rates]))
+        self.gap_by_labels_ = float(np.max([np.ptp(row) for row in rates]))
         gap = rates[:, :, None] - rates[:, None, :]
         noise = np.sqrt(variances[:, :, None] + variances[:, None, :])
         with np.errstate(invalid="ignore"):
@@ -382,8 +382,8 @@ class CalibratedFairOracle(FairOracle):
         self._unseen = np.isnan(rates) & in_pool
         if self._unseen.any():
             worst = worst_gap(pool, self._unseen, least, least + self.share_)
-            self._upper = max(worst, self.violation_interval_[1])
-            self.violation_interval_ = (0.0, self._upper)
+            self._upper = max(worst, self.gap_interval_[1])
+            self.gap_interval_ = (0.0, self._upper)
             within = worst <= self.tolerance + 1e-9
             self.feasible_, self._unseen = self.feasible_ and within, self._unseen & (not within)
 
@@ -394,7 +394,7 @@ class CalibratedFairOracle(FairOracle):
             said = words.shortfall(n, self.labels_needed_, goal, self._upper, unseen)
             warnings.warn(said, InfeasibleWarning, stacklevel=4)
         if self._contradicted:
-            said = words.contradicted(self.violation_by_labels_, *self.violation_interval_)
+            said = words.contradicted(self.gap_by_labels_, *self.gap_interval_)
             warnings.warn(said, DisagreementWarning, stacklevel=4)
 
     def perturbed(
@@ -424,14 +424,14 @@ class CalibratedFairOracle(FairOracle):
 
     def safety(self) -> dict[str, float]:
         """See :class:`FairOracle`; ``unseen`` counts rates of which fewer than three labels tell."""
-        low, high = self.violation_interval_
-        known = not np.isnan(self.violation_by_labels_)
+        low, high = self.gap_interval_
+        known = not np.isnan(self.gap_by_labels_)
         return {
             "level": self.level,
-            "violation_low": low,
-            "violation_high": high,
-            "violation_limit": self._upper,
-            **({"violation_by_labels": self.violation_by_labels_} if known else {}),
+            "gap_low": low,
+            "gap_high": high,
+            "gap_limit": self._upper,
+            **({"gap_by_labels": self.gap_by_labels_} if known else {}),
             "unseen": int(self._unseen.sum()),
             "safety_cost": self.safety_cost_,
             "labels_needed": self.labels_needed_,

@@ -31,7 +31,7 @@ from fairask.rules import ConstantRule, FittedRule, LinearRule, Rule
 
 
 class EmpiricalFairOracle(FairOracle):
-    """Most accurate classifier whose violation on the weighted sample is at most ``tolerance``.
+    """Most accurate classifier whose gap on the weighted sample is at most ``tolerance``.
 
     Solves the paper's empirical problem, min R(h) subject to L(h) <= tolerance, by the reduction of
     Agarwal et al. (2018) with column generation. The tolerance is the metric itself: the largest
@@ -65,7 +65,7 @@ class EmpiricalFairOracle(FairOracle):
     ----------
     members_, weights_ : list, ndarray
         The mixture of rules and their probabilities.
-    error_, violation_ : float
+    error_, gap_ : float
         Of the mixture on the weighted sample.
     rates_ : dict
         Rate of predicting the positive class by (condition, group).
@@ -84,7 +84,7 @@ class EmpiricalFairOracle(FairOracle):
     >>> X = rng.normal(size=(400, 2)) + group[:, None]
     >>> y = (X[:, 0] + rng.normal(size=400) > 0.5).astype(int)
     >>> oracle = EmpiricalFairOracle(tolerance=0.05, random_state=0)
-    >>> oracle.fit(X, y, sensitive_features=group).violation_ <= 0.05 + 1e-7
+    >>> oracle.fit(X, y, sensitive_features=group).gap_ <= 0.05 + 1e-7
     True
     """
 
@@ -117,7 +117,7 @@ class EmpiricalFairOracle(FairOracle):
         moments = FairnessMoments.of(labelled, self.metric)
         (solution,) = self._search(labelled.X, moments)
         self.members_, self.weights_ = solution.members
-        self.error_, self.violation_ = solution.mixture.error, solution.mixture.violation
+        self.error_, self.gap_ = solution.mixture.error, solution.mixture.gap
         self.multipliers_, self.feasible_ = solution.mixture.multipliers, solution.mixture.feasible
         self.n_fits_ = len(solution.candidates.errors)
         self._least_error = solution.candidates.errors[0]
@@ -194,7 +194,7 @@ class EmpiricalFairOracle(FairOracle):
         if not self.feasible_:
             warnings.warn(
                 f"no classifier within tolerance={self.tolerance} was found: the best has a gap of "
-                f"{self.violation_:.3f}",
+                f"{self.gap_:.3f}",
                 InfeasibleWarning,
                 stacklevel=3,
             )

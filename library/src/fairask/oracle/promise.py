@@ -246,7 +246,7 @@ class SafeChoice:
     rates : ndarray of shape (conditions, groups, draws)
         Draws of the rates, mixture included.
     upper : float
-        Upper limit of the violation at the level.
+        Upper limit of the gap at the level.
     upper_unmixed : float
         The same without the constant answer.
     feasible : bool
@@ -266,7 +266,7 @@ class SafeChoice:
     feasible: bool
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Limits of the violation, both together at this level."""
+        """Limits of the gap, both together at this level."""
         miss = 1.0 - level
         n_groups = self.rates.shape[1]
         mean = self.rates.mean(axis=-1, keepdims=True)

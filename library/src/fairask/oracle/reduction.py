@@ -35,8 +35,8 @@ from fairask.rules import Rule
 
 R = TypeVar("R", bound=Rule)
 
-#: Price of one unit of violation beyond the tolerance. Multipliers cannot exceed it, so a mixture
-#: is only infeasible when a unit of violation costs more error than there is.
+#: Price of one unit of gap beyond the tolerance. Multipliers cannot exceed it, so a mixture
+#: is only infeasible when a unit of gap costs more error than there is.
 _PENALTY = 20.0
 _TINY = 1e-9
 _MOST_TO_ENUMERATE = 16
@@ -189,12 +189,12 @@ class FairnessMoments:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Weights over candidates, the error and violation they give, and the dual solution.
+    """Weights over candidates, the error and gap they give, and the dual solution.
 
     Attributes
     ----------
     weights : ndarray of shape (candidates,)
-    error, violation : float
+    error, gap : float
     multipliers : ndarray of shape (pairs,)
         Price of each pairwise constraint; non-negative.
     bound : float
@@ -204,7 +204,7 @@ class Mixture:
 
     weights: Float
     error: float
-    violation: float
+    gap: float
     multipliers: Float
     bound: float
     feasible: bool
@@ -214,9 +214,9 @@ def _mixture(
     weights: Float, errors: Float, gaps: Float, multipliers: Float, bound: float, limit: float
 ) -> Mixture:
     mixed = weights @ gaps
-    violation = float(max(mixed.max(initial=0.0), 0.0))
+    gap = float(max(mixed.max(initial=0.0), 0.0))
     feasible = bool((mixed <= limit + 1e-7).all())
-    return Mixture(weights, float(weights @ errors), violation, multipliers, bound, feasible)
+    return Mixture(weights, float(weights @ errors), gap, multipliers, bound, feasible)
 
 
 def best_mixture(errors: Float, gaps: Float, limit: float) -> Mixture:
@@ -237,7 +237,7 @@ def best_mixture(errors: Float, gaps: Float, limit: float) -> Mixture:
     Examples
     --------
     >>> m = best_mixture(np.array([0.1, 0.3]), np.array([[0.4, -0.4], [0.0, 0.0]]), 0.1)
-    >>> m.weights.round(2).tolist(), round(m.error, 3), round(m.violation, 3)
+    >>> m.weights.round(2).tolist(), round(m.error, 3), round(m.gap, 3)
     ([0.25, 0.75], 0.25, 0.1)
     """
     if gaps.shape[1] == 2 or (gaps.shape[1] == 4 and len(errors) <= _MOST_TO_ENUMERATE):

@@ -272,18 +272,18 @@ def mean_and_error(values: Float) -> tuple[Float, Float]:
 
 @dataclass
 class LearningCurveDisplay:
-    """Accuracy and violation against labels, mean and one standard error over trials.
+    """Accuracy and gap against labels, mean and one standard error over trials.
 
     Parameters
     ----------
-    accuracy, violation : dict of str to Curve
+    accuracy, gap : dict of str to Curve
         By method.
     tolerance : float
     metric : str
     names : dict of str to str
         What to call the methods; default their own names.
     fit_first : bool
-        Whether the scale of the violation shows the first round whole. It can squeeze the later ones.
+        Whether the scale of the gap shows the first round whole. It can squeeze the later ones.
 
     Attributes
     ----------
@@ -299,7 +299,7 @@ class LearningCurveDisplay:
     """
 
     accuracy: dict[str, Curve]
-    violation: dict[str, Curve]
+    gap: dict[str, Curve]
     tolerance: float
     metric: str = "tprp"
     names: Mapping[str, str] | None = None
@@ -314,7 +314,7 @@ class LearningCurveDisplay:
         metric: str = "tprp",
         names: Mapping[str, str] | None = None,
     ) -> LearningCurveDisplay:
-        """Summarise ``{method: (labels, accuracy, violation)}``, the last two of shape (trials, rounds)."""
+        """Summarise ``{method: (labels, accuracy, gap)}``, the last two of shape (trials, rounds)."""
         if not results:
             raise ValueError("results is empty: nothing to draw")
         return cls(
@@ -326,11 +326,11 @@ class LearningCurveDisplay:
         )
 
     def plot(self, ax: Panels = None) -> LearningCurveDisplay:
-        """Draw on a pair of axes (accuracy, violation), or on a new figure."""
+        """Draw on a pair of axes (accuracy, gap), or on a new figure."""
         with style():
             self.figure_, axes = panels(ax, 2, 1, (7.4, 5.8), sharex=True)
             self.axes_ = top, bottom = axes[0], axes[1]
-            for axis, curves in ((top, self.accuracy), (bottom, self.violation)):
+            for axis, curves in ((top, self.accuracy), (bottom, self.gap)):
                 self._lines(axis, curves)
             top.set_title("Accuracy on unseen rows")
             bottom.set_title(METRIC_NAMES.get(self.metric, self.metric).capitalize() + " on unseen rows")
@@ -338,7 +338,7 @@ class LearningCurveDisplay:
             self._tolerance(bottom)
             # The right margin holds the direct labels.
             first, last = bottom.get_xlim()
-            for axis, curves in ((top, self.accuracy), (bottom, self.violation)):
+            for axis, curves in ((top, self.accuracy), (bottom, self.gap)):
                 axis.set_xlim(first, last)
                 self._direct_labels(axis, curves)
         return self
@@ -359,7 +359,7 @@ class LearningCurveDisplay:
 
     def _tolerance(self, axis: Axes) -> None:
         start = 0 if self.fit_first else 1
-        ends = [(c.mean + np.nan_to_num(c.error))[start:] for c in self.violation.values()]
+        ends = [(c.mean + np.nan_to_num(c.error))[start:] for c in self.gap.values()]
         high = np.nanmax([end.max(initial=0.0) for end in ends])
         top = min(1.0, max(1.12 * float(high), 1.6 * self.tolerance, 0.02))
         draw_tolerance(axis, self.tolerance, top)
@@ -630,12 +630,12 @@ def _order(item: tuple[str, float]) -> tuple[int, str]:
 
 @dataclass
 class EstimateCurvesDisplay:
-    """Accuracy above, violation below, each with its interval, against labels.
+    """Accuracy above, gap below, each with its interval, against labels.
 
     Parameters
     ----------
     labels : ndarray of shape (rounds,)
-    accuracy, violation : ndarray of shape (rounds, 3)
+    accuracy, gap : ndarray of shape (rounds, 3)
         Estimate, lower and upper end; NaN where a round has none.
     tolerance : float
     metric : str
@@ -652,7 +652,7 @@ class EstimateCurvesDisplay:
 
     labels: NDArray[np.int64]
     accuracy: Float
-    violation: Float
+    gap: Float
     tolerance: float
     metric: str = "tprp"
     strategy: str = "fare"
@@ -662,7 +662,7 @@ class EstimateCurvesDisplay:
         cls,
         labels: ArrayLike,
         accuracy: ArrayLike,
-        violation: ArrayLike,
+        gap: ArrayLike,
         tolerance: float,
         *,
         metric: str = "tprp",
@@ -671,8 +671,8 @@ class EstimateCurvesDisplay:
         """Check shapes and keep the values."""
         x = np.asarray(labels, dtype=np.int64)
         above = np.asarray(accuracy, dtype=np.float64).reshape(-1, 3)
-        below = np.asarray(violation, dtype=np.float64).reshape(-1, 3)
-        for name, table in (("accuracy", above), ("violation", below)):
+        below = np.asarray(gap, dtype=np.float64).reshape(-1, 3)
+        for name, table in (("accuracy", above), ("gap", below)):
             if len(table) != len(x):
                 raise ValueError(f"{name} has {len(table)} rounds, labels {len(x)}; expected as many")
         return cls(x, above, below, tolerance, metric, strategy)
@@ -694,21 +694,19 @@ class EstimateCurvesDisplay:
         history = learner.history_
         if not history:
             raise ValueError("the learner has no answered batch yet: ask() for rows and tell() their labels")
-        accuracy, violation = (
+        accuracy, gap = (
             np.stack([values, np.full_like(values, np.nan), np.full_like(values, np.nan)], axis=1)
-            for values in (1.0 - history["error"], history["violation"])
+            for values in (1.0 - history["error"], history["gap"])
         )
-        return cls(
-            history["labels"], accuracy, violation, learner.tolerance, learner.metric, learner.strategy.name
-        )
+        return cls(history["labels"], accuracy, gap, learner.tolerance, learner.metric, learner.strategy.name)
 
     def plot(self, ax: Panels = None) -> EstimateCurvesDisplay:
-        """Draw on a pair of axes (accuracy, violation), or on a new figure."""
+        """Draw on a pair of axes (accuracy, gap), or on a new figure."""
         with style():
             self.figure_, axes = panels(ax, 2, 1, (7.4, 5.4), sharex=True)
             self.axes_ = top, bottom = axes[0], axes[1]
             color = method_color(self.strategy)
-            for axis, values in ((top, self.accuracy), (bottom, self.violation)):
+            for axis, values in ((top, self.accuracy), (bottom, self.gap)):
                 axis.fill_between(
                     self.labels, values[:, 1], values[:, 2], color=color, alpha=0.15, linewidth=0
                 )
@@ -721,7 +719,7 @@ class EstimateCurvesDisplay:
             top.set_title("Accuracy" + how)
             bottom.set_title(METRIC_NAMES.get(self.metric, self.metric).capitalize() + how)
             bottom.set_xlabel("labels")
-            high = np.nanmax([*self.violation.ravel(), 0.0])
+            high = np.nanmax([*self.gap.ravel(), 0.0])
             limit = min(1.0, max(1.08 * float(high), 1.6 * self.tolerance, 0.02))
             draw_tolerance(bottom, self.tolerance, limit, right=True)
         return self

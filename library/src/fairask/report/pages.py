@@ -203,7 +203,7 @@ class StudyReport:
         'No labels yet: the first batch is uniform, so that nothing is assumed.'
         """
         status, guess, history = self.status, self.estimate, self.status["history"]
-        gap = None if guess is None or guess["violation"] is None else guess["violation"]
+        gap = None if guess is None or guess["gap"] is None else guess["gap"]
         return estimate_sentence(
             status["labels"],
             history[-1]["labels"] if history else 0,
@@ -253,7 +253,7 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
         curves = EstimateCurvesDisplay.from_rounds(
             [entry["labels"] for entry in seen],
             [_interval(entry["estimate"]["accuracy"]) for entry in seen],
-            [_interval(entry["estimate"]["violation"]) for entry in seen],
+            [_interval(entry["estimate"]["gap"]) for entry in seen],
             status["tolerance"],
             metric=status["metric"],
             strategy=status["strategy"],

@@ -367,7 +367,7 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
 
     Examples
     --------
-    >>> fitted = {"labels": 75, "feasible": False, "level": 0.95, "violation_limit": 0.45,
+    >>> fitted = {"labels": 75, "feasible": False, "level": 0.95, "gap_limit": 0.45,
     ...           "safety_cost": 0.0, "labels_needed": 1519, "contradicted": False}
     >>> print(safety_sentence(fitted, 0.1))
     Infeasible with these 75 labels: no useful model has a gap within 0.1 with probability 0.95. By labels
@@ -385,7 +385,7 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
-            f"of some group, so the gap may be up to {fitted['violation_limit']:.2f}. "
+            f"of some group, so the gap may be up to {fitted['gap_limit']:.2f}. "
             "Label more rows of that group."
         )
     elif not fitted["feasible"]:
@@ -394,7 +394,7 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
             f"{tolerance:g} {sure}. By labels and pool together, the gap of this one is within "
-            f"{fitted['violation_limit']:.2f}{price}. "
+            f"{fitted['gap_limit']:.2f}{price}. "
             f"{_needed(fitted, rows, 'About {} labels are needed')}"
         )
     elif cost > SAME:
@@ -417,7 +417,7 @@ def _needed(fitted: Mapping[str, Any], rows: int | None, words: str) -> str:
 
 
 def _contradiction(fitted: Mapping[str, Any]) -> str:
-    alone, low, high = (fitted.get(f"violation_{name}") for name in ("by_labels", "low", "high"))
+    alone, low, high = (fitted.get(f"gap_{name}") for name in ("by_labels", "low", "high"))
     # One group may have no rate by labels, while two others contradict the pool.
     value = "elsewhere" if alone is None or not math.isfinite(alone) else f"at {alone:.2f}"
     return (
@@ -597,7 +597,7 @@ def guess_of(found: Mapping[str, float]) -> Guess:
 
 def outcome_of(estimate: Mapping[str, Any]) -> Outcome:
     """Return the accuracy and the gap of an estimate."""
-    gap = estimate["violation"]
+    gap = estimate["gap"]
     return Outcome(guess_of(estimate["accuracy"]), None if gap is None else guess_of(gap))
 
 

@@ -167,7 +167,7 @@ def scores(pool: Pool, beta: Float) -> Float:
 
 
 class Disparity:
-    """Violation of many linear classifiers on a labelled evaluation set.
+    """Gap of many linear classifiers on a labelled evaluation set.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class Disparity:
         return np.asarray(np.where(self.known, rates, np.nan))
 
     def __call__(self, betas: Float) -> Float:
-        """Violation of each classifier; a condition with fewer than two known rates counts as 0."""
+        """Gap of each classifier; a condition with fewer than two known rates counts as 0."""
         rates = self.rates(betas)
         high = np.where(self.known, rates, -np.inf).max(axis=-1)
         low = np.where(self.known, rates, np.inf).min(axis=-1)

@@ -34,7 +34,7 @@ _ADAPTIVE_STEPS = 11
 class Fal(PretrainedStrategy):
     """Ask for rows that are uncertain and whose label is expected to make the model fairer.
 
-    The expected unfairness of a row is ``sum_y p_y F(model refitted with (row, y))``. F is the violation of a
+    The expected unfairness of a row is ``sum_y p_y F(model refitted with (row, y))``. F is the gap of a
     plain logistic regression (C = 1) on the pretraining labels. All refits are solved in one batch.
 
     Parameters
@@ -153,20 +153,20 @@ class Fal(PretrainedStrategy):
     def _appended(self, labelled: Labelled, unfairness: Disparity) -> Float:
         """Return the weight of each labelled row: 2 if its label lowered F, else 1."""
 
-        def violation(weight: Float) -> float:
+        def gap(weight: Float) -> float:
             n = len(weight)
             return float(unfairness(fit_plain(labelled.X[:n], labelled.y[:n], weight).beta[None])[0])
 
         def start() -> tuple[Float, float]:
             weight = np.ones(self.pretrain)
-            return weight, violation(weight)
+            return weight, gap(weight)
 
         def step(state: tuple[Float, float], i: int) -> tuple[Float, float]:
             weight, before = np.append(state[0], 1.0), state[1]
-            after = violation(weight)
+            after = gap(weight)
             if after < before:
                 weight[i] = 2.0
-                after = violation(weight)
+                after = gap(weight)
             return weight, after
 
         kind = f"append {self.pretrain} {self.metric} {labelled.groups.max()}"

@@ -26,7 +26,7 @@ class _Bandit:
     log_weights: Float  #: EXP3's, one per policy
     trained: NDArray[np.bool_]  #: whether each label trains the model; False for postponed ones
     beta: Float
-    violation: float
+    gap: float
     behind: NDArray[np.bool_]  #: groups whose TPR is lowest
 
 
@@ -111,7 +111,7 @@ class Falcon(PretrainedStrategy):
                 return replace(now, trained=np.append(now.trained, False))
             after = fitted(now.log_weights, np.append(now.trained, True))
             played = int(np.abs(expit(X[i] @ now.beta[:-1] + now.beta[-1]) - aim).argmin())
-            reward = max(now.violation - after.violation, 0.0)
+            reward = max(now.gap - after.gap, 0.0)
             log_weights = now.log_weights.copy()
             log_weights[played] += (
                 self.gamma * reward / self._chances(now.log_weights)[played] / len(self.policies)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairask.errors import TableError, UserError, suggest
-from fairask.metrics import Metric, encode_groups, violation
+from fairask.metrics import Metric, encode_groups, group_gap
 from fairask.tables.arrow import Arrow, column_names, frame_table, kind_of
 from fairask.tables.cells import as_numbers, coded, text_of
 
@@ -409,14 +409,14 @@ def group_names(table: Arrow, protected: str | Sequence[str]) -> npt.NDArray[np.
     return np.asarray(np.array(groups.names)[groups.codes(table.combine_chunks())])
 
 
-def column_violations(
+def column_gaps(
     table: Arrow,
     protected: str | Sequence[str],
     y_true: npt.ArrayLike,
     y_pred: npt.ArrayLike,
     metric: Metric = "tprp",
 ) -> dict[str, float]:
-    """Violations of each protected column by itself, and of their combinations.
+    """Gaps of each protected column by itself, and of their combinations.
 
     Parameters
     ----------
@@ -437,14 +437,14 @@ def column_violations(
     --------
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": ["f", "m"] * 4, "old": [True] * 4 + [False] * 4})
-    >>> column_violations(people, ["sex", "old"], [1] * 8, [1, 0, 1, 0, 0, 1, 0, 1])
+    >>> column_gaps(people, ["sex", "old"], [1] * 8, [1, 0, 1, 0, 0, 1, 0, 1])
     {'sex': 0.0, 'old': 0.0, 'sex, old': 1.0}
     """
     specs = as_specs(protected)
     whole = frame_table(table, protected_columns(specs, column_names(table) or []))
     asked = [(spec,) for spec in specs] + ([specs] if len(specs) > 1 else [])
     return {
-        ", ".join(one): float(violation(y_true, y_pred, group_names(whole, one), metric)) for one in asked
+        ", ".join(one): float(group_gap(y_true, y_pred, group_names(whole, one), metric)) for one in asked
     }
 
 

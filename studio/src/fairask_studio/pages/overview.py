@@ -64,13 +64,13 @@ def headline(status: Document) -> list[str]:
     if found is None:
         return [words.right_sentence(labels, None)]
     said = [words.right_sentence(labels, found["accuracy"]["value"])]
-    if found["violation"] is None:
+    if found["gap"] is None:
         return [*said, "One group has no such labels yet, so the gap between groups is not known."]
     said.append(words.apart_sentence(found["rates"], status["classes"], tolerance))
     if status["certificate"] is not None and _is_about_model(status):
         made = status["certificate"]
         return [*said, words.verdict_sentence(made["verdict"], made["upper"], made["delta"])]
-    gap = words.guess_of(found["violation"])
+    gap = words.guess_of(found["gap"])
     # The interval has 2.5 % on either side.
     more = labels_needed(gap.value, gap.low, gap.high, tolerance, 0.025, labels)
     return [*said, words.allowed_sentence(gap, tolerance, more, status["rows"] - labels)]

@@ -268,7 +268,7 @@ def _summary(name: str, archived: bool, place: str, study: Study | None) -> Docu
     model = status["model"]
     entries = [e for e in status["history"] if model is not None and e["digest"] == model["digest"]]
     estimate = entries[-1]["estimate"] if entries else None
-    gap = None if estimate is None or estimate["violation"] is None else estimate["violation"]["value"]
+    gap = None if estimate is None or estimate["gap"] is None else estimate["gap"]["value"]
     return {
         "name": name,
         "archived": archived,

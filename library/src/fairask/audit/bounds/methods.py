@@ -96,7 +96,7 @@ def ratio_bounds(counts: RateCounts, delta: float) -> Bounds:
 
 @dataclass(frozen=True)
 class BoundMethod:
-    """A way to bound the violation.
+    """A way to bound the gap.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ export function curves(node, history, tolerance, budget) {
   const most = Math.max(budget, ...seen.map((entry) => entry.labels));
   const x = (labels) => left + ((width - left - 8) * labels) / most;
   const series = (name) => seen.map((entry) => ({ x: entry.labels, value: null, ...entry.estimate[name] }));
-  const accuracy = series("accuracy"), gap = series("violation");
+  const accuracy = series("accuracy"), gap = series("gap");
   const ceiling = Math.min(1, Math.max(2.2 * tolerance, ...gap.filter((p) => p.value !== null).map((p) => p.high)) * 1.05);
   const floor = Math.max(0, Math.min(0.5, ...accuracy.map((p) => p.low)) - 0.05);
   const second = top + high + apart, height = second + high + 40;

@@ -68,7 +68,7 @@ async function load() {
   $("download").hidden = false;
   const entry = model.model;
   const note = entry.interpolates ? "The model separates its labels without error, so the limit on the gap changes nothing yet: more labels will tell." : status.safety ? status.safety : entry.feasible || entry.certified ? "" : "No classifier within the allowed gap was found on these labels.";
-  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: e.estimate?.violation ? points(e.estimate.violation.value) : "–" }, { number: points(e.tolerance) }, ago(e.at)]);
+  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, { number: points(e.tolerance) }, ago(e.at)]);
   const which = panel(`Model ${entry.round + 1}, trained on ${number(entry.labels)} labels`,
     el("p", {}, entry.certified ? "This is the certified model. It stays the study's model, and the one that is downloaded, until you ask for another fit." : "This is the last model fitted, and the one that is downloaded. No certificate is about it."),
     el("p", { class: "hash" }, `digest ${entry.digest}`), entry.certified ? el("p", { class: "buttons" }, el("button", { type: "button", onclick: again }, "Fit another model")) : "");

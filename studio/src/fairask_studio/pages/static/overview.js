@@ -15,7 +15,7 @@ $("curves").append(chart);
 
 function tiles(status, story) {
   const fitted = status.history.findLast((entry) => entry.digest === status.model?.digest) ?? status.history.at(-1);
-  const guess = fitted?.estimate, gap = guess?.violation;
+  const guess = fitted?.estimate, gap = guess?.gap;
   const soon = status.labels ? "after 30 labels of both classes" : "no labels yet";
   const judged = !gap ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
   const words = { good: "within what you allow", bad: "above what you allow", open: "cannot tell yet" }[judged];
@@ -96,7 +96,7 @@ function beside(status) {
   if (!found) return;
   const row = (name, accuracy, gap) => [name, { number: percent(accuracy) }, { number: gap === null ? "–" : points(gap) }];
   fill($("beside"), el("p", { dir: "auto" }, found.sentence), table([`Model ${fitted.round + 1}`, { number: "Right answers" }, { number: "Gap, in points" }],
-    [row("This model", guess.accuracy.value, guess.violation?.value ?? null), row(term("without a limit", "Without a limit on the gap"), guess.plain.accuracy.value, guess.plain.violation?.value ?? null), row(term("one answer for all", `Always “${found.answer}”`), guess.constant.accuracy, 0)], "Models side by side"));
+    [row("This model", guess.accuracy.value, guess.gap?.value ?? null), row(term("without a limit", "Without a limit on the gap"), guess.plain.accuracy.value, guess.plain.gap?.value ?? null), row(term("one answer for all", `Always “${found.answer}”`), guess.constant.accuracy, 0)], "Models side by side"));
 }
 
 function draw(status, story) {
@@ -109,7 +109,7 @@ function draw(status, story) {
   $("curves-empty").textContent = status.labels ? "Not enough labels to estimate: the curves begin at 30 labels of both classes." : "No labels yet: the first batch is uniform, so that nothing is assumed.";
   if (any) {
     curves(chart, status.history, status.tolerance, status.budget);
-    const rows = status.history.filter((e) => e.estimate).map((e) => [e.labels, { number: percent(e.estimate.accuracy.value) }, { number: e.estimate.violation ? points(e.estimate.violation.value) : "–" }]);
+    const rows = status.history.filter((e) => e.estimate).map((e) => [e.labels, { number: percent(e.estimate.accuracy.value) }, { number: e.estimate.gap ? points(e.estimate.gap.value) : "–" }]);
     fill($("curves-table"), table([{ number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }], rows, "Rounds"));
     $("curves").dataset.points = rows.length;
   }
