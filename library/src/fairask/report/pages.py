@@ -47,7 +47,8 @@ def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
     Examples
     --------
     >>> import tempfile
-    >>> from fairask.experiment import LabelledTable, Run, Task
+    >>> from fairask.experiment import LabelledTable, Task
+    >>> from fairask.experiment.loop import Run
     >>> from fairask.experiment.method import METHODS
     >>> table = LabelledTable(np.zeros((1, 1)), np.array([1]), np.array(["a"]))
     >>> spend, rates = {"a": {"uniform": 50}}, {"tpr": [0.5]}
