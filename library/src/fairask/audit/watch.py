@@ -76,7 +76,7 @@ class Bets:
     >>> round(Bets.on(0.1, above=True).gain((95, 60), (100, 100)), 1)
     7.5
     >>> round(Bets.on(0.1, above=False).gain((95, 60), (100, 100)), 1)
-    -4.4
+    -2.6
     """
 
     a: Float

@@ -1,7 +1,7 @@
 """A watch beside its audit on disk: what ``fairask watch`` writes and reads between its steps.
 
-``watch.json`` in the audit's folder is the state. Columns, classes, metric, tolerance and delta are the audit's.
-A sheet of rows (``watch-2026-03.csv``) is written for each month.
+``watch.json`` in the audit's folder is the state. Columns, classes, metric, tolerance and delta are the
+audit's. A sheet of rows (``watch-2026-03.csv``) is written for each month.
 """
 
 from __future__ import annotations

@@ -771,7 +771,7 @@ class GapByMonthDisplay:
     Examples
     --------
     >>> display = GapByMonthDisplay(["2026-01", "2026-02"], [0.05, 0.2], [0.02, 0.02], [0.05, 0.12], 0.1)
-    >>> display.plot().ax_.get_title()
+    >>> display.plot().ax_.get_title(loc="left")
     'Gap by month'
     """
 

@@ -819,27 +819,22 @@ def shift_sentences(shift: Mapping[str, Any]) -> list[str]:
     >>> shift_sentences({"months": ["2026-01", "2026-06"], "groups": groups, "psi": 0.31})
     ... # doctest: +NORMALIZE_WHITESPACE
     ['From 2026-01 to 2026-06 the share of f went from 30 % to 40 % of the rows, and that of its positive
-      decisions from 50 % to 45 %.', 'The scores have shifted: population stability index 0.31 (above 0.25 is
-      commonly called large).']
+      decisions from 50 % to 45 %.', 'Population stability index of the scores: 0.31 (above 0.25 is commonly
+      called large).']
     """
     if not shift:
         return []
     first, last = shift["months"]
-    lines = [
-        f"From {first} to {last} the share of {g} went from {v['share'][0]:.0%} to {v['share'][1]:.0%} of the rows, "
-        f"and that of its positive decisions from {v['selected'][0]:.0%} to {v['selected'][1]:.0%}."
-        for g, v in shift["groups"].items()
-    ]
-    lines = [line.replace("%", " %") for line in lines]
-    if "psi" in shift:
-        size = (
-            "have shifted"
-            if shift["psi"] > 0.25
-            else "have hardly shifted"
-            if shift["psi"] < 0.1
-            else "shift"
+    lines = []
+    for group, found in shift["groups"].items():
+        (had, has), (gave, gives) = (
+            [f"{100 * v:.0f} %" for v in found[name]] for name in ("share", "selected")
         )
         lines.append(
-            f"The scores {size}: population stability index {shift['psi']:.2f} (above 0.25 is commonly called large)."
+            f"From {first} to {last} the share of {group} went from {had} to {has} of the rows, and that of "
+            f"its positive decisions from {gave} to {gives}."
         )
+    if "psi" in shift:
+        index = f"{shift['psi']:.2f} (above 0.25 is commonly called large)"
+        lines.append(f"Population stability index of the scores: {index}.")
     return lines
