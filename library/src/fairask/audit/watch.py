@@ -408,7 +408,9 @@ class Watch:
             verdict = "refuted"
         elif certified is not None:
             last = self.months[-1].name if self.months else certified
-            verdict = "certified" if months_between(certified, last) < self.valid_for else "undecided"
+            # A bet that has won anything is a reason to doubt, long before it is a proof.
+            holds = months_between(certified, last) < self.valid_for and against < 0.0
+            verdict = "certified" if holds else "undecided"
         return Standing(
             verdict,
             since if verdict == "refuted" else certified,

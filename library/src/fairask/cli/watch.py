@@ -60,6 +60,8 @@ def watch(options: WatchOptions) -> None:
     settings = {"labels": options.labels, "valid_for": options.valid_for, "horizon": options.horizon}
     try:
         work = WatchFolder.open(options.audit, settings, options.certified)
+    except UserError:
+        raise
     except ValueError as error:
         raise UserError(f"--{error}", "See fairask watch --help") from error
     sheet = None
