@@ -23,7 +23,7 @@ from fairask.audit import Certificate
 from fairask.audit.certificate import seal
 from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.report.words import METRIC_NAMES, safety_sentence
+from fairask.report.words import METRIC_NAMES, decides_sentence, safety_sentence
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
 from fairask_studio.config import Config
@@ -224,7 +224,7 @@ def model_card(study: Study, model: TableModel) -> str:
             "Fairness": (
                 f"The {what} is to be at most {goal.tolerance:g} between the groups "
                 f"{_listed([str(g) for g in oracle.groups_])} of {config.protected!r}."
-                + ("" if certified else _safety_words(fitted, goal.tolerance, config.rows))
+                + _safety_words(fitted, goal.tolerance, config.rows, certified=certified)
             ),
             "Fairness/Certificate": _certificate_words(study) if certified else _NOT_CERTIFIED,
             "How to use": (
@@ -244,8 +244,9 @@ def _certificate_words(study: Study) -> str:
     return f"{certificate.headline()}\n\nIt rests on:\n\n{rests}"
 
 
-def _safety_words(fitted: Document, tolerance: float, rows: int) -> str:
-    said = safety_sentence(fitted, tolerance, rows)
+def _safety_words(fitted: Document, tolerance: float, rows: int, *, certified: bool) -> str:
+    # Of a certified model's gap the audit knows better.
+    said = decides_sentence(fitted) if certified else safety_sentence(fitted, tolerance, rows)
     return "" if said is None else f"\n\n{said}"
 
 
@@ -392,6 +393,7 @@ def _commands(study: Study, status: Document) -> list[tuple[str, str]]:
     for column in config.columns:
         words += ["--drop", column.name] if column.role == "hidden" else []
     words += ["--show-protected"] * config.show_protected + ["--use-protected"] * config.use_protected
+    words += ["--randomized"] * config.learner.randomized
     where = "URL" if is_url(study.target) else shlex.quote(_title(study.target))
     commands = [
         ("A study with these settings:", shlex.join(words)),

@@ -27,7 +27,7 @@ from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
 from fairask.pools.sample import SAMPLE
-from fairask.report.words import Beside, leaks_sentence, outcome_of, safety_sentence
+from fairask.report.words import Beside, decides_sentence, leaks_sentence, outcome_of, safety_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
@@ -1147,9 +1147,11 @@ def story_of(state: State) -> Document | None:
 
 
 def _safety(state: State) -> str | None:
-    """Say whether the labels suffice for the tolerance, and what safety costs; an audit knows better."""
-    if not state.history or state.history[-1] is state.kept:
+    """Say what the owner of the model must know; of a certified one's gap the audit knows better."""
+    if not state.history:
         return None
+    if state.history[-1] is state.kept:
+        return decides_sentence(state.history[-1])
     return safety_sentence(state.history[-1], state.config.learner.tolerance, state.config.rows)
 
 

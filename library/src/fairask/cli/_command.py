@@ -195,7 +195,8 @@ def _words_of(options: Any) -> Iterator[str]:
         elif option.metadata.get("argument"):
             yield value
         elif isinstance(value, bool):
-            yield name if value else option.metadata["no"]
+            if value or "no" in option.metadata:
+                yield name if value else option.metadata["no"]
         else:
             several = value if isinstance(value, list | tuple) else [] if value is None else [value]
             for one in several:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 #: What differs by less than this in accuracy is called the same.
 SAME = 0.005
+_SAME_ANSWER = "answers the same for everybody, which is fair and of no use"
 
 METRIC_NAMES = {
     "tprp": "difference of true positive rates",
@@ -349,7 +350,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | None = None) -> str | None:
-    """Say where a tolerance is infeasible with the labels, where safety costs accuracy, and what would help.
+    """Say what the owner of a model must know.
+
+    Whether it answers the same for everybody or decides by lot, whether the tolerance is infeasible with the
+    labels, what safety costs, and what would help.
 
     Parameters
     ----------
@@ -362,26 +366,27 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     Returns
     -------
     str or None
-        None where there is nothing to say: safety costs less than half a point, or the oracle does not
-        estimate its own error.
+        None where there is nothing to say.
 
     Examples
     --------
     >>> fitted = {"labels": 75, "feasible": False, "level": 0.95, "gap_limit": 0.45,
-    ...           "safety_cost": 0.0, "labels_needed": 1519, "contradicted": False}
+    ...           "safety_cost": 0.0, "labels_needed": 1519, "contradicted": False, "constant": False,
+    ...           "by_lot": 0.0}
     >>> print(safety_sentence(fitted, 0.1))
     Infeasible with these 75 labels: no useful model has a gap within 0.1 with probability 0.95. By labels
     and pool together, the gap of this one is within 0.45. About 1,520 labels are needed.
     >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021, "labels_needed": 210}, 0.1))
     This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With about 210
     labels it would give up less.
-    >>> safety_sentence(fitted | {"feasible": True}, 0.1) is safety_sentence({"labels": 75}, 0.1) is None
+    >>> safety_sentence(fitted | {"feasible": True}, 0.1) is None
     True
     """
-    if "safety_cost" not in fitted:
-        return None
+    decides = decides_sentence(fitted)
+    if "safety_cost" not in fitted:  # the oracle does not estimate its own error
+        return decides
     cost, sure = fitted["safety_cost"], f"with probability {fitted['level']:g}"
-    said = []
+    said = [] if decides is None else [decides]
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
@@ -424,6 +429,47 @@ def _contradiction(fitted: Mapping[str, Any]) -> str:
         f"The labels alone put the gap {value}, the pool puts it between {low:.2f} and {high:.2f}: do not "
         "trust this model without an audit."
     )
+
+
+def by_lot_sentence(share: float, method: str | None = None) -> str:
+    """Say that decisions are made by lot, and for which share of the rows.
+
+    Examples
+    --------
+    >>> print(by_lot_sentence(0.46))
+    About 46 of 100 rows are decided by lot: such a row may get either answer.
+    >>> print(by_lot_sentence(0.004, "FARE of the paper"))
+    FARE of the paper: fewer than 1 of 100 rows are decided by lot: such a row may get either answer.
+    """
+    count = "fewer than 1" if share < 0.01 else f"about {100 * share:.0f}"
+    said = f"{count} of 100 rows are decided by lot: such a row may get either answer"
+    return f"{method}: {said}." if method else f"{said[0].upper()}{said[1:]}."
+
+
+def constant_sentence(method: str, same: int, runs: int) -> str:
+    """Say in how many runs the last model answers the same for everybody.
+
+    Examples
+    --------
+    >>> constant_sentence("FARE", 2, 3)
+    'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use.'
+    """
+    return f"In {same} of {runs} runs the last model of {method} {_SAME_ANSWER}."
+
+
+def decides_sentence(fitted: Mapping[str, Any]) -> str | None:
+    """Say where a model answers the same for everybody, or decides by lot; None where it does neither.
+
+    Examples
+    --------
+    >>> decides_sentence({"constant": True, "by_lot": 0.0})
+    'This model answers the same for everybody, which is fair and of no use.'
+    >>> decides_sentence({"constant": False, "by_lot": 0.0}) is None
+    True
+    """
+    if fitted["constant"]:
+        return f"This model {_SAME_ANSWER}."
+    return by_lot_sentence(fitted["by_lot"]) if fitted["by_lot"] else None
 
 
 def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = None) -> str:
