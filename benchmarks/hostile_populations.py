@@ -163,8 +163,9 @@ def hostile_population(number: int) -> Any:
     d, share = int(rng.integers(4, 9)), rng.uniform(0.2, 0.45)
     common = _direction(rng, d, 2)
     steep = rng.uniform(5.0, 9.0) if kind.startswith("steep") else rng.uniform(2.5, 4.0)
+    shifts = rng.normal(scale=0.3, size=(2, 3))
     few = build(
-        f"hostile {number}", kind, "tprp", [1.0 - share, share], _normal(d, rng.normal(scale=0.3, size=(2, 3))),
+        f"hostile {number}", kind, "tprp", [1.0 - share, share], _normal(d, shifts),
         [linear(common), linear(common)], np.array([steep, steep * rng.uniform(0.5, 1.0)]),
         rng.uniform(0.08, 0.2, size=2), _one_hot(2),
     )  # fmt: skip
