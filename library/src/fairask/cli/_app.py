@@ -57,7 +57,7 @@ class Plugin(Protocol):
     def register(self, app: typer.Typer) -> None:
         """Add the commands."""
 
-    def verify(self, place: str, model: str | None, pool: str | None) -> Check:
+    def verify(self, place: str, model: str | None, pool: str | None, key: str | None) -> Check:
         """Check what ``fairask verify`` was given and the library does not know: a study, or its model."""
 
 

@@ -30,6 +30,7 @@ _WORDS = {
     "positive": "VALUE",
     "classes": "A,B",
     "noise": "SHARE",
+    "sign": "KEY",
     "flags text": "TEXT",
     "gold label": "ANSWER",
     "gold remove": "ROW",

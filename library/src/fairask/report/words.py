@@ -43,6 +43,36 @@ _WARNED = {
 }
 
 
+def repeats_sentence(
+    register: Mapping[str, Any] | None, delta: float, where: str = "that was begun with this key"
+) -> str:
+    """Say how often a model was audited, as far as the register of the owner's key, or a study, knows.
+
+    Examples
+    --------
+    >>> print(repeats_sentence({"of_model": 3, "models_on_labels": 0}, 0.05))
+    This is audit 3 of this model that was begun with this key; at least one of 3 errs with a probability of
+    up to 0.15. Audits elsewhere, or begun with another key or another copy of its register, are not counted.
+    >>> repeats_sentence({"of_model": 1}, 0.05, "in this study")
+    'This is audit 1 of this model in this study. Audits elsewhere are not counted.'
+    >>> repeats_sentence(None, 0.05)
+    'No audit of this model was begun before this one: without a key (--sign) nothing counts them.'
+    """
+    if register is None:
+        return "No audit of this model was begun before this one: without a key (--sign) nothing counts them."
+    n, models = register["of_model"], register.get("models_on_labels", 0)
+    said = f"This is audit {n} of this model {where}"
+    if n > 1:
+        said += f"; at least one of {n} errs with a probability of up to {min(1.0, n * delta):.2g}"
+    if models > 1:
+        said += (
+            f". {models} models were decided on these labels with this key; at least one of these verdicts "
+            f"is wrong with a probability of up to {min(1.0, models * delta):.2g}"
+        )
+    others = ", or begun with another key or another copy of its register," if "key" in where else ""
+    return f"{said}. Audits elsewhere{others} are not counted."
+
+
 @dataclass(frozen=True)
 class Guess:
     """A number with its limits; infinite limits where it is from one trial.
