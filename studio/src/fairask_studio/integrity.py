@@ -177,7 +177,7 @@ def check_certificate(
         check = _of_study(found, _loaded(model), read_table(Path(pool)))
     elif "made_from" in found:
         check = _of_audit(found, _loaded(model), Path(pool))
-        check = replace(check, problems=(*check.problems, *other_files(found, file)))
+        check = check if check.problems else replace(check, problems=tuple(other_files(found, file)))
     else:
         raise StudyError(f"{file.name} does not name the model that it is about; export it with this version")
     signed = (*check.problems, *other_signer(found, file, key))

@@ -594,9 +594,8 @@ def check_issued(
             f"give both: fairask verify {certificate} MODEL POOL",
         )
     problems = [
-        *changes(found),
+        *(changes(found) or other_files(found, file)),
         *([] if pool is None else other_table(found, Path(pool))),
-        *other_files(found, file),
         *other_signer(found, file, key),
     ]
     made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
