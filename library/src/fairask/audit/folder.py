@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -59,6 +60,7 @@ from fairask.tables.sheets import (
 _FORMAT = 3
 _PARTS = ("pool", "columns", "audit", "shown", "corrections", "register")
 _ROW, _LABEL = "row", "label"
+_LIMITS = ("value", "low", "high")
 _OWN = (_ROW, _LABEL, CHECK)
 #: The label of a row that nobody can label.
 _SKIP = "skip"
@@ -116,6 +118,7 @@ class Decided:
     folder: Path
     digests: dict[str, str]  #: of the table, the decisions, the labels and, if it asked, the audit's log
     tally: Tally
+    accuracy: tuple[float, float, float] | None = None  #: on the table, with limits of 95 % confidence
     register: dict[str, Any] | None = None  #: what the register of the owner's key said when it was begun
     key: OwnerKey | None = None
 
@@ -156,6 +159,7 @@ class Decided:
             "digests": self.digests,
             "register": self.register,
             "decisions": self.tally.to_dict(),
+            "accuracy": None if self.accuracy is None else dict(zip(_LIMITS, self.accuracy, strict=True)),
         }
         said["made_from"] = {**self.facts, "issued": self._issued(said)}
         sealed = seal(said)
@@ -402,11 +406,19 @@ class AuditFolder:
             self.folder,
             digests,
             Tally.from_dict(self.state["pool"]["tally"]),
+            self._accuracy(),
             register,
             self.key,
         )
         decided.write()
         return decided
+
+    def _accuracy(self) -> tuple[float, float, float] | None:
+        """The accuracy, where labels were asked for, are right and reach all strata."""
+        if not self.audit.schedule.claims or self.state["columns"].get("noise"):
+            return None
+        found = self.audit.accuracy()
+        return None if math.isnan(found[0]) else found
 
     def about(self) -> str:
         """Return the table in one line: rows, columns, sizes of the groups."""
@@ -488,6 +500,7 @@ class KnownLabels:
             self.folder,
             digests,
             self.table.tally,
+            self.table.accuracy(),
             register,
             self.key,
         )

@@ -226,6 +226,35 @@ def certify_known(
     return made
 
 
+def accuracy_limits(
+    size: Float, right: Float, wrong: Float, skipped: Float, level: float
+) -> tuple[float, float, float]:
+    """The accuracy on rows that were labelled at random within strata, with limits.
+
+    Each stratum has exact limits, and all hold together with probability 1 - ``level``. Rows that nobody
+    could label are wrong for the lower limit and right for the upper one.
+
+    Examples
+    --------
+    >>> nothing = np.zeros(2)
+    >>> accuracy_limits(np.array([10.0, 90.0]), np.array([8.0, 81.0]), np.array([2.0, 9.0]), nothing, 0.05)
+    (0.89, 0.89, 0.89)
+    """
+    held = size > 0
+    size, right, wrong, skipped = (v[held] for v in (size, right, wrong, skipped))
+    told, asked = right + wrong, right + wrong + skipped
+    share, each = size / size.sum(), level / (2 * len(size))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(told > 0, right / told, math.nan)
+    n = np.maximum(asked, 1)
+    low = np.where(asked > 0, clopper_pearson(right, n, each)[0], 0.0)
+    high = np.where(asked > 0, clopper_pearson(right + skipped, n, each)[1], 1.0)
+    whole = asked == size
+    low, high = np.where(whole, right / n, low), np.where(whole, (right + skipped) / n, high)
+    found = [float(np.round(share @ v, 12)) for v in (value, low, high)]
+    return found[0], found[1], found[2]
+
+
 def _refuse_uneven(groups: Sequence[object], labelled: Int, rows: Int) -> None:
     """Raise UserError where labels are so much rarer for one decision that they are no random part."""
     for g, group in enumerate(groups):

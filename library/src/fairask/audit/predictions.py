@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fairask.audit.audit import Audit
 from fairask.audit.certificate import Certificate
-from fairask.audit.labelled_rows import certify_known
+from fairask.audit.labelled_rows import accuracy_limits, certify_known
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_rows, simulate_rows
 from fairask.audit.strata import (
@@ -156,6 +156,14 @@ class AuditTable:
         most = queue_length(plan.budget)
         queues = self.query.queues(stratum, strata.sizes, most)
         return Audit.of_strata(replace(strata, queues=queues), plan)
+
+    def accuracy(self) -> tuple[float, float, float]:
+        """The accuracy on the table with 95 % limits, from known labels that are random within each group."""
+        pool = self.pool
+        right = pool.label == pool.decision[0]
+        parts = (pool.label != OUT, (pool.label >= 0) & right, (pool.label >= 0) & ~right, pool.label == -1)
+        size, *told = (np.bincount(pool.group, weights=pool.counts * part) for part in parts)
+        return accuracy_limits(size, *told, 0.05)
 
     def certify(self, plan: AuditPlan, target: str) -> list[Certificate]:
         """Decide at once, from the labels that are known."""

@@ -45,6 +45,7 @@ def verify(
     """
     from fairask.audit.certificate import CERTIFICATE, SIGNED, STATE, check_issued
     from fairask.audit.signature import fingerprint, new_key, read_public
+    from fairask.report.forms import check_form, is_form
     from fairask.tables.formats import SUFFIXES
 
     if new is not None:
@@ -70,6 +71,9 @@ def verify(
         found = _by_studio(study, model, pool, key)
         words = f"The certificate {found}"
         wrong = "The certificate is NOT about this model on this pool:"
+    elif issued and is_form(here):
+        found = check_form(here, key)
+        words, wrong = str(found), "The form is NOT as it was made:"
     elif issued:
         found = check_issued(study, table, key)
         words = f"The certificate {found}"
