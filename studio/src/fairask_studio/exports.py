@@ -8,7 +8,7 @@ import io
 import json
 import platform
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -20,10 +20,12 @@ import pyarrow.parquet as pq
 from sqlalchemy import make_url
 
 from fairask.audit import Certificate
-from fairask.audit.certificate import seal
+from fairask.audit.certificate import seal, written
+from fairask.audit.signature import OwnerKey
 from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
 from fairask.report.words import METRIC_NAMES, decides_sentence, safety_sentence
+from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
 from fairask_studio.config import Config
@@ -42,8 +44,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def contents(study: Study) -> dict[str, Callable[[], bytes]]:
-    """Return the names of a study's files, and what makes the content of each."""
+def contents(study: Study, key: OwnerKey | None = None) -> dict[str, Callable[[], bytes]]:
+    """Return the names of a study's files, and what makes each; a key signs the certificate."""
     rows = label_table(study)
     flat = [{**row, "answers": json.dumps(row["answers"], ensure_ascii=False)} for row in rows]
     files: dict[str, Callable[[], bytes]] = {
@@ -57,11 +59,30 @@ def contents(study: Study) -> dict[str, Callable[[], bytes]]:
         "report.html": lambda: report_html(study).encode(),
     }
     if study.state().certificates:
-        files["certificate.json"] = lambda: _json(seal(study.state().certificates[-1]))
+        issued = seal(study.state().certificates[-1])
+        files["certificate.json"] = lambda: written(issued if key is None else key.sign(issued)).encode()
     if any(row["state"] == "labelled" for row in rows):
         files["model-card.md"] = lambda: model_card(study, table_model(study)).encode()
         files["model.skops"] = lambda: model_bytes(table_model(study))
     return files
+
+
+def signed(study: Study, files: Sequence[Path], key: OwnerKey) -> bytes:
+    """Return what is signed of a study: its pool, model, files and log, by the last event's hash."""
+    events, last_hash, broken = study.store.check_chain()
+    if broken is not None:
+        raise StudyError(broken)
+    state = study.state()
+    document = {
+        "schema": "fairask-study",
+        "version": 1,
+        "events": events,
+        "hash": last_hash,
+        "pool_sha256": study.config.pool_sha256,
+        "model": state.model["digest"] if state.model else None,
+        "files": {path.name: file_digest(path, hidden=False) for path in files},
+    }
+    return written(key.sign(document)).encode()
 
 
 # -- labels --------------------------------------------------------------------------------------

@@ -20,14 +20,23 @@ import pyarrow as pa
 from scipy.sparse import issparse
 
 from fairask.audit import Audit
+from fairask.audit.certificate import SIGNED
 from fairask.audit.plan import AuditPlan
+from fairask.audit.signature import OwnerKey
 from fairask.defaults import BUDGET
 from fairask.errors import FairaskWarning, UserError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
 from fairask.pools.sample import SAMPLE
-from fairask.report.words import Beside, decides_sentence, leaks_sentence, outcome_of, safety_sentence
+from fairask.report.words import (
+    Beside,
+    decides_sentence,
+    leaks_sentence,
+    outcome_of,
+    repeats_sentence,
+    safety_sentence,
+)
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
@@ -852,8 +861,11 @@ class Study:
                 told = f"{under_way.audit.n_labels} of at most {under_way.size} are there"
                 raise StudyError(f"the audit waits for labels; {told}")
             entry = next(entry for entry in state.history if entry["seen"] == under_way.seen)
+            certificate, count = under_way.audit.certificate(), state.audits[entry["digest"]]
+            told = repeats_sentence({"of_model": count}, certificate.delta, "in this study")
             document = {
-                **under_way.audit.certificate().to_dict(),
+                **replace(certificate, assumptions=(*certificate.assumptions, told)).to_dict(),
+                "audits_of_model": count,
                 "model": {
                     **{name: entry[name] for name in ("round", "labels", "digest", "seen")},
                     "protected": state.config.protected,
@@ -865,7 +877,9 @@ class Study:
 
     # -- reporting ------------------------------------------------------------------------------
 
-    def export(self, folder: str | Path, *, only: str | None = None) -> list[Path]:
+    def export(
+        self, folder: str | Path, *, only: str | None = None, key: OwnerKey | None = None
+    ) -> list[Path]:
         """Write labels (CSV, Parquet, Label Studio's JSON), events, the report and, with labels, the model.
 
         Parameters
@@ -874,6 +888,8 @@ class Study:
             Made if it is not there.
         only : str, optional
             One file's name, to write just that.
+        key : OwnerKey, optional
+            Signs the certificate, and a list of the digests of all files and of the last event.
 
         Returns
         -------
@@ -889,15 +905,18 @@ class Study:
         ...     [path.name for path in study.export(f"{folder}/out", only="labels.csv")]
         ['labels.csv']
         """
-        from fairask_studio.exports import contents  # reports and models import much
+        from fairask_studio.exports import contents, signed  # reports and models import much
 
         out = Path(folder)
         out.mkdir(parents=True, exist_ok=True)
         written = []
-        for name, content in contents(self).items():
+        for name, content in contents(self, key).items():
             if only in (None, name):
                 (out / name).write_bytes(content())
                 written.append(out / name)
+        if key is not None:
+            (out / SIGNED).write_bytes(signed(self, written, key))
+            written.append(out / SIGNED)
         return written
 
     def status(self) -> Document:

@@ -44,6 +44,104 @@ _WARNED = {
 }
 
 
+def repeats_sentence(
+    register: Mapping[str, Any] | None, delta: float, where: str = "that was begun with this key"
+) -> str:
+    """Say how often a model was audited, as far as the register of the owner's key, or a study, knows.
+
+    Examples
+    --------
+    >>> print(repeats_sentence({"of_model": 3, "models_on_labels": 0}, 0.05))
+    This is audit 3 of this model that was begun with this key; at least one of 3 errs with a probability of
+    up to 0.15. Audits elsewhere, or begun with another key or another copy of its register, are not counted.
+    >>> repeats_sentence({"of_model": 1}, 0.05, "in this study")
+    'This is audit 1 of this model in this study. Audits elsewhere are not counted.'
+    >>> repeats_sentence(None, 0.05)
+    'No audit of this model was begun before this one: without a key (--sign) nothing counts them.'
+    """
+    if register is None:
+        return "No audit of this model was begun before this one: without a key (--sign) nothing counts them."
+    n, models = register["of_model"], register.get("models_on_labels", 0)
+    said = f"This is audit {n} of this model {where}"
+    if n > 1:
+        said += f"; at least one of {n} errs with a probability of up to {min(1.0, n * delta):.2g}"
+    if models > 1:
+        said += (
+            f". {models} models were decided on these labels with this key; at least one of these verdicts "
+            f"is wrong with a probability of up to {min(1.0, models * delta):.2g}"
+        )
+    others = ", or begun with another key or another copy of its register," if "key" in where else ""
+    return f"{said}. Audits elsewhere{others} are not counted."
+
+
+#: On every form.
+NO_LEGAL_ADVICE = (
+    "This form reports numbers. It is no legal advice, it does not say that a law is kept, and it does not "
+    "replace an independent auditor."
+)
+#: Who is worse off if one group's rate is above another's, by metric; {less} and {more} are the groups.
+_HAZARDS = {
+    "tpr": "People of {less} whose label is positive are accepted less often than those of {more}.",
+    "fpr": "People of {more} whose label is negative are accepted more often than those of {less}.",
+    "eo": "People of {less} are accepted less often than people of {more} who have the same label.",
+    "selection": "People of {less} are accepted less often than people of {more}.",
+}
+
+
+def hazard_sentence(metric: str, first: str, second: str) -> str:
+    """Say what it means for people if a comparison of two groups is above the tolerance.
+
+    Examples
+    --------
+    >>> hazard_sentence("tprp", "men", "women")
+    'People of women whose label is positive are accepted less often than those of men.'
+    >>> hazard_sentence("selection-ratio", "men", "women")
+    'People of men are accepted less often than people of women.'
+    """
+    kind = {"tprp": "tpr", "fprp": "fpr", "dp": "selection"}.get(metric, metric.removesuffix("-ratio"))
+    # A difference is that of the first over the second, a ratio that of the first to the second.
+    less, more = (first, second) if metric.endswith("-ratio") else (second, first)
+    return _HAZARDS[kind].format(less=less, more=more)
+
+
+def ratio_told(low: float | None, high: float | None) -> str:
+    """Say what the numbers of people tell about a ratio of two rates, given its limits.
+
+    Examples
+    --------
+    >>> ratio_told(0.7, 0.9), ratio_told(0.9, 1.1), ratio_told(None, None)
+    ('below 1', 'cannot tell whether it is 1', '')
+    """
+    if high is None:
+        return "" if low is None else "cannot tell whether it is 1"
+    if high < 1:
+        return "below 1"
+    return "above 1" if low is not None and low > 1 else "cannot tell whether it is 1"
+
+
+def alternative_sentence(name: str, plain: str, ratio: float, other: float, gain: float, sure: bool) -> str:
+    """Compare a model with the plain one: least adverse impact ratio, and accuracy in points.
+
+    Examples
+    --------
+    >>> print(alternative_sentence("fair", "plain", 0.95, 0.8, -0.004, False))
+    fair has a least adverse impact ratio of 0.950, plain one of 0.800. Measured on this table, fair is 0.4
+    points less accurate; the limits of both accuracies overlap, so that these labels do not tell which is
+    higher.
+    """
+    way = "more" if gain > 0 else "less"
+    same = "as accurate" if round(100 * abs(gain), 1) == 0 else f"{100 * abs(gain):.1f} points {way} accurate"
+    tail = (
+        ""
+        if sure
+        else ("; the limits of both accuracies overlap, so that these labels do not tell which is higher")
+    )
+    return (
+        f"{name} has a least adverse impact ratio of {ratio:.3f}, {plain} one of {other:.3f}. Measured on "
+        f"this table, {name} is {same}{tail}."
+    )
+
+
 @dataclass(frozen=True)
 class Guess:
     """A number with its limits; infinite limits where it is from one trial.
