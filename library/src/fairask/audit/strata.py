@@ -142,13 +142,13 @@ class Layout:
     def within(self, free: Float) -> Float:
         """Share of each bin in the labels of its (group, decision), given the rows that may be drawn.
 
-        Half of the labels go to bins as rows do, and half to where the score says that labels differ most.
+        A quarter of the labels go to bins as rows do, the others to where the score says that labels differ.
         """
         share = free / np.maximum(free @ self.siblings, 1.0)
         if self.prior is not None:
             p = np.clip(self.prior, 0.03, 0.97)
             told = free * np.sqrt(p * (1 - p))
-            share = (share + told / np.maximum(told @ self.siblings, 1e-9)) / 2
+            share = share / 4 + 0.75 * told / np.maximum(told @ self.siblings, 1e-9)
         return share
 
     @functools.cached_property
@@ -227,7 +227,7 @@ class Layout:
             return rate, rate, rate
         if population:
             # A population has rows that no row of the pool is like: about as many as a limit at z would miss.
-            zero, one = (replace(v, weight=np.where(v.weight > 0, v.weight, (1 + z**2)[..., None])) for v in parts)
+            zero, one = (replace(v, weight=np.where(v.weight > 0, v.weight, 1 + z**2)) for v in parts)
         low, high = score_limits(zero, one, rate, z, population=population)
         if not population:
             known, total = np.where(np.isnan(rate), 0.5, rate), np.maximum(total, 1.0)

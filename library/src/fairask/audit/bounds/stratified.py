@@ -21,6 +21,8 @@ import numpy as np
 from fairask.metrics import Float
 
 _STEPS = 26
+#: Labels that a stratum among several is taken to have besides its own, shared like the union's.
+_SHARED = 2.0
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,15 @@ class Mass:
 
     ``base`` is what is certain: labels that are all told, less the wrong labels to expect. ``share`` is the
     share of labels as told among the other rows, and ``labels`` the number of independent labels that would
-    estimate it as well; zero where a stratum has rows and no label. ``least`` and ``most`` bound the share.
+    estimate it as well; zero where a stratum has rows and no label. ``skew`` is the third cumulant of the share
+    beyond that of so many labels, over its variance per label. ``least`` and ``most`` bound the share.
     """
 
     base: Float
     weight: Float
     share: Float
     labels: Float
+    skew: Float
     least: Float
     most: Float
 
@@ -52,8 +56,8 @@ def collapse(
     """Make one proportion of several strata, for each union of them.
 
     Strata whose labels are all told are no part of the proportion: nothing about them is random. The
-    proportion has the variance of the union, and no less skewness: of a stratum where one label stands for
-    many rows, the total is more skewed than that of as many labels drawn from all of them.
+    proportion has the variance of the union. Where one label of a stratum stands for many rows, the union's
+    total is more skewed than that of so many labels: by how much is kept for the limits.
 
     Parameters
     ----------
@@ -81,10 +85,12 @@ def collapse(
     n = np.where(labels > 0, labels, 1.0)
     share = np.where(labels > 0, hits / n, 0.0)
     # One label more, half of it shared like the union's, so that a stratum with none of either kind still has
-    # a variance.
+    # a variance; and two more among several strata, each of which has shown little of what it holds.
     shared = (hits @ member.T + 0.5) / (labels @ member.T + 1)
     common = shared @ member / np.maximum(member.sum(axis=0), 1.0)
-    guess = (hits + 0.25 + 0.5 * common) / (labels + 1)
+    several = (labels > 0).astype(np.float64) @ member.T > 1
+    worth = 0.5 + _SHARED * (several.astype(np.float64) @ member > 0)
+    guess = (hits + 0.25 + worth * common) / (labels + 0.5 + worth)
     guess = np.clip(guess, np.maximum(0.25 / (labels + 1), noise), np.minimum(1 - 0.25 / (labels + 1), 1 - noise))
     spread, wrong = guess * (1 - guess), noise * (1 - noise)
     left = 1.0 if population else np.maximum(size - labels, 1e-6) / np.maximum(size - 1, 1e-6)
@@ -99,18 +105,18 @@ def collapse(
     if population:
         error = error + np.maximum((weight * guess**2) @ member.T / filled - mean**2, 0.0) / filled
     blind = ((size > 0) & (labels <= 0)).astype(np.float64) @ member.T > 0
-    effective = mean * (1 - mean) / np.maximum(error, 1e-300)
-    several = (labels > 0).astype(np.float64) @ member.T > 1
-    skew = third @ member.T / filled**3
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        alike = (1 - 2 * mean) ** 2 / (mean * (1 - mean)) * error**3 / skew**2
-    effective = np.where(several & (skew * (1 - 2 * mean) > 0), np.fmin(effective, alike), effective)
+    effective = mean * (1 - mean) / np.maximum(error, 1e-30)
+    spare = mean * (1 - mean)
+    # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2.
+    skew = third @ member.T / filled**3 / spare - (1 - 2 * mean) * (error / spare) ** 2
+    skew = np.where(several, skew, 0.0)
     flips = (weight * noise) @ member.T
     return Mass(
         base=certain - flips,
         weight=total,
         share=np.clip((weight * share) @ member.T / filled, 0.0, 1.0),
         labels=np.where(total > 0, np.where(blind, 0.0, effective), 1.0),
+        skew=skew,
         least=flips / filled,
         most=1 - flips / filled,
     )
@@ -141,15 +147,14 @@ def _constrained(w0: Float, w1: Float, c: Float, s0: Float, f0: Float, s1: Float
     return np.clip(p0, 0.0, 1.0), np.clip(p1, 0.0, 1.0)
 
 
-def _score(zero: Mass, one: Mass, m: Float, between: bool) -> Float:
-    """Signed score statistic of "the rate is m": positive when the sample's rate is above m."""
+def _beyond(zero: Mass, one: Mass, m: Float, z: Float, between: bool) -> tuple[Float, Float]:
+    """Score statistic of "the rate is m", without its sign, and the limit that it may not reach."""
     w0, w1 = m * zero.weight, (1 - m) * one.weight
     c = m * zero.base - (1 - m) * one.base
     scale = np.maximum(np.maximum(np.maximum(w0, w1), np.abs(c)), 1e-300)
+    w0, w1, c = w0 / scale, w1 / scale, c / scale
     hits = zero.share * zero.labels, one.share * one.labels
-    p0, p1 = _constrained(
-        w0 / scale, w1 / scale, c / scale, hits[0], zero.labels - hits[0], hits[1], one.labels - hits[1]
-    )
+    p0, p1 = _constrained(w0, w1, c, hits[0], zero.labels - hits[0], hits[1], one.labels - hits[1])
     p0, p1 = np.clip(p0, zero.least, zero.most), np.clip(p1, one.least, one.most)
     contrast = w1 * one.share - w0 * zero.share - c
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -158,10 +163,14 @@ def _score(zero: Mass, one: Mass, m: Float, between: bool) -> Float:
         if between:
             total = zero.weight + one.weight
             spread = (1 - m) * p1 + m * p0
-            variance = variance + zero.weight * one.weight / total * spread * spread
-        found = contrast / np.sqrt(np.maximum(variance, 1e-300))
-    beyond = (c > w1 * (1 + 1e-12)) | (c < -w0 * (1 + 1e-12))
-    return np.asarray(np.where(beyond, np.where(contrast > 0, np.inf, -np.inf), found))
+            variance = variance + (zero.weight / scale) * (one.weight / total) / scale * spread * spread
+        variance = np.maximum(variance, 1e-300)
+        found = np.abs(contrast) / np.sqrt(variance)
+        skew = w1**3 * one.skew * p1 * (1 - p1) - w0**3 * zero.skew * p0 * (1 - p0)
+        # Cornish and Fisher: a skewed statistic passes its normal quantile more often on its long side.
+        long = np.maximum(np.sign(contrast) * skew, 0.0) / variance**1.5
+    never = (c > w1 + 1e-12) | (c < -w0 - 1e-12)
+    return np.where(never, np.inf, found), z + np.minimum(long, 3.0) * np.maximum(z * z - 1, 0.0) / 6
 
 
 def score_limits(zero: Mass, one: Mass, rate: Float, z: Float, *, population: bool = False) -> tuple[Float, Float]:
@@ -184,8 +193,8 @@ def score_limits(zero: Mass, one: Mass, rate: Float, z: Float, *, population: bo
     inside, outside = np.stack([point, point]), ends
     for _ in range(_STEPS):
         middle = (inside + outside) / 2
-        within = np.abs(_score(zero, one, middle, population)) < z
+        within = np.less(*_beyond(zero, one, middle, z, population))
         inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
-    at_end = np.abs(_score(zero, one, ends, population)) < z
+    at_end = np.less(*_beyond(zero, one, ends, z, population))
     low, high = np.where(at_end | unknown, ends, outside)
     return low, high
