@@ -10,6 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -29,6 +30,7 @@ from fairask.cards import card
 from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.defaults import BATCH
+from fairask.documents import check_archive, parse_json, reading
 from fairask.errors import FairaskWarning, SampleWarning, UserError, suggest
 from fairask.log import DrawLog, HistoryRow, LearnerState, Query
 from fairask.matrix import row_count
@@ -819,19 +821,25 @@ class FairActiveLearner:
         True
         """
         name = Path(path).name
-        try:
+        damaged = partial(reading, name, "Give a file that save() has written", UserError)
+        with damaged():
+            check_archive(name, Path(path), UserError)
             with zipfile.ZipFile(path) as archive:
-                state = json.loads(archive.read("state.json"))
+                state = parse_json(archive.read("state.json"), f"{name}: state.json")
                 inside = {n: io.BytesIO(archive.read(n)) for n in archive.namelist() if n != "state.json"}
             if state["format"] != FORMAT:
-                raise ValueError(f"it has format {state['format']}, and this version reads {FORMAT}")
+                raise UserError(
+                    f"{name} has format {state['format']!r}, and this version reads {FORMAT}",
+                    "read it with the version of fairask that wrote it",
+                )
             codes = None if state["pool"] else np.load(inside["groups.npy"], allow_pickle=False)
             if X is None and "X.npz" in inside:
                 X = load_npz(inside["X.npz"])
             elif X is None and "X.npy" in inside:
                 X = np.load(inside["X.npy"], allow_pickle=False)
-        except (zipfile.BadZipFile, KeyError, ValueError) as error:
-            raise ValueError(f"{name} is not a saved learner, or is damaged: {error}") from error
+            columns = FrameColumns.from_dict(state["columns"]) if state["columns"] else None
+            groups = None if codes is None else [_hashable(state["groups"][code]) for code in codes]
+            settings = {**state["settings"], **objects, "classes": tuple(state["settings"]["classes"])}
         if X is None:
             raise ValueError("X is not in the file (it was no matrix of numbers): pass it, load(path, X=...)")
         if codes is None and not isinstance(X, Pool):
@@ -840,18 +848,15 @@ class FairActiveLearner:
             made, given = state["objects"].get(one), objects.get(one)
             if (made is None) != (given is None):
                 raise ValueError(f"this learner was made with {one}={made}; load(path, {one}=...) must match")
-        columns = FrameColumns.from_dict(state["columns"]) if state["columns"] else None
-        groups = None
-        if codes is not None:
-            groups = [_hashable(state["groups"][code]) for code in codes]
-            X = columns.features(X) if columns is not None and column_names(X) is not None else X
-        settings = {**state["settings"], **objects, "classes": tuple(state["settings"]["classes"])}
+        if groups is not None and columns is not None and column_names(X) is not None:
+            X = columns.features(X)
         learner = cls(X, groups, **settings)
         if learner.pool.fingerprint() != state["digest"]:
             raise ValueError("X is not the table this learner was made with")
         learner.columns_ = columns
-        log = DrawLog.from_list(len(learner._drawn_from), state["log"])
-        return learner.with_state(LearnerState(log, state["batches"], state["history"]))
+        with damaged():
+            log = DrawLog.from_list(len(learner._drawn_from), state["log"])
+            return learner.with_state(LearnerState(log, state["batches"], state["history"]))
 
 
 def _as_pool(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairask.audit.certificate import (
     verdict_of,
 )
 from fairask.audit.predictions import read_classes
+from fairask.documents import reading
 from fairask.metrics import Float
 from fairask.tables import read_table
 from fairask.tables.cells import coded
@@ -121,17 +123,13 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     """
     found, name = read_certificate(certificate)
     if "model" in found:
-        return _of_study(found, _loaded(model), read_table(Path(pool)))
-    if "made_from" in found:
-        return _of_audit(found, _loaded(model), Path(pool))
-    raise StudyError(f"{name} does not name the model that it is about; export it with this version")
-
-
-def _loaded(model: str | Path) -> TableModel:
-    try:
-        return load_model(model)
-    except Exception as error:  # a damaged zip, schema or array: skops raises what it meets
-        raise StudyError(f"{Path(model).name} cannot be read as a model: {error}") from error
+        check = partial(_of_study, found, load_model(model), read_table(Path(pool)))
+    elif "made_from" in found:
+        check = partial(_of_audit, found, load_model(model), Path(pool))
+    else:
+        raise StudyError(f"{name} does not name the model that it is about; export it with this version")
+    with reading(name, "Give the JSON file of a certificate", StudyError):
+        return check()
 
 
 def _positive(model: TableModel, table: pa.Table) -> Float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fairask.documents import read_json
 from fairask.pools import open_source
 from fairask.pools.files import local_path
 from fairask.pools.sample import SAMPLE
@@ -108,10 +108,7 @@ def _free_name(names: Sequence[str]) -> str:
 
 def read_words(file: Path) -> dict[str, dict[str, object]]:
     """Read the dictionary of columns: titles, units and values, as JSON."""
-    try:
-        words: dict[str, dict[str, object]] = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise StudyError(f"{file.name} is not JSON ({error}); see docs/study.md") from error
+    words: dict[str, dict[str, object]] = read_json(file, remedy="See docs/study.md", kind=StudyError)
     return words
 
 

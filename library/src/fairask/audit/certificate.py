@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from fairask.audit.plan import QUESTIONS, ROUNDING
 from fairask.cards import card
 from fairask.checks import check_choice
+from fairask.documents import parse_json, reading
 from fairask.errors import UserError
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import UNKNOWN
@@ -564,9 +565,10 @@ def check_issued(certificate: str | Path, pool: str | Path | None = None) -> Cer
             f"{name} is a study's certificate, which speaks of a model and a pool",
             f"give both: fairask verify {certificate} MODEL POOL",
         )
-    problems = changes(found) + ([] if pool is None else other_table(found, Path(pool)))
-    made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
-    return CertificateCheck(found["verdict"], made, tuple(problems), "is as it was issued")
+    with reading(name, "give the JSON file of a certificate", UserError):
+        problems = changes(found) + ([] if pool is None else other_table(found, Path(pool)))
+        made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
+        return CertificateCheck(found["verdict"], made, tuple(problems), "is as it was issued")
 
 
 def read_certificate(certificate: str | Path) -> tuple[dict[str, Any], str]:
@@ -580,13 +582,10 @@ def read_certificate(certificate: str | Path) -> tuple[dict[str, Any], str]:
                 "tell it the labels it waits for",
             )
     try:
-        found = json.loads(file.read_text("utf-8"))
+        content = file.read_bytes()
     except OSError as error:
         raise UserError(f"{file}: {error.strerror}", "give the JSON file of a certificate") from error
-    except ValueError as error:
-        raise UserError(
-            f"{file.name} is not a JSON file: {error}", "give the JSON file of a certificate"
-        ) from error
+    found = parse_json(content, file.name, remedy="give the JSON file of a certificate")
     if not isinstance(found, dict):
         raise UserError(f"{file.name} holds no certificate", "give the JSON file of a certificate")
     return found, file.name

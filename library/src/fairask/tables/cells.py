@@ -207,7 +207,8 @@ class Reading:
             whole = rf"(?:[0-9]{{1,3}}(?:[{self.thousands}][0-9]{{3}})+|[0-9]+)"
         number = rf"(?P<number>{whole}(?:[{self.decimal}][0-9]+)?(?:[eE][+-]?[0-9]+)?)"
         before, after = rf"(?P<before>{_SIGNS})?", rf"(?P<after>{_SIGNS})?"
-        return re.compile(rf"\s*(?P<minus>[+-]?)\s*{before}\s*(?P<inner>[+-]?){number}\s*{after}\s*")
+        # No blank is tried twice (*+): a cell of blanks alone would take for ever.
+        return re.compile(rf"\s*+(?P<minus>[+-]?)\s*+{before}\s*+(?P<inner>[+-]?){number}\s*+{after}\s*+")
 
     def _number(self, text: str) -> float | None:
         found = self.pattern.fullmatch(text)
