@@ -31,7 +31,7 @@ from fairask.checks import check_choice, check_count, check_lengths, check_numbe
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.defaults import BATCH
 from fairask.documents import check_archive, parse_json, reading
-from fairask.errors import FairaskWarning, SampleWarning, UserError, suggest
+from fairask.errors import ColumnWarning, FairaskWarning, SampleWarning, UserError, suggest
 from fairask.log import DrawLog, HistoryRow, LearnerState, Query
 from fairask.matrix import row_count
 from fairask.metrics import Float, Int, Matrix, Metric, check_metric, encode_groups
@@ -47,6 +47,7 @@ from fairask.strategies.strategy import uniform_proposal
 from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
 from fairask.tables.groups import check_group_count
+from fairask.tables.leaks import group_leaks
 
 __all__ = ["FairActiveLearner"]
 
@@ -262,6 +263,8 @@ class FairActiveLearner:
         Share of the budget kept to audit the final model.
     stopping : StoppingRule or str, optional
         A rule of :mod:`fairask.stopping`, or its name (``"plateau:5"``); ``stop_reason_`` reports it.
+    keep : list of str
+        Columns of a data frame to learn from although they look like identifiers or have too many values.
     random_state : int, Generator or RandomState, optional
         The same seed gives the same answers. A generator is drawn from once; the field then holds the seed.
 
@@ -311,6 +314,7 @@ class FairActiveLearner:
         budget: int | None = None,
         audit_share: float = 0.0,
         stopping: StoppingRule | str | None = None,
+        keep: Sequence[str] = (),
         random_state: Seed = None,
     ) -> None:
         self.config = config = LearnerConfig(
@@ -345,7 +349,9 @@ class FairActiveLearner:
                 raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
             self.pool, self.columns_ = X, X.columns
         else:
-            self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template)
+            self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template, keep)
+            if blind and self.columns_ is not None:
+                _warn_of_leaks(self.pool, self.columns_)
         self.groups_ = self.pool.group_values
         check_group_count(self.groups_)
         self._drawn_from = self.pool if self._pool_given else self._sampled()
@@ -860,7 +866,7 @@ class FairActiveLearner:
 
 
 def _as_pool(
-    X: Matrix, sensitive_features: ArrayLike | str | None, oracle: FairOracle
+    X: Matrix, sensitive_features: ArrayLike | str | None, oracle: FairOracle, keep: Sequence[str]
 ) -> tuple[Pool, FrameColumns | None]:
     """Make a pool of a table and its groups; also return how it was made of a data frame's columns."""
     if sensitive_features is None:
@@ -871,7 +877,11 @@ def _as_pool(
         named = _named_columns(sensitive_features, names, row_count(X))
         own = [] if named is not None else _own_name(sensitive_features, names)
         columns = FrameColumns.of(
-            X, protected=named or own or None, keep_protected=bool(own), encode=oracle.needs_numbers
+            X,
+            protected=named or own or None,
+            keep_protected=bool(own),
+            encode=oracle.needs_numbers,
+            keep=keep,
         )
         rows = columns.features(X)
         groups = columns.groups_of(X) if named is not None else sensitive_features
@@ -888,6 +898,16 @@ def _as_pool(
     values, codes = encode_groups(groups, "sensitive_features")
     check_lengths(X=row_count(rows), sensitive_features=len(codes))
     return Pool(rows, codes, len(values), group_values=values), columns
+
+
+def _warn_of_leaks(pool: Pool, columns: FrameColumns) -> None:
+    """Name columns that tell the group to a model that must not know it."""
+    X = pool.X
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
+        return
+    names = columns.names if columns.encoder is None else columns.encoder.feature_names_out
+    for said in group_leaks(np.asarray(X, np.float64), pool.groups, names):
+        warnings.warn(said, ColumnWarning, stacklevel=4)
 
 
 def _named_columns(sensitive_features: object, names: list[str], n: int) -> list[str] | None:

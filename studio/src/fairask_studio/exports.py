@@ -23,7 +23,7 @@ from fairask.audit import Certificate
 from fairask.audit.certificate import seal
 from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.report.words import METRIC_NAMES, safety_sentence
+from fairask.report.words import METRIC_NAMES, safety_sentence, visible
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
 from fairask_studio.config import Config
@@ -51,7 +51,8 @@ def contents(study: Study) -> dict[str, Callable[[], bytes]]:
         "labels.parquet": lambda: _labels_parquet(*_with_data(study, flat)),
         "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
         "events.jsonl": lambda: "".join(
-            json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.store.events()
+            visible(json.dumps(dataclasses.asdict(event), ensure_ascii=False)) + "\n"
+            for event in study.store.events()
         ).encode(),
         "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
         "report.html": lambda: report_html(study).encode(),
@@ -59,7 +60,7 @@ def contents(study: Study) -> dict[str, Callable[[], bytes]]:
     if study.state().certificates:
         files["certificate.json"] = lambda: _json(seal(study.state().certificates[-1]))
     if any(row["state"] == "labelled" for row in rows):
-        files["model-card.md"] = lambda: model_card(study, table_model(study)).encode()
+        files["model-card.md"] = lambda: visible(model_card(study, table_model(study))).encode()
         files["model.skops"] = lambda: model_bytes(table_model(study))
     return files
 
@@ -108,7 +109,8 @@ def label_table(study: Study) -> list[Document]:
 
 
 def _json(data: object) -> bytes:
-    return json.dumps(data, ensure_ascii=False, indent=1).encode()
+    # What JSON leaves as it is, such as the marks that turn the direction of writing, is written as \uXXXX.
+    return visible(json.dumps(data, ensure_ascii=False, indent=1)).encode()
 
 
 def _with_data(study: Study, rows: list[Document]) -> tuple[list[str], list[list[object]]]:

@@ -74,7 +74,7 @@ def read_pool(
         place, notes = read_noted(Path(source), form)
     else:
         place = read_table(source)
-    return _sampled(place, tuple(notes), sample, random_state)
+    return _sampled(place, notes, sample, random_state)
 
 
 def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
@@ -87,16 +87,17 @@ def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
     return local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
 
 
-def _sampled(place: str | Path | pa.Table, notes: tuple[str, ...], sample: int, seed: int) -> ReadPool:
+def _sampled(place: str | Path | pa.Table, notes: list[str], sample: int, seed: int) -> ReadPool:
     try:
         drawn = open_source(place).sample(sample, seed)
     except FileNotFoundError as error:
         raise StudyError(str(error), "Give a file or folder that is there") from error
-    table = read_table(drawn.table)
+    table, found = read_noted(drawn.table)
+    said = (*notes, *found)
     if len(drawn.keys) == drawn.of:
-        return ReadPool(table, notes)
+        return ReadPool(table, said)
     key = _free_name(table.column_names)
-    return ReadPool(table.append_column(key, pa.array(drawn.keys)), notes, drawn.of, key)
+    return ReadPool(table.append_column(key, pa.array(drawn.keys)), said, drawn.of, key)
 
 
 def _free_name(names: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from fairask.cards import card
 from fairask.checks import check_choice
 from fairask.documents import parse_json, reading
 from fairask.errors import UserError
+from fairask.report.words import visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import UNKNOWN
 
@@ -371,7 +372,7 @@ class Certificate:
         )
         made = f"<h2>How it was made</h2><table>{rows}</table>" if rows else ""
         rests = "".join(f"<li>{escape(text)}</li>" for text in self.assumptions)
-        return (
+        return visible(
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Fairness certificate</title>'
             '<meta name="viewport" content="width=device-width,initial-scale=1">'
             f"<style>:root{{--c:{_COLOURS[self.verdict]}}}{_STYLE}</style></head>"

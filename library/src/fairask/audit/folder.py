@@ -28,6 +28,7 @@ from fairask.errors import TableError, UserError
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
 from fairask.pools.files import Files, local_path, name_of
+from fairask.report.words import visible
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow
 from fairask.tables.cells import texts
@@ -146,7 +147,7 @@ class Decided:
         text += "\n\n" + "\n".join(f"{name}: {value}" for name, value in self.facts.items()) + "\n"
         also = list(self.certificates.values())[1:]
         for suffix, content in (
-            ("txt", text),
+            ("txt", visible(text)),
             ("json", json.dumps(self.result(), indent=1, allow_nan=False) + "\n"),
             ("html", self.first.to_html(also=also, facts=self.facts)),
         ):
