@@ -24,7 +24,7 @@ from fairask.audit.certificate import seal, written
 from fairask.audit.signature import OwnerKey
 from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.report.words import METRIC_NAMES, decides_sentence, safety_sentence
+from fairask.report.words import METRIC_NAMES, decides_sentence, safety_sentence, visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
@@ -53,7 +53,8 @@ def contents(study: Study, key: OwnerKey | None = None) -> dict[str, Callable[[]
         "labels.parquet": lambda: _labels_parquet(*_with_data(study, flat)),
         "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
         "events.jsonl": lambda: "".join(
-            json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.store.events()
+            visible(json.dumps(dataclasses.asdict(event), ensure_ascii=False)) + "\n"
+            for event in study.store.events()
         ).encode(),
         "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
         "report.html": lambda: report_html(study).encode(),
@@ -62,7 +63,7 @@ def contents(study: Study, key: OwnerKey | None = None) -> dict[str, Callable[[]
         issued = seal(study.state().certificates[-1])
         files["certificate.json"] = lambda: written(issued if key is None else key.sign(issued)).encode()
     if any(row["state"] == "labelled" for row in rows):
-        files["model-card.md"] = lambda: model_card(study, table_model(study)).encode()
+        files["model-card.md"] = lambda: visible(model_card(study, table_model(study))).encode()
         files["model.skops"] = lambda: model_bytes(table_model(study))
     return files
 
@@ -129,7 +130,8 @@ def label_table(study: Study) -> list[Document]:
 
 
 def _json(data: object) -> bytes:
-    return json.dumps(data, ensure_ascii=False, indent=1).encode()
+    # What JSON leaves as it is, such as the marks that turn the direction of writing, is written as \uXXXX.
+    return visible(json.dumps(data, ensure_ascii=False, indent=1)).encode()
 
 
 def _with_data(study: Study, rows: list[Document]) -> tuple[list[str], list[list[object]]]:

@@ -174,6 +174,7 @@ class Study:
         protected: str | Sequence[str],
         who: str = "owner",
         hide: Iterable[str] = (),
+        keep: Iterable[str] = (),
         words: Mapping[str, Document] | None = None,
         text: TextColumns | None = None,
         sample: int = SAMPLE,
@@ -195,6 +196,8 @@ class Study:
             Who makes it, for the log.
         hide : iterable of str
             Columns neither shown nor learned from (identifiers, say).
+        keep : iterable of str
+            Columns to learn from although they look like identifiers or have too many values.
         words : mapping, optional
             Column dictionary: ``{"amount": {"title": "Amount", "unit": "DM", "values": {}}}``; its columns
             are shown first.
@@ -216,7 +219,7 @@ class Study:
         read = read_pool(pool, sample=sample, random_state=seed)
         table, hidden = read.table, [*hide, *([read.key] if read.key else [])]
         try:
-            config = _config(table, as_specs(protected), hidden, words or {}, text, seed, settings)
+            config = _config(table, as_specs(protected), hidden, [*keep], words or {}, text, seed, settings)
         except (ValueError, TypeError) as error:
             raise StudyError(str(error)) from error
         data, sha256 = to_parquet(table)
@@ -982,6 +985,7 @@ def _config(
     table: pa.Table,
     protected: Sequence[str],
     hide: Sequence[str],
+    keep: Sequence[str],
     words: Mapping[str, Document],
     text: TextColumns | None,
     random_state: int,
@@ -997,7 +1001,7 @@ def _config(
     with_groups = bool(chosen.get("use_protected", False))
     learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
     group_names(table, protected)  # refuses what cannot be groups
-    encoder = fit_encoder(table, learned, text)
+    encoder = fit_encoder(table, learned, text, keep=keep)
     config = Config.make(
         protected=protected[0] if len(protected) == 1 else tuple(protected),
         columns=column_infos(

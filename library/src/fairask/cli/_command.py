@@ -16,7 +16,19 @@ from typer.core import TyperCommand, TyperGroup
 #: A word for the value of an option, by its name; "command name" comes first where one name has two meanings.
 _WORDS = {
     **dict.fromkeys(
-        ("label", "protected", "drop", "text", "predictions", "score", "cost", "known", "show", "truth"),
+        (
+            "label",
+            "protected",
+            "drop",
+            "keep",
+            "text",
+            "predictions",
+            "score",
+            "cost",
+            "known",
+            "show",
+            "truth",
+        ),
         "COLUMN",
     ),
     **dict.fromkeys(("metric", "also", "strategy", "profile", "stop", "compare", "target"), "NAME"),

@@ -32,6 +32,7 @@ class SimulateOptions:
     protected: opt.Protected
     positive: opt.Positive = None
     drop: opt.Drop = None
+    keep: opt.Keep = None
     text: opt.Text = None
     text_model: opt.TextModel = None
     compared: opt.Compared = field(default_factory=opt.Compared)
@@ -58,6 +59,7 @@ class SimulateOptions:
             protected=self.protected,
             positive=self.positive or (),
             drop=self.drop or (),
+            keep=self.keep or (),
             use_protected=self.use_protected,
             text=TextColumns(self.text or (), self.text_model),
             form=self.reading.format(),

@@ -28,7 +28,14 @@ from fairask.report.figures import (
     panels,
     svg,
 )
-from fairask.report.words import CONDITION_NAMES, METRIC_NAMES, RATE_NAMES, Guess, estimate_sentence
+from fairask.report.words import (
+    CONDITION_NAMES,
+    METRIC_NAMES,
+    RATE_NAMES,
+    Guess,
+    estimate_sentence,
+    visible,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -68,7 +75,7 @@ def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
 def render(comparison: Comparison) -> str:
     """Return the report of a comparison as text, every name escaped."""
     known = comparison.beside() is not None
-    return template("report.html.j2").render(
+    page = template("report.html.j2").render(
         c=comparison,
         palette=ON_DARK,
         lines=[*([comparison.verdict()] if known else []), *comparison.findings()],
@@ -78,6 +85,7 @@ def render(comparison: Comparison) -> str:
         figures=_comparison_figures(comparison),
         sampling=_sampling(comparison),
     )
+    return visible(page)
 
 
 def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
@@ -230,7 +238,7 @@ def render_study(report: StudyReport) -> str:
     """
     with _DRAWING:
         figures = _study_figures(report)
-    return str(
+    return visible(
         template("study.html.j2").render(
             r=report,
             s=report.status,
@@ -243,6 +251,7 @@ def render_study(report: StudyReport) -> str:
 
 
 def _short(name: str) -> str:
+    name = visible(name)
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 

@@ -7,6 +7,7 @@ the same thing in the same words. This module imports nothing of the package, an
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,6 +141,27 @@ def alternative_sentence(name: str, plain: str, ratio: float, other: float, gain
         f"{name} has a least adverse impact ratio of {ratio:.3f}, {plain} one of {other:.3f}. Measured on "
         f"this table, {name} is {same}{tail}."
     )
+
+
+#: Characters that a terminal or a page obeys instead of showing: controls (but for tab and line break), the
+#: marks that turn the direction of writing, and halves of characters. A line break of Windows is one break.
+_OBEYED = re.compile(
+    "(?!\r\n)[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Return a text whose control characters are shown; in JSON they stay valid.
+
+    Everything that comes from files passes through here before it reaches a terminal, a log, a report or a
+    sheet: no name of a group clears the screen, and none turns the order of letters.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[2Jb \u202ec"))
+    a\x1b[2Jb \u202ec
+    """
+    return _OBEYED.sub(lambda found: ("\\x%02x" if found[0] < " " else "\\u%04x") % ord(found[0]), text)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from fastapi import Depends, HTTPException, Request, Response, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
+from fairask.report.words import visible
 from fairask_studio.events import AccessNoted, now
 from fairask_studio.store import Person, Session, Store
 from fairask_studio.store.people import ROLES, TOKEN_SECONDS
@@ -155,11 +156,8 @@ class SecurityLog:
     def write(self, who: str, what: str, name: str, request: Request) -> None:
         """Write a line."""
         address = request.client.host if request.client else "?"
-        _LOG.info(
-            json.dumps(
-                {"at": now(), "who": who, "what": what, "name": name, "address": address}, ensure_ascii=False
-            )
-        )
+        line = {"at": now(), "who": who, "what": what, "name": name, "address": address}
+        _LOG.info(visible(json.dumps(line, ensure_ascii=False)))
 
     def note(self, who: str, what: str, name: str, request: Request) -> None:
         """Write a line and an event."""
