@@ -56,7 +56,6 @@ from fairask_studio.gold import (
     check_known,
     due_row,
     gold_figures,
-    gold_place,
 )
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet
 from fairask_studio.state import AUDIT, State
@@ -432,11 +431,7 @@ class Study:
                 elif before[row] == code:
                     known += 1
                 elif not correct:
-                    raise StudyError(
-                        f"row {row} was told as {config.class_name(before[row])!r} before and is "
-                        f"{config.class_name(code)!r} now; if that is meant, tell it with --correct "
-                        "(correct=True)"
-                    )
+                    raise _told_otherwise(config, row, before[row], code)
                 else:
                     turn.change_answer(row, who, code)
                     said.append(happened.RowCorrected(row, code, decides=False))
@@ -661,22 +656,31 @@ class Study:
         with self.lock:
             return len(self.state().known.rows)
 
-    def answer_known(self, row: int, code: int | None, who: str) -> KnownRow:
-        """Record a person's answer to a known row that is due or was answered before; None takes it back."""
+    def answer_known(
+        self, row: int, code: int | None, who: str, note: str = "", *, correct: bool = False
+    ) -> KnownRow:
+        """Record a person's answer to a known row that is due; None takes it back.
+
+        As with labels, another answer is refused, or replaces the one before with ``correct=True``.
+        """
         check_person(who)
+        noted = check_note(note)
         with self.turn() as (turn, state):
             before = state.known.answers.get(who, {}).get(row)
-            due = None if before is not None else due_row(state, who, row)
-            if before is None and due is None:
+            due = None if before is not None else due_row(state, who, row, turn.held(who))
+            if before is not None:
+                use, number = before.use, before.number
+            elif due is not None:
+                use, number = due[0].use, due[1]
+            else:
                 raise NotYoursError(
                     f"row {row} was not given to you, or is with somebody else; load the page again"
                 )
-            use = before.use if before is not None else due.use if due is not None else GOLD
+            if before is not None and code not in (None, before.code) and not correct:
+                raise _told_otherwise(self.config, row, before.code, code or 0)
             known = state.known.rows.get(row) or KnownRow(row, SKIP, use)
-            place = gold_place(state, who) if before is None and use == GOLD else None
-            number = before.number if before is not None else place or 0
             if before is None or before.code != code:
-                turn.append(who, happened.KnownAnswered(row, code, use, number))
+                turn.append(who, happened.KnownAnswered(row, code, use, number, noted))
         return known
 
     # -- limits on one person -------------------------------------------------------------------
@@ -685,7 +689,7 @@ class Study:
         """Raise StudyError, and warn the owners, if this person may skip no more rows."""
         with self.lock:
             state = self.state()
-            most, skips = state.config.most_skips, state.skips[who]
+            most, skips = state.config.most_skips, state.skips[who] + state.known.skips(who)
         if most and skips >= most:
             self._warn("skips", who, skips)
             raise StudyError(
@@ -703,6 +707,8 @@ class Study:
                     if state.answers[row][who].at < minute or count == most:
                         break
                     count += 1
+                known = state.known.answers.get(who, {}).values()
+                count += sum(answer.use == GOLD and answer.at >= minute for answer in known)
         if not most or count < most:
             return False
         self._warn("pace", who, count)
@@ -1059,6 +1065,10 @@ def propose_uniform(state: State, n: int) -> tuple[Query, happened.RowsDrawn]:
     return query, happened.RowsDrawn(state.batches, drawn, q, components, sizes, [])
 
 
+def _audit_seed(seed: int, rounds: int, audits: int) -> int:
+    return int(np.random.SeedSequence([seed, rounds, audits]).generate_state(1)[0])
+
+
 def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happened.AuditChanged:
     """Describe the beginning of an audit of the model ``trained``, or raise StudyError."""
     left = state.config.rows - len(state.log.entries)
@@ -1070,9 +1080,10 @@ def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happe
         tolerance=config.tolerance,
         budget=labels,
         looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
-        # Another seed for each audit of a study: its last event. What a connector notes does not count, so
-        # that the same labels are audited with the same rows wherever people gave them.
-        random_state=(trained.random_state + state.last - state.outside.noted) % 2**32,
+        # Another seed for each audit of a study. It does not depend on what people do besides labelling:
+        # nobody steers which rows are audited, and the same labels are audited with the same rows wherever
+        # they were given.
+        random_state=_audit_seed(trained.random_state, len(state.history), state.audits.total()),
     )
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}
@@ -1189,6 +1200,13 @@ def model_name(entry: Document | None, *, certified: bool) -> Document | None:
     if entry is None:
         return None
     return {**{name: entry[name] for name in ("round", "labels", "digest", "seen")}, "certified": certified}
+
+
+def _told_otherwise(config: Config, row: int, before: int, code: int) -> StudyError:
+    return StudyError(
+        f"row {row} was told as {config.class_name(before)!r} before and is {config.class_name(code)!r} now; "
+        "if that is meant, tell it with --correct (correct=True)"
+    )
 
 
 def _skip_reasons(state: State) -> list[Document]:
