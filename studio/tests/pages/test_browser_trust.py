@@ -82,7 +82,7 @@ def test_undo_takes_back_the_row_that_is_open(make: Make, new_page: Callable[...
         assert older != newest
 
 
-def test_a_disagreement_is_decided_for_the_label_that_is_shown(
+def test_in_a_tie_no_answer_is_shown_as_the_label_until_somebody_decides(
     make: Make, new_page: Callable[..., Page]
 ) -> None:
     study = make(overlap=2)
@@ -93,8 +93,12 @@ def test_a_disagreement_is_decided_for_the_label_that_is_shown(
         page = new_page()
         page.goto(f"{url}/rows")
         page.get_by_role("button", name="Open row").click()
-        page.locator("#row-answers button[aria-pressed=true]").click()
+        expect(page.locator("#row-answers button")).to_have_count(2)
+        expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_count(0)
+        expect(page.locator("#rows tbody")).to_contain_text("a tie")
+        page.locator("#row-answers button").last.click()
         expect(page.locator("#rows tbody")).to_contain_text("decided")
+        expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_text("good")
     assert len(study.state().decided) == 1
 
 

@@ -753,7 +753,7 @@ def sampled_sentence(rows: int, of: int, key: str) -> str:
 
 #: What lets a model see images.
 EMBED = (
-    "Add embeddings, numbers that describe each image: a column of lists of numbers, or an .npy file with one "
+    "Add embeddings, numbers that describe each image: a column of lists of numbers, or an .npy file with a "
     'row for each row of the table. The page "Text and embeddings" of the documentation shows local encoders.'
 )
 
