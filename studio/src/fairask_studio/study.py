@@ -725,6 +725,7 @@ class Study:
         columns: dict[str, Document] | None = None,
         guidelines: str | None = None,
         skip_reasons: Sequence[str] | None = None,
+        address: str | None = None,
         stop: str | None = None,
         most_skips: int | None = None,
         most_per_minute: int | None = None,
@@ -744,6 +745,9 @@ class Study:
             How to label, in Markdown; the log keeps every version.
         skip_reasons : sequence of str, optional
             Reasons that annotators choose from when they skip a row; with none, they are not asked.
+        address : str, optional
+            Where others reach the studio, for links that invite: ``https://label.example.org``; an empty one
+            is the address at which an owner makes the link.
         stop : str, optional
             The rule that ends the study before its budget; an empty one is none.
         most_skips, most_per_minute : int, optional
@@ -756,7 +760,7 @@ class Study:
         """
         limits = happened.LimitsChanged(most_skips, most_per_minute, gold_every, gold_least)
         reasons = None if skip_reasons is None else list(skip_reasons)
-        reworded = happened.StudyReworded(question, columns, guidelines, reasons)
+        reworded = happened.StudyReworded(question, columns, guidelines, reasons, address)
         changes: list[happened.Happening] = []  # all are checked before one is written
         if limits.to_data():
             self.config.limited(limits)
