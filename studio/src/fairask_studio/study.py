@@ -24,20 +24,23 @@ from fairask.audit.certificate import SIGNED
 from fairask.audit.plan import AuditPlan
 from fairask.audit.signature import OwnerKey
 from fairask.defaults import BUDGET
-from fairask.errors import FairaskWarning, UserError, suggest
+from fairask.errors import FairaskWarning, TableError, UserError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
 from fairask.pools.sample import SAMPLE
 from fairask.report.words import (
+    EMBED,
     Beside,
     decides_sentence,
+    images_sentence,
     leaks_sentence,
     outcome_of,
     repeats_sentence,
     safety_sentence,
 )
 from fairask.tables import Encoder, TextColumns, fit_encoder
+from fairask.tables.encoder import Vector
 from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code
@@ -742,6 +745,7 @@ class Study:
         columns: dict[str, Document] | None = None,
         guidelines: str | None = None,
         skip_reasons: Sequence[str] | None = None,
+        address: str | None = None,
         stop: str | None = None,
         most_skips: int | None = None,
         most_per_minute: int | None = None,
@@ -761,6 +765,9 @@ class Study:
             How to label, in Markdown; the log keeps every version.
         skip_reasons : sequence of str, optional
             Reasons that annotators choose from when they skip a row; with none, they are not asked.
+        address : str, optional
+            Where others reach the studio, for links that invite: ``https://label.example.org``; an empty one
+            is the address at which an owner makes the link.
         stop : str, optional
             The rule that ends the study before its budget; an empty one is none.
         most_skips, most_per_minute : int, optional
@@ -773,7 +780,7 @@ class Study:
         """
         limits = happened.LimitsChanged(most_skips, most_per_minute, gold_every, gold_least)
         reasons = None if skip_reasons is None else list(skip_reasons)
-        reworded = happened.StudyReworded(question, columns, guidelines, reasons)
+        reworded = happened.StudyReworded(question, columns, guidelines, reasons, address)
         changes: list[happened.Happening] = []  # all are checked before one is written
         if limits.to_data():
             self.config.limited(limits)
@@ -978,6 +985,7 @@ class Study:
                 "history": list(state.history),
                 "story": story_of(state),
                 "safety": _safety(state),
+                "images": unseen_images(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),
                 "audit": None if state.audit is None else state.audit.to_dict(),
                 "certificate": state.certificates[-1] if state.certificates else None,
@@ -1007,7 +1015,16 @@ def _config(
     with_groups = bool(chosen.get("use_protected", False))
     learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
     group_names(table, protected)  # refuses what cannot be groups
-    encoder = fit_encoder(table, learned, text, keep=keep)
+    displays = guess_displays(table)
+    displays |= {name: said["display"] for name, said in words.items() if said.get("display")}
+    # The name of a file says nothing of the image.
+    images = [name for name in learned if displays[name] == "image"]
+    try:
+        encoder = fit_encoder(table, [name for name in learned if name not in images], text, keep=keep)
+    except TableError as error:
+        if images and error.what.startswith("no column is left"):
+            raise StudyError(images_sentence(images, []).rstrip("."), EMBED) from error
+        raise
     config = Config.make(
         protected=protected[0] if len(protected) == 1 else tuple(protected),
         columns=column_infos(
@@ -1015,8 +1032,8 @@ def _config(
             grouped,
             hide=hide,
             words=words,
-            idle=encoder.left_out,
-            displays=guess_displays(table),
+            idle={*encoder.left_out, *images},
+            displays=displays,
         ),
         encoder=encoder.to_dict(),
         rows=table.num_rows,
@@ -1027,6 +1044,13 @@ def _config(
     bare = replace(config.learner, budget=None, stopping=None)
     FairActiveLearner(encoder.transform(table), group_names(table, protected), **vars(bare))
     return config
+
+
+def unseen_images(config: Config, encoder: Encoder) -> str | None:
+    """Say that the model does not see the images of a study; None if it has none, or embeddings of them."""
+    images = [c.name for c in config.columns if c.display == "image" and c.role in ("feature", "shown")]
+    embedded = any(isinstance(part, Vector) for part in encoder.parts)
+    return f"{images_sentence(images, encoder.columns)} {EMBED}" if images and not embedded else None
 
 
 def _propose(learner: FairActiveLearner, n: int) -> tuple[Query, happened.RowsDrawn]:

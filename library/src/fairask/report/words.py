@@ -917,6 +917,44 @@ def sampled_sentence(rows: int, of: int, key: str) -> str:
     )
 
 
+#: What lets a model see images.
+EMBED = (
+    "Add embeddings, numbers that describe each image: a column of lists of numbers, or an .npy file with a "
+    'row for each row of the table. The page "Text and embeddings" of the documentation shows local encoders.'
+)
+
+
+def images_sentence(images: Sequence[str], learned: Sequence[str] | None = None) -> str:
+    """Say that a model does not see images, and what it learns from instead, where that is known.
+
+    Examples
+    --------
+    >>> images_sentence(["photo"], ["age", "site"])
+    "The model cannot see the images in 'photo'; it learns only from 'age', 'site'."
+    >>> images_sentence(["photo"], [])
+    "The model cannot see the images in 'photo', and no other column is left to learn from."
+    """
+    unseen = f"The model cannot see the images in {', '.join(map(repr, images))}"
+    if learned is None:
+        return f"{unseen}; it learns only from other columns."
+    if not learned:
+        return f"{unseen}, and no other column is left to learn from."
+    return f"{unseen}; it learns only from {', '.join(map(repr, learned))}."
+
+
+def missing_sentence(names: Sequence[str]) -> str:
+    """Name images that a table has and nobody sent.
+
+    Examples
+    --------
+    >>> missing_sentence(["7.png", "8.png"])
+    '2 images that the table names were not sent: 7.png, 8.png.'
+    """
+    some = listed(names[:3]) + (", …" if len(names) > 3 else "")
+    words = "image that the table names was" if len(names) == 1 else "images that the table names were"
+    return f"{len(names):,} {words} not sent: {some}."
+
+
 def goal_sentences(
     gap: str, metric: str, tolerance: float, budget: int, batch: int, classes: Sequence[str]
 ) -> list[str]:

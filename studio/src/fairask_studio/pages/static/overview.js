@@ -93,6 +93,8 @@ function beside(status) {
   $("useless").hidden = found?.case !== "no better";
   $("safety").hidden = !status.safety;
   $("safety").textContent = status.safety ?? "";
+  $("images").hidden = !status.images;
+  $("images").textContent = status.images ?? "";
   if (!found) return;
   const row = (name, accuracy, gap) => [name, { number: percent(accuracy) }, { number: gap === null ? "–" : points(gap) }];
   fill($("beside"), el("p", { dir: "auto" }, found.sentence), table([`Model ${fitted.round + 1}`, { number: "Right answers" }, { number: "Gap, in points" }],
