@@ -22,6 +22,7 @@ class Standing:
     case: str  #: a key of :data:`fairask.report.words.STANDINGS`
     tone: Literal["good", "bad", "open"]
     verdict: str
+    proof: str  #: what an audit of the model found; empty without one
     reason: str
 
     def to_dict(self) -> Document:
@@ -92,11 +93,13 @@ def story_of(state: State) -> Document | None:
 
 def standing_of(state: State, labels: int) -> Standing:
     """Return one verdict on the study's model and the reason; ``labels`` is how many the study has."""
+    made = certificate_of_model(state)
+    proof = made and words.verdict_sentence(made["verdict"], made["lower"], made["upper"], made["delta"])
     case, reason = _case(state, labels)
     if labels < state.budget and f"{case} so far" in words.STANDINGS:
         case = f"{case} so far"
     tone, verdict = words.STANDINGS[case]
-    return Standing(case, tone, verdict, " ".join(reason))
+    return Standing(case, tone, verdict, proof or "", " ".join(reason))
 
 
 def _case(state: State, labels: int) -> tuple[str, list[str]]:
@@ -112,8 +115,7 @@ def _case(state: State, labels: int) -> tuple[str, list[str]]:
     if beside is not None and beside.case == "no better":
         return "useless", [beside.in_points()]
     if made is not None:
-        said = words.verdict_sentence(made["verdict"], made["lower"], made["upper"], made["delta"])
-        return made["verdict"], [said, right, *apart]
+        return made["verdict"], [right, *apart]
     if beside is not None and beside.plain_is_better:
         return "plain", [beside.in_points()]
     if gap is None:
@@ -135,3 +137,66 @@ def _by_interval(gap: Guess, tolerance: float) -> str:
     if gap.high <= tolerance:
         return "within"
     return "above" if gap.low > tolerance else "unsure"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next: words of the button, its page, and what it needs."""
+
+    words: str
+    page: str
+    why: str = ""
+
+
+#: Cases in which a certificate is about the study's model.
+JUDGED = ("certified", "refuted", "undecided")
+
+_MORE_LABELS = Step("Add labels to the budget", "settings#budget", "More labels may tell, or other columns.")
+
+#: What to do next once the budget is spent, by the study's standing.
+_NEXT = {
+    "certified": Step("Download the model", "api/export/model.skops", "It stays as it is until another fit."),
+    "refuted": _MORE_LABELS,
+    "undecided": Step("Audit with more labels", "certificate", "The last audit could not tell."),
+    "useless": _MORE_LABELS,
+    "plain": Step(
+        "Download the labels",
+        "api/export/labels.csv",
+        "Fit the classifier that you know.",
+    ),
+    "above": _MORE_LABELS,
+    "early": Step("Wait for the model", "model", "A model is fitted when the first batch is answered."),
+}
+_AUDIT = Step("Start an audit", "certificate", "The budget is spent. An audit tells what can be promised.")
+
+
+def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
+    """Return the one thing to do next.
+
+    Examples
+    --------
+    >>> next_step({"audit": {"done": True}, "standing": {"case": "unsure"}}).words
+    'Issue the certificate'
+    """
+    audit, case = status["audit"], status["standing"]["case"]
+    if audit is not None:
+        if audit["done"]:
+            return Step("Issue the certificate", "certificate", "The audit has decided, or spent its labels.")
+        missing = audit["size"] - audit["labels"]
+        return Step(
+            "Label the audit's rows", "label", f"An audit is under way: at most {missing:,} more labels."
+        )
+    if case in JUDGED:
+        return _NEXT[case]
+    if not status["complete"]:
+        left = status["budget"] - status["labels"]
+        return Step("Label rows", "label", f"{left:,} labels of the budget are left.")
+    if flags:
+        return Step("Answer flags", "rows?flag=open", f"People ask about {flags:,} rows.")
+    if disagreements:
+        return Step(
+            "Settle disagreements",
+            "rows?disagree=true",
+            f"People disagree on {disagreements:,} rows.",
+        )
+    return _NEXT.get(case, _AUDIT)

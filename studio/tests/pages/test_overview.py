@@ -14,8 +14,8 @@ from fairask_studio import Study
 from fairask_studio.config import Config
 from fairask_studio.events import Document
 from fairask_studio.pages.desk import Desk
-from fairask_studio.pages.overview import next_step, steps, story
-from fairask_studio.standing import known_gap, standing_of
+from fairask_studio.pages.overview import steps, story
+from fairask_studio.standing import known_gap, next_step, standing_of
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -27,7 +27,7 @@ LABELS = truth(people_table())
 def _state(
     gap: tuple[float, float, float], plain: tuple[float, float] = (0.84, 0.4), **changes: Any
 ) -> SimpleNamespace:
-    """What a verdict looks at: a model 2 with this gap (value, low, high); plain accuracy and gap beside it."""
+    """What a verdict looks at: a model with this gap (value, low, high); accuracy and gap of a plain one."""
     value, low, high = gap
     rates = [
         {"condition": "y=1", "group": "men", "value": 0.80 + value},
@@ -109,6 +109,7 @@ def test_after_an_audit_its_estimate_is_the_gap() -> None:
     assert (gap["by"], gap["value"], gap["high"]) == ("audit", 0.021, 0.094)
     said = standing_of(state, 80)  # type: ignore[arg-type]
     assert (said.verdict, said.tone) == ("Use this model", "good")
+    assert said.proof == "Certified. With 95 % confidence the gap is at most 9.4 points."
     assert "2.1 points apart" in said.reason
     assert "13 points" not in said.reason
     # A certificate of another model says nothing of this one.

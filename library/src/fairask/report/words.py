@@ -740,6 +740,32 @@ def allowed_sentence(gap: Guess, tolerance: float, more: int | None, left: int) 
     return "Too few labels to be sure by estimates alone; an audit tells with fewer."
 
 
+def question_sentence(metric: str, classes: Sequence[str]) -> str:
+    """Say what a certificate compares, after "that".
+
+    Examples
+    --------
+    >>> question_sentence("tprp", ["no", "yes"])
+    'of rows that are “yes”, all groups are answered “yes” equally often'
+    """
+    negative, positive = classes
+    said = f"all groups are answered “{positive}” equally often"
+    of = {
+        "tprp": f"of rows that are “{positive}”, ",
+        "fprp": f"of rows that are “{negative}”, ",
+        "eo": f"of rows that are “{positive}”, and of rows that are “{negative}”, ",
+    }
+    return of.get(metric, "") + said
+
+
+#: What a certificate of a study does not say.
+CERTIFICATE_LIMITS = (
+    "It is about this model on this pool of rows. Another model, or other rows, need one of their own.",
+    "It takes the labels of the audit as true: it cannot see answers that are wrong in one group more often.",
+    "It is about this gap alone. Other gaps, and groups that are not named here, may be larger.",
+)
+
+
 def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> str:
     """Say what an audit found; ``delta`` is the chance that a limit of the gap is wrong.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
@@ -18,20 +18,12 @@ from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import study_of
 from fairask_studio.pages.desk import desk_of
 from fairask_studio.proxies import proxy_columns
+from fairask_studio.standing import JUDGED, next_step
 
 router = APIRouter(tags=["owning"])
 
 #: Seconds over which the pace is measured, longest first.
 _WINDOWS = (3600.0, 600.0)
-
-
-@dataclass(frozen=True)
-class Step:
-    """What to do next: words of the button, its page, and what it needs."""
-
-    words: str
-    page: str
-    why: str = ""
 
 
 def story(study: Study) -> Document:
@@ -73,7 +65,7 @@ def steps(status: Document) -> list[Document]:
     ['done', 'done', 'now', 'later']
     """
     certificate, audit = status["certificate"], status["audit"]
-    judged = status["standing"]["case"] in _JUDGED
+    judged = status["standing"]["case"] in JUDGED
     done = [
         bool(status["complete"]) or judged or audit is not None,
         bool(status["history"]),
@@ -97,60 +89,6 @@ def steps(status: Document) -> list[Document]:
             zip(("Label", "Train", "Audit", "Certified"), said, done, strict=True)
         )
     ]
-
-
-#: Cases in which a certificate is about the study's model.
-_JUDGED = ("certified", "refuted", "undecided")
-
-_MORE_LABELS = Step("Add labels to the budget", "settings#budget", "More labels may tell, or other columns.")
-
-#: What to do next once the budget is spent, by the study's standing.
-_NEXT = {
-    "certified": Step("Download the model", "api/export/model.skops", "It stays as it is until another fit."),
-    "refuted": _MORE_LABELS,
-    "undecided": Step("Audit with more labels", "certificate", "The last audit could not tell."),
-    "useless": _MORE_LABELS,
-    "plain": Step(
-        "Download the labels",
-        "api/export/labels.csv",
-        "Fit the classifier that you know.",
-    ),
-    "above": _MORE_LABELS,
-    "early": Step("Wait for the model", "model", "A model is fitted when the first batch is answered."),
-}
-_AUDIT = Step("Start an audit", "certificate", "The budget is spent. An audit tells what can be promised.")
-
-
-def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
-    """Return the one thing to do next.
-
-    Examples
-    --------
-    >>> next_step({"audit": {"done": True}, "standing": {"case": "unsure"}}).words
-    'Issue the certificate'
-    """
-    audit, case = status["audit"], status["standing"]["case"]
-    if audit is not None:
-        if audit["done"]:
-            return Step("Issue the certificate", "certificate", "The audit has decided, or spent its labels.")
-        missing = audit["size"] - audit["labels"]
-        return Step(
-            "Label the audit's rows", "label", f"An audit is under way: at most {missing:,} more labels."
-        )
-    if case in _JUDGED:
-        return _NEXT[case]
-    if not status["complete"]:
-        left = status["budget"] - status["labels"]
-        return Step("Label rows", "label", f"{left:,} labels of the budget are left.")
-    if flags:
-        return Step("Answer flags", "rows?flag=open", f"People ask about {flags:,} rows.")
-    if disagreements:
-        return Step(
-            "Settle disagreements",
-            "rows?disagree=true",
-            f"People disagree on {disagreements:,} rows.",
-        )
-    return _NEXT.get(case, _AUDIT)
 
 
 def _counted(study: Study) -> Document:

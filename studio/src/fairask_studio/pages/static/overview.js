@@ -33,9 +33,9 @@ function tiles(status, story) {
 }
 
 function lead(status, story) {
-  const { verdict, reason, tone } = status.standing;
+  const { verdict, proof, reason, tone } = status.standing;
   $("lead").className = `lead panel verdict ${status.labels ? tone : ""}`;
-  fill($("headline"), el("p", { class: "standing" }, verdict), el("p", { dir: "auto" }, reason));
+  fill($("headline"), el("p", { class: "standing" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason));
   const { words, page, why } = story.next;
   const offered = owns || /^(label|rows)/.test(page); // other pages are the owners'
   fill($("next"), offered ? el("a", { class: "button primary", href: `${root}/${page}`, download: page.startsWith("api/") }, words) : `The owners' next step: ${words.toLowerCase()}. `, el("span", { class: "hint" }, why));
