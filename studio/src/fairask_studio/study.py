@@ -22,13 +22,14 @@ from scipy.sparse import issparse
 from fairask.audit import Audit
 from fairask.audit.plan import AuditPlan
 from fairask.defaults import BUDGET
-from fairask.errors import FairaskWarning, UserError, suggest
+from fairask.errors import FairaskWarning, TableError, UserError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
 from fairask.pools.sample import SAMPLE
-from fairask.report.words import safety_sentence
+from fairask.report.words import EMBED, images_sentence, safety_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
+from fairask.tables.encoder import Vector
 from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code
@@ -953,6 +954,7 @@ class Study:
                 "gap": known_gap(state),
                 "standing": standing_of(state, len(labelled)).to_dict(),
                 "safety": _safety(state),
+                "images": unseen_images(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),
                 "audit": None if state.audit is None else state.audit.to_dict(),
                 "certificate": state.certificates[-1] if state.certificates else None,
@@ -981,7 +983,16 @@ def _config(
     with_groups = bool(chosen.get("use_protected", False))
     learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
     group_names(table, protected)  # refuses what cannot be groups
-    encoder = fit_encoder(table, learned, text)
+    displays = guess_displays(table)
+    displays |= {name: said["display"] for name, said in words.items() if said.get("display")}
+    # The name of a file says nothing of the image.
+    images = [name for name in learned if displays[name] == "image"]
+    try:
+        encoder = fit_encoder(table, [name for name in learned if name not in images], text)
+    except TableError as error:
+        if images and error.what.startswith("no column is left"):
+            raise StudyError(images_sentence(images, []).rstrip("."), EMBED) from error
+        raise
     config = Config.make(
         protected=protected[0] if len(protected) == 1 else tuple(protected),
         columns=column_infos(
@@ -989,8 +1000,8 @@ def _config(
             grouped,
             hide=hide,
             words=words,
-            idle=encoder.left_out,
-            displays=guess_displays(table),
+            idle={*encoder.left_out, *images},
+            displays=displays,
         ),
         encoder=encoder.to_dict(),
         rows=table.num_rows,
@@ -1001,6 +1012,13 @@ def _config(
     bare = replace(config.learner, budget=None, stopping=None)
     FairActiveLearner(encoder.transform(table), group_names(table, protected), **vars(bare))
     return config
+
+
+def unseen_images(config: Config, encoder: Encoder) -> str | None:
+    """Say that the model does not see the images of a study; None if it has none, or embeddings of them."""
+    images = [c.name for c in config.columns if c.display == "image" and c.role in ("feature", "shown")]
+    embedded = any(isinstance(part, Vector) for part in encoder.parts)
+    return f"{images_sentence(images, encoder.columns)} {EMBED}" if images and not embedded else None
 
 
 def _propose(learner: FairActiveLearner, n: int) -> tuple[Query, happened.RowsDrawn]:

@@ -846,6 +846,29 @@ def sampled_sentence(rows: int, of: int, key: str) -> str:
     )
 
 
+#: What lets a model see images.
+EMBED = (
+    "Add embeddings, numbers that describe each image: a column of lists of numbers, or an .npy file with a "
+    'row for each row of the table. The page "Text and embeddings" of the documentation shows local encoders.'
+)
+
+
+def images_sentence(images: Sequence[str], learned: Sequence[str]) -> str:
+    """Say that a model does not see images, and what it learns from instead.
+
+    Examples
+    --------
+    >>> images_sentence(["photo"], ["age", "site"])
+    "The model cannot see the images in 'photo'; it learns only from 'age', 'site'."
+    >>> images_sentence(["photo"], [])
+    "The model cannot see the images in 'photo', and no other column is left to learn from."
+    """
+    named = ", ".join(map(repr, images))
+    if learned:
+        return f"The model cannot see the images in {named}; it learns only from {', '.join(map(repr, learned))}."
+    return f"The model cannot see the images in {named}, and no other column is left to learn from."
+
+
 def goal_sentences(
     gap: str, metric: str, tolerance: float, budget: int, batch: int, classes: Sequence[str]
 ) -> list[str]:

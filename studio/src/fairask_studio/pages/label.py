@@ -32,7 +32,7 @@ router = APIRouter(tags=["labelling"])
 class Wanted(Strict):
     """How many rows to hold."""
 
-    count: Annotated[int, Field(ge=1, le=5)] = 2
+    count: Annotated[int, Field(ge=1, le=10)] = 2
 
 
 class NewAnswer(Strict):
@@ -244,12 +244,14 @@ def _practice(study: Study, me: Person) -> list[KnownRow]:
 
 
 def _with_gold(study: Study, me: Person, rows: list[int]) -> list[int]:
-    """Return the rows to show: a gold row that is due takes the last place, and its row comes later."""
+    """Return the rows to show: a gold row that is due comes next but one, and the last row comes later."""
     if may(me.role, "owner") or not rows:
         return rows
     with study.lock:
         gold = gold_due(study.state(_AGE), me.name, rows)
-    return rows if gold is None else [*rows[:-1], gold.row]
+    if gold is None:
+        return rows
+    return [*rows[:1], gold.row, *rows[1:-1]] if len(rows) > 1 else [gold.row]
 
 
 @router.get("/progress")
