@@ -28,15 +28,18 @@ from fairask.report.words import METRIC_NAMES, decides_sentence, safety_sentence
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
+from fairask_studio.columns import learned_columns
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document
 from fairask_studio.model import TableModel, model_bytes
+from fairask_studio.standing import next_step
 from fairask_studio.store import is_url
 from fairask_studio.study import Study, fit_entry
 
 if TYPE_CHECKING:
     from fairask.report.figures import DrawnRowsDisplay
+    from fairask.report.pages import StudyReport
 
 _COLUMNS = (
     "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
@@ -62,7 +65,10 @@ def contents(study: Study, key: OwnerKey | None = None) -> dict[str, Callable[[]
     if study.state().certificates:
         issued = seal(study.state().certificates[-1])
         files["certificate.json"] = lambda: written(issued if key is None else key.sign(issued)).encode()
+        files["certificate.html"] = lambda: certificate_html(study).encode()
     if any(row["state"] == "labelled" for row in rows):
+        if study.state().model is not None:
+            files["model-card.html"] = lambda: card_html(study).encode()
         files["model-card.md"] = lambda: visible(model_card(study, table_model(study))).encode()
         files["model.skops"] = lambda: model_bytes(table_model(study))
     return files
@@ -321,23 +327,43 @@ _OPTIONS = {
 
 def report_html(study: Study) -> str:
     """Return the report on a study as one HTML page."""
-    try:
-        from fairask.report.pages import StudyReport, render_study
-    except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
-        raise StudyError(f"the report needs {error.name}; pip install 'fairask-studio'") from error
+    return _pages().render_study(_report(study, _drawn(study)))
 
-    status = study.status()
-    return render_study(
-        StudyReport(
-            title=_title(study.target),
-            question=study.config.question,
-            protected=_word(study.config, study.config.grouped_by),
-            status=status,
-            moments=_moments(study),
-            drawn=_drawn(study),
-            settings=_settings(study.config, status),
-            commands=_commands(study, status),
-        )
+
+def card_html(study: Study) -> str:
+    """Return the model card of a study as one HTML page."""
+    return _pages().render_card(_report(study))
+
+
+def certificate_html(study: Study) -> str:
+    """Return the last certificate of a study as a page to print and sign."""
+    return _pages().render_certificate(_report(study))
+
+
+def _pages() -> Any:
+    try:
+        return importlib.import_module("fairask.report.pages")
+    except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
+        raise StudyError(f"pages need {error.name}; pip install 'fairask-studio'") from error
+
+
+def _report(study: Study, drawn: DrawnRowsDisplay | None = None) -> StudyReport:
+    status, config = study.status(), study.config
+    learns, not_learned = learned_columns(config.columns, study.encoder.left_out)
+    step = next_step(status)
+    return _pages().StudyReport(  # type: ignore[no-any-return]
+        title=_title(study.target),
+        question=config.question,
+        protected=_word(config, config.grouped_by),
+        status=status,
+        moments=_moments(study),
+        drawn=drawn,
+        settings=_settings(config, status),
+        commands=_commands(study, status),
+        action=f"{step.words}: {step.why[0].lower()}{step.why[1:].rstrip('.')}",
+        columns=[*((name, "learned from") for name in learns), *not_learned],
+        learns=learns,
+        not_learned=not_learned,
     )
 
 
@@ -376,7 +402,7 @@ def _drawn(study: Study) -> DrawnRowsDisplay | None:
 
 
 def _settings(config: Config, status: Document) -> dict[str, str]:
-    told = {k: v for k, v in config.to_dict().items() if k != "columns"}
+    told = {k: v for k, v in config.to_dict().items() if k not in ("columns", "encoder")}
     told["classes"] = f"{config.classes[0]}, {config.classes[1]} (the last is the positive one)"
     # What was not given is what the profile chose.
     chosen = config.learner.parts()

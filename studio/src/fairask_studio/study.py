@@ -29,16 +29,7 @@ from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
 from fairask.pools.sample import SAMPLE
-from fairask.report.words import (
-    EMBED,
-    Beside,
-    decides_sentence,
-    images_sentence,
-    leaks_sentence,
-    outcome_of,
-    repeats_sentence,
-    safety_sentence,
-)
+from fairask.report.words import EMBED, decides_sentence, images_sentence, repeats_sentence, safety_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.encoder import Vector
 from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
@@ -61,6 +52,7 @@ from fairask_studio.gold import (
     gold_figures,
 )
 from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet
+from fairask_studio.standing import known_gap, standing_of, story_of
 from fairask_studio.state import AUDIT, State
 from fairask_studio.store import Store, Transaction, is_url
 from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
@@ -984,6 +976,8 @@ class Study:
                 ),
                 "history": list(state.history),
                 "story": story_of(state),
+                "gap": known_gap(state),
+                "standing": standing_of(state, len(labelled)).to_dict(),
                 "safety": _safety(state),
                 "images": unseen_images(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),
@@ -1176,32 +1170,6 @@ def _check_not_audited(state: State, rows: list[int]) -> None:
             f"the audit under way counts on {len(known)} of these labels, row {known[0]} for example",
             "End the audit first",
         )
-
-
-def story_of(state: State) -> Document | None:
-    """Say which case the study is in, beside a plain model and a constant answer; None while unknown."""
-    if not state.history:
-        return None
-    fitted = state.history[-1]
-    guess = fitted["estimate"]
-    if guess is None:
-        return None
-    constant, config = guess["constant"], state.config
-    beside = Beside(
-        outcome_of(guess),
-        outcome_of(guess["plain"]),
-        constant["accuracy"],
-        config.classes[constant["answer"]],
-        config.learner.tolerance,
-        fitted["labels"],
-    )
-    telling = fitted.get("telling")
-    return {
-        "case": beside.case,
-        "sentence": beside.sentence(),
-        "answer": beside.answer,
-        "columns": leaks_sentence(telling) if telling else None,
-    }
 
 
 def _safety(state: State) -> str | None:

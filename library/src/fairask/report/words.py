@@ -257,6 +257,43 @@ class Beside:
         """Accuracy that the fair model gives up against the plain one; negative where it is ahead."""
         return 0.0 if self.plain is None else self.plain.accuracy.value - self.model.accuracy.value
 
+    @property
+    def plain_is_better(self) -> bool:
+        """Whether the plain model is as fair, by these labels, and more accurate."""
+        if self.plain is None or self.plain.gap is None or self.model.gap is None:
+            return False
+        as_fair = self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
+        return as_fair and self.price >= SAME
+
+    def in_points(self) -> str:
+        """Say the same as :meth:`sentence` with gaps in points, as the studio does.
+
+        Examples
+        --------
+        >>> model, plain = Outcome(Guess(0.84), Guess(0.05)), Outcome(Guess(0.85), Guess(0.40))
+        >>> print(Beside(model, plain, 0.76, "no", 0.1, 700).in_points())
+        A model without a limit on the gap would be 40 points apart, right for 85 of 100. This one is 5 points
+        apart, right for 84 of 100.
+        >>> print(Beside(plain, model, 0.76, "no", 0.5, 700).in_points())
+        A model without a limit on the gap is as fair by these labels: 5 points apart, right for 84 of 100.
+        This one is 40 points apart, right for 85 of 100.
+        """
+        mine = f"right for {round(100 * self.model.accuracy.value)} of 100"
+        if self.case == "no better":
+            return (
+                f"No better than always answering “{self.answer}”: {mine}, and that answer for "
+                f"{round(100 * self.constant)} of 100 without any label."
+            )
+        if self.plain is None or self.plain.gap is None or self.model.gap is None:
+            return "Whether a plain model would be fair is not known yet: a group has too few labels."
+        fair = self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
+        would = "is as fair by these labels:" if fair else "would be"
+        return (
+            f"A model without a limit on the gap {would} {points(self.plain.gap.value)} apart, right for "
+            f"{round(100 * self.plain.accuracy.value)} of 100. This one is "
+            f"{points(self.model.gap.value)} apart, {mine}."
+        )
+
     def sentence(self) -> str:
         """Say which case the user is in, and what fairness costs."""
         case, plain = self.case, None if self.plain is None else self.plain.gap
@@ -793,6 +830,39 @@ def right_sentence(labels: int, accuracy: float | None) -> str:
     return f"Right for about {round(100 * accuracy)} of 100."
 
 
+def points(share: float) -> str:
+    """Return a gap as people say it: in points, of a hundred, to one decimal.
+
+    Examples
+    --------
+    >>> points(0.1), points(0.013), points(0.01)
+    ('10 points', '1.3 points', '1 point')
+    """
+    value = f"{round(100 * share, 1) + 0:g}"
+    return f"{value} point{'s' * (value != '1')}"
+
+
+#: Why a study has no gap yet.
+NO_GAP = "One group has no such labels yet, so the gap between groups is not known."
+
+#: What a study says of its model: how it is shown, and the verdict. While labels come in, nothing is final.
+STANDINGS: dict[str, tuple[Literal["good", "bad", "open"], str]] = {
+    "begin": ("open", "No model yet"),
+    "early": ("open", "Too early to tell"),
+    "certified": ("good", "Use this model"),
+    "refuted": ("bad", "Do not use this model"),
+    "undecided": ("open", "Cannot tell yet"),
+    "useless": ("bad", "Do not use this model"),
+    "plain": ("bad", "Use a plain model instead"),
+    "above": ("bad", "Do not use this model"),
+    "useless so far": ("open", "Do not use this model yet"),
+    "plain so far": ("open", "A plain model is ahead so far"),
+    "above so far": ("open", "Do not use this model yet"),
+    "within": ("open", "Looks fair, not proven"),
+    "unsure": ("open", "Cannot tell yet"),
+}
+
+
 def apart_sentence(rates: Sequence[Mapping[str, Any]], classes: Sequence[str], tolerance: float) -> str:
     """Say which two groups differ most, and by how many points.
 
@@ -801,18 +871,17 @@ def apart_sentence(rates: Sequence[Mapping[str, Any]], classes: Sequence[str], t
     >>> rates = [{"condition": "y=1", "group": g, "value": v} for g, v in (("men", 0.93), ("women", 0.8))]
     >>> print(apart_sentence(rates, ["no", "yes"], 0.1))
     Of rows that are “yes”, it says “yes” for 80 of 100 in group women and 93 of 100 in group men: 13 points
-    apart; you allow 10.
+    apart; you allow 10 points.
     """
     pairs = [(a, b) for a, b in combinations(rates, 2) if a["condition"] == b["condition"]]
     pair = max(pairs, key=lambda pair: abs(pair[0]["value"] - pair[1]["value"]))
     low, high = sorted(pair, key=lambda rate: float(rate["value"]))
     negative, positive = classes
     of = {"y=1": f"rows that are “{positive}”", "y=0": f"rows that are “{negative}”", "all": "all rows"}
-    points = abs(round(100 * high["value"]) - round(100 * low["value"]))
     return (
         f"Of {of[low['condition']]}, it says “{positive}” for {round(100 * low['value'])} of 100 in group "
         f"{low['group']} and {round(100 * high['value'])} of 100 in group {high['group']}: "
-        f"{points} point{'s' * (points != 1)} apart; you allow {100 * tolerance:g}."
+        f"{points(high['value'] - low['value'])} apart; you allow {points(tolerance)}."
     )
 
 
@@ -837,19 +906,45 @@ def allowed_sentence(gap: Guess, tolerance: float, more: int | None, left: int) 
     return "Too few labels to be sure by estimates alone; an audit tells with fewer."
 
 
-def verdict_sentence(verdict: str, upper: float, delta: float) -> str:
-    """Say what an audit found; ``delta`` is the chance that the upper limit of the gap is wrong.
+def question_sentence(metric: str, classes: Sequence[str]) -> str:
+    """Say what a certificate compares, after "that".
 
     Examples
     --------
-    >>> verdict_sentence("certified", 0.094, 0.05)
+    >>> question_sentence("tprp", ["no", "yes"])
+    'of rows that are “yes”, all groups are answered “yes” equally often'
+    """
+    negative, positive = classes
+    said = f"all groups are answered “{positive}” equally often"
+    of = {
+        "tprp": f"of rows that are “{positive}”, ",
+        "fprp": f"of rows that are “{negative}”, ",
+        "eo": f"of rows that are “{positive}”, and of rows that are “{negative}”, ",
+    }
+    return of.get(metric, "") + said
+
+
+#: What a certificate of a study does not say.
+CERTIFICATE_LIMITS = (
+    "It is about this model on this pool of rows. Another model, or other rows, need one of their own.",
+    "It takes the labels of the audit as true: it cannot see answers that are wrong in one group more often.",
+    "It is about this gap alone. Other gaps, and groups that are not named here, may be larger.",
+)
+
+
+def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> str:
+    """Say what an audit found; ``delta`` is the chance that a limit of the gap is wrong.
+
+    Examples
+    --------
+    >>> verdict_sentence("certified", 0.0, 0.094, 0.05)
     'Certified. With 95 % confidence the gap is at most 9.4 points.'
     """
-    limit = f"ith {100 * (1 - delta):g} % confidence the gap is at most {100 * upper:.1f} points."
+    limit = f"ith {100 * (1 - delta):g} % confidence the gap is at most {points(upper)}."
     if verdict == "certified":
         return f"Certified. W{limit}"
     if verdict == "refuted":
-        return "Refuted: the audit shows a gap above what you allow."
+        return f"Refuted: the audit shows a gap of at least {points(lower)}."
     return f"The audit could not tell: w{limit}"
 
 
