@@ -524,7 +524,7 @@ class Watch:
         low, high = 1.0, _FAR
         if not told or self._evidence_for(months, high) < np.log(1 / self.delta):
             return None
-        while high / low > 1.01:
+        while high / low > 1.05:
             middle = float(np.sqrt(low * high))
             enough = self._evidence_for(months, middle) >= np.log(1 / self.delta)
             low, high = (low, middle) if enough else (middle, high)
