@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairask.checks import check_lengths, check_level
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.errors import DisagreementWarning, InfeasibleWarning
-from fairask.matrix import take_rows
+from fairask.matrix import clusters_of, near_copies, take_rows
 from fairask.metrics import METRICS, Bool, Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle.base import (
     FairOracle,
@@ -246,17 +246,22 @@ class CalibratedFairOracle(FairOracle):
         """See :class:`FairOracle`; the labelled rows stand for the population without a ``background``."""
         self._name(labelled)
         rng = self._rng()
-        fold = folds_by_label(labelled.groups, labelled.y, min(self.n_folds, len(labelled)), rng)
+        clusters = clusters_of(labelled.X)
+        n_folds = min(self.n_folds, len(labelled))
+        fold = folds_by_label(labelled.groups, labelled.y, n_folds, rng, clusters)
         self.calibration_ = calibrate(
             labelled, fold, estimator=self._classifier(rng, labelled.X), ridges=self._ridges(len(labelled))
         )
         X, codes = self._sample(background or PoolSample(labelled.X, labelled.groups), rng)
         p, own_p = self.calibration_.model.proba(X, codes), self._held_out(labelled.groups)
+        alike = likeness(labelled.y - own_p, clusters)
+        self._copies = 1.0 + alike * (_mean_copies(X, labelled.X) - 1.0) if alike > 0 else 1.0
         # Given the score, a row's propensity says little of its label: full weights would only add noise. It
         # says something, though: on development populations roots of the weights told errors of gaps best.
         self.curves_ = fit_curves(
             logit(own_p), labelled.y, labelled.groups, np.sqrt(labelled.fairness_weights),
             labelled.n_groups, _log_odds(p), n_draws=_DRAWS, rng=rng,
+            counts=1.0 / (1.0 + alike * (np.bincount(clusters)[clusters] - 1.0)),
         )  # fmt: skip
         self._pool_ = _PoolRows(X, codes, p, self.curves_.mean(_log_odds(p), codes))
         choose = self._choose_blind if self.blind else self._choose_aware
@@ -285,7 +290,9 @@ class CalibratedFairOracle(FairOracle):
 
     def _choose_aware(self, labelled: Labelled, pool: _PoolRows, rng: np.random.Generator) -> _Chosen:
         """Choose a threshold for each group."""
-        tables = tabulate(self.curves_, _log_odds(pool.p), pool.codes, labelled.n_groups, self.metric, rng)
+        tables = tabulate(
+            self.curves_, _log_odds(pool.p), pool.codes, labelled.n_groups, self.metric, rng, self._copies
+        )
         choice = choose_thresholds(tables, self.tolerance, self.level, randomized=self.randomized)
         cuts, unsafe = (
             np.array([t.cuts[k] for t, k in zip(tables, position, strict=True)])
@@ -325,7 +332,7 @@ class CalibratedFairOracle(FairOracle):
         some = rng.permutation(len(pool.codes))[:_BLIND_ROWS]
         scores, codes = _log_odds(pool.p[some]), pool.codes[some]
         choice = choose_rule(
-            draw_rates(self.curves_, scores, codes, decided[:, some], self.metric, rng),
+            draw_rates(self.curves_, scores, codes, decided[:, some], self.metric, rng, self._copies),
             np.array([solution.mixture.error for solution in found]),
             float(mean.mean()),
             float(1.0 - mean.mean()),
@@ -535,6 +542,37 @@ class PlugInLearner:
 def _log_odds(p: Float) -> Float:
     """Finite log odds."""
     return np.asarray(logit(np.clip(p, 1e-6, 1.0 - 1e-6)))
+
+
+def likeness(residuals: Float, clusters: Int) -> float:
+    """How much rows of a cluster tell the same, from 0 to 1, by the residuals of their labels.
+
+    Copies of one row have the same label, different rows that look alike have it by chance: the mean product
+    of two residuals of a cluster is 1 or 0, in units of their mean square. What is below one half is taken
+    for 0: a model that is wrong for a cluster is wrong in the pool as well.
+
+    Examples
+    --------
+    >>> likeness(np.array([0.5, 0.5, -0.5, -0.5]), np.array([0, 0, 1, 1]))
+    1.0
+    >>> likeness(np.array([0.5, -0.5, 0.5, 0.5]), np.array([0, 0, 1, 1]))
+    0.0
+    """
+    size = np.bincount(clusters)
+    several = size[clusters] > 1
+    if not several.any():
+        return 0.0
+    total = np.bincount(clusters, residuals)
+    squares = np.bincount(clusters, residuals**2)
+    together = float((total**2 - squares).sum())
+    apart = float(((size - 1.0) * squares).sum())
+    return float(np.clip(2.0 * together / max(apart, 1e-12) - 1.0, 0.0, 1.0))
+
+
+def _mean_copies(pool: Matrix, rows: Matrix) -> float:
+    """Mean number of the pool's rows that a row equals, or nearly equals."""
+    near = near_copies(pool, rows)
+    return 1.0 if near is None else float(np.maximum(near.sum(axis=1), 1).mean())
 
 
 def rates_by_label(labelled: Labelled, decisions: Float, metric: Metric) -> tuple[Float, Float]:

@@ -103,6 +103,7 @@ def fit_curves(
     *,
     n_draws: int,
     rng: np.random.Generator,
+    counts: Float | None = None,
 ) -> CalibrationCurves:
     """Fit curves to labelled rows, and draw from their posterior (Laplace approximation).
 
@@ -115,6 +116,8 @@ def fit_curves(
         rows, ``sum(w)^2 / sum(w^2)``, so that uneven weights widen the curves.
     reference : ndarray
         Scores of the pool, for the points of bending.
+    counts : ndarray, optional
+        For how many rows each counts beside that: 1/3 where it is there three times.
 
     Examples
     --------
@@ -142,7 +145,7 @@ def fit_curves(
     common = np.hstack([COMMON_INTERCEPT * ones, COMMON_SLOPE * ones, bends])
     own = np.hstack([GROUP_INTERCEPT * ones, slopes, own_bends])
     precision = np.hstack([common, np.tile(own, (1, n_groups))]) ** -2.0
-    scaled = weight * (weight.sum() / (weight @ weight))
+    scaled = weight * (weight.sum() / (weight @ weight)) * (1.0 if counts is None else counts)
     mode, factor, log_evidence = _laplace(design, score, y, scaled, precision)
     log_evidence = log_evidence - np.log(LESS_LIKELY) * ranks.sum(axis=1)
     share = np.exp(log_evidence - log_evidence.max())
@@ -290,11 +293,13 @@ def tabulate(
     n_groups: int,
     metric: Metric,
     rng: np.random.Generator,
+    copies: float = 1.0,
 ) -> list[RateTable]:
     """Draw the rates of thresholds on the pool.
 
     A group's rows are sorted by score into blocks of equal size. Each draw weighs the rows at random (the
     Bayesian bootstrap), because the pool itself is a sample: in a group of 60 rows that is most of the noise.
+    Where each row is there several times, as many rows count as one (``copies``).
     """
     scores = np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT)
     n_draws = len(curves.coefficients)
@@ -308,7 +313,7 @@ def tabulate(
         sizes = np.diff(edges)
         centres = np.add.reduceat(ranked, edges[:-1]) / sizes
         p = curves.draws(centres, g)
-        mass = rng.gamma(sizes[:, None].astype(np.float64), size=(len(sizes), n_draws))
+        mass = rng.gamma(sizes[:, None] / copies, size=(len(sizes), n_draws))
         mean = p.mean(axis=1)
         costs = np.append(0.0, np.cumsum(sizes * (1.0 - 2.0 * mean)))
         ends = np.linspace(0, len(sizes), _CUTS + 1).round().astype(np.int64)
@@ -333,6 +338,7 @@ def draw_rates(
     decisions: Float,
     metric: Metric,
     rng: np.random.Generator,
+    copies: float = 1.0,
 ) -> Float:
     """Draw the rates of any rules, given their decisions (rules, rows) on the pool.
 
@@ -347,7 +353,7 @@ def draw_rates(
     for g in range(n_groups):
         rows = np.flatnonzero(groups == g)
         p = curves.draws(scores[rows], g)
-        mass = rng.exponential(size=p.shape)
+        mass = rng.standard_gamma(1.0 / copies, size=p.shape)
         for z, condition in enumerate(conditions):
             inside = mass * {1: p, 0: 1.0 - p, None: np.ones_like(p)}[condition]
             rates[:, z, g] = decisions[:, rows] @ inside / np.maximum(inside.sum(axis=0), 1e-12)
