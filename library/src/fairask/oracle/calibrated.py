@@ -38,6 +38,7 @@ from fairask.oracle.promise import (
     choose_thresholds,
     draw_rates,
     fit_curves,
+    labels_needed,
     largest_gap,
     tabulate,
 )
@@ -88,7 +89,7 @@ class CalibratedFairOracle(FairOracle):
        most accurate thresholds by group are chosen whose gap is within the tolerance with probability
        ``level`` (blind to the group: a threshold on the expected cost).
 
-    Safety costs accuracy (``safety_cost_``), and less with more labels (``labels_needed_``). Where it would
+    Safety costs accuracy (``safety_cost_``), and less with more labels. Where it would
     cost more than a fifth of what the model is worth, the tolerance is *infeasible with these labels*:
     ``feasible_`` is False, a warning says within what the returned rule is, and ``gap_interval_`` says the
     same. So it is where fewer than three labels tell of a group's rate, which would be taken from the other
@@ -123,9 +124,8 @@ class CalibratedFairOracle(FairOracle):
     calibration_ : the probabilities; ``calibration_.model.proba(X, group_codes)``
     curves_ : draws of P(y = 1 | score, group)
     gap_, gap_interval_ : float, pair of floats
-        Expected gap, and its limits at ``level``, both from the labels by way of the curves. The limits
-        are two-sided, and wider by what choosing the rule flatters it: the upper one may exceed the tolerance
-        of a feasible model, which is judged by a one-sided limit.
+        Expected gap, and its limits, both from the labels by way of the curves. The gap is at most the upper
+        one with probability ``level``: that of a feasible model is within the tolerance.
     gap_by_labels_ : float
         The same from the labelled rows alone, without the pool. It is noisy, but assumes nothing: a warning
         says when it contradicts the interval.
@@ -134,8 +134,13 @@ class CalibratedFairOracle(FairOracle):
         ``randomized``.
     safety_cost_ : float
         Accuracy given up for safety, against thresholds whose expected gap is within the tolerance.
-    labels_needed_ : int
-        Labels with which thresholds alone would be about as safe; those at hand if they are.
+    labels_needed_ : pair of int, or None
+        From how many to how many labels are needed until the tolerance is feasible; None where it is, or
+        where the labels do not tell.
+    reach_ : float
+        Smallest upper limit of the gap that any rule of use has.
+    earlier_rounds : sequence of (labels, reach)
+        Of earlier fits to fewer labels, which a learner sets: they even out ``labels_needed_``.
     margin_, price_ : float
         Distance from the expected gap to its upper limit, and the error that a unit of it costs.
     members_, weights_, error_, rates_, feasible_, n_fits_ : as in :class:`EmpiricalFairOracle`
@@ -158,6 +163,7 @@ class CalibratedFairOracle(FairOracle):
     """
 
     estimates_margin: ClassVar[bool] = True
+    earlier_rounds: Sequence[tuple[float, float]] = ()
     members_: list[Rule]
 
     def __init__(
@@ -268,12 +274,15 @@ class CalibratedFairOracle(FairOracle):
         chosen = choose(labelled, self._pool_, rng)
         self._exploring_, self.n_fits_ = chosen.exploring, chosen.n_fits
         self.thresholds_ = dict(zip(self.groups_, chosen.thresholds.tolist(), strict=True))
-        self._store(chosen.rules, chosen.weights, chosen.choice, len(labelled))
+        self._store(chosen.rules, chosen.weights, chosen.choice)
         self._compare_with_labels(labelled, chosen.decisions, np.isin(np.arange(labelled.n_groups), codes))
+        rounds = [*self.earlier_rounds, (len(labelled), chosen.choice.reach)]
+        enough = self.feasible_ or self._unseen.any()
+        self.labels_needed_ = None if enough else labels_needed(rounds, self.tolerance)
+        self.reach_ = chosen.choice.reach
         self._warn(len(labelled))
         share, answer = chosen.choice.share, float(chosen.choice.constant)
-        more = self.labels_needed_ if self.labels_needed_ > len(labelled) else None
-        self._note_decisions(share * chosen.on_pool + (1.0 - share) * answer, more)
+        self._note_decisions(share * chosen.on_pool + (1.0 - share) * answer, self.labels_needed_)
         return self
 
     def _sample(self, pool: PoolSample, rng: np.random.Generator) -> PoolSample:
@@ -355,8 +364,8 @@ class CalibratedFairOracle(FairOracle):
             n_fits=sum(len(solution.candidates.errors) for solution in found),
         )
 
-    def _store(self, rules: list[PlugInRule], weights: Float, choice: SafeChoice, n: int) -> None:
-        """Set what follows from the choice on the pool, ``n`` labels being at hand."""
+    def _store(self, rules: list[PlugInRule], weights: Float, choice: SafeChoice) -> None:
+        """Set what follows from the choice on the pool."""
         self.members_, self.weights_ = [*rules], choice.share * weights
         if choice.share < 1.0:
             self.members_ = [*rules, ConstantRule(choice.constant)]
@@ -366,13 +375,10 @@ class CalibratedFairOracle(FairOracle):
         self.error_, self.share_, self.feasible_ = choice.error, choice.share, choice.feasible
         self.interpolates_ = False
         self.gap_ = float(largest_gap(rates[:, :, None])[0])
-        low, high = choice.interval(self.level)
-        self.gap_interval_ = (min(low, self.gap_), max(high, self.gap_))
+        low = 0.0 if self.level <= 0.5 else choice.lower(self.level)
+        self.gap_interval_ = (min(low, self.gap_), max(choice.upper, self.gap_))
         self.safety_cost_ = max(choice.error - choice.error_unsafe, 0.0)
         self.error_constant_ = choice.error_constant
-        short = max(choice.upper_unmixed / max(self.tolerance, 1e-3), 1.0)
-        self.labels_needed_ = int(np.ceil(n * short**2))
-        self._upper = choice.upper
         self.margin_ = 0.0 if self.level <= 0.5 else max(choice.upper - self.gap_, 0.0)
         self.price_ = self.safety_cost_ / self.margin_ if self.margin_ > 0 else 0.0
 
@@ -395,8 +401,7 @@ class CalibratedFairOracle(FairOracle):
         self._unseen = np.isnan(rates) & in_pool
         if self._unseen.any():
             worst = worst_gap(pool, self._unseen, least, least + self.share_)
-            self._upper = max(worst, self.gap_interval_[1])
-            self.gap_interval_ = (0.0, self._upper)
+            self.gap_interval_ = (0.0, max(worst, self.gap_interval_[1]))
             within = worst <= self.tolerance + 1e-9
             self.feasible_, self._unseen = self.feasible_ and within, self._unseen & (not within)
 
@@ -404,7 +409,7 @@ class CalibratedFairOracle(FairOracle):
         if not self.feasible_:
             unseen = words.name_cells(self._unseen, METRICS[self.metric], list(self.groups_))
             goal = f"{self.metric} gap within {self.tolerance:g} with probability {self.level:g}"
-            said = words.shortfall(n, self.labels_needed_, goal, self._upper, unseen)
+            said = words.shortfall(n, self.labels_needed_, goal, self.gap_interval_[1], unseen)
             warnings.warn(said, InfeasibleWarning, stacklevel=4)
         if self._contradicted:
             said = words.contradicted(self.gap_by_labels_, *self.gap_interval_)
@@ -443,11 +448,12 @@ class CalibratedFairOracle(FairOracle):
             "level": self.level,
             "gap_low": low,
             "gap_high": high,
-            "gap_limit": self._upper,
             **({"gap_by_labels": self.gap_by_labels_} if known else {}),
             "unseen": int(self._unseen.sum()),
             "safety_cost": self.safety_cost_,
-            "labels_needed": self.labels_needed_,
+            "reach": self.reach_,
+            "needed_low": np.nan if self.labels_needed_ is None else self.labels_needed_[0],
+            "needed_high": np.nan if self.labels_needed_ is None else self.labels_needed_[1],
             "contradicted": self._contradicted,
         }
 
@@ -456,7 +462,7 @@ class CalibratedFairOracle(FairOracle):
         model = super().bare()
         known = self.calibration_
         model.calibration_ = Calibration(known.model.bare(), np.zeros(0), known.ridge, known.log_loss)
-        for name in ("_pool_", "_exploring_", "curves_"):
+        for name in ("_pool_", "_exploring_", "curves_", "earlier_rounds"):
             model.__dict__.pop(name, None)
         return model
 
