@@ -226,6 +226,7 @@ class KnownAnswered(Happening):
     label: int | None  #: None: taken back
     use: str  #: what the row was for
     number: int = 0  #: of a gold row: the place among the person's answers that it stands for
+    note: str | None = None
 
     @classmethod
     def from_data(cls, data: Document) -> Self:

@@ -55,6 +55,7 @@ class NewStudy(Strict):
         default_factory=dict
     )
     drop: list[str] = Field(default_factory=list)
+    keep: list[str] = Field(default_factory=list)
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
     budget: Annotated[int, Field(ge=1)] = 250
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 25
@@ -392,6 +393,7 @@ def make(request: Request, new: NewStudy, me: Me) -> Document:
             protected=new.protected,
             who=me.name,
             hide=new.drop,
+            keep=new.keep,
             question=new.question,
             classes=tuple(new.classes),
             tolerance=new.tolerance,

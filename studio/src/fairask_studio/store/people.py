@@ -203,6 +203,11 @@ class People:
         """Return the person with this name, None when there is none or the token has expired."""
         return self._cached(Person, "name", name, lambda: self._find(and_(people.c.name == name, _HUMAN)))
 
+    def knows(self, name: str) -> bool:
+        """Whether somebody has this name, whose token may have expired."""
+        with self._db.read() as connection:
+            return connection.scalar(select(people.c.name).where(people.c.name == name)) is not None
+
     def any(self) -> bool:
         """Whether the study has people, so that everybody must sign in."""
         return bool(self._cached(bool, "any", "", lambda: True if self.all() else None))

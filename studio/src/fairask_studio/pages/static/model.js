@@ -3,10 +3,9 @@ import { get, post } from "./api.js";
 import { follow } from "./live.js";
 import { cardBody } from "./card.js";
 import { onAxis, responsive } from "./charts.js";
-import { $, ago, alertUser, confirmed, el, fill, number, percent, table } from "./dom.js";
+import { $, ago, alertUser, confirmed, el, fill, number, percent, points, table } from "./dom.js";
 import { term } from "./terms.js";
 
-const points = (value) => (100 * value).toFixed(1);
 const panel = (title, ...content) => el("section", { class: "panel" }, el("h2", {}, title), ...content);
 const CONDITIONS = (c) => ({ "y=1": `Of rows that are “${c[1]}”: answered “${c[1]}”`, "y=0": `Of rows that are “${c[0]}”: answered “${c[1]}”`, all: `Of all rows: answered “${c[1]}”` });
 let status = null;
