@@ -77,9 +77,10 @@ class AuditOptions:
     cost: Annotated[str | None, _option("A column with the cost of a label; --budget is a cost then.")] = None
     known: Annotated[str | None, _option("A column of labels that exist already, empty elsewhere.")] = None
     noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None
-    unknown_groups: Annotated[
-        bool, _flag("--unknown-groups", "Rows without a group may be of any group: the bounds allow for it.")
-    ] = False
+    missing_groups: Annotated[
+        str | None,
+        _option("Rows without a group: drop, own (a group, the default), or unknown (of any: bounds allow)."),
+    ] = None
     plan_only: Annotated[
         bool, _flag("--plan", "Say what budgets buy, and write nothing (--out: a plot).")
     ] = False
@@ -132,7 +133,7 @@ class AuditOptions:
         return {
             "predictions": models[0] if models else None, "protected": protected, "positive": positive,
             "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
-            "unknown_groups": self.unknown_groups or None,
+            "missing_groups": self.missing_groups,
         }  # fmt: skip
 
     def plan(self) -> AuditPlan:
