@@ -45,16 +45,20 @@ from fairask.pools.engine import KEY, PRIME, ROWS, Engine
 from fairask.pools.files import Files, local_path
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
-from fairask.tables.cells import coded, listed, text_of
+from fairask.tables.cells import as_numbers, coded, listed, text_of
 from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
 from fairask.tables.groups import (
     UNKNOWN,
     GroupColumns,
+    MissingGroups,
     ProtectedColumn,
     as_specs,
+    check_missing_groups,
     folding,
     group_notes,
+    is_missing,
     joint_values,
+    numbered,
     protected_columns,
 )
 from fairask.tables.labels import check_columns, find_positive, known_note, known_positive, say_which
@@ -93,6 +97,10 @@ class _Cells:
     score: Float | None = None
     cost: Float | None = None
     keys: Int | None = None
+
+    def rows_of(self, chosen: NDArray[np.bool_]) -> Int | None:
+        """Return the rows of files that are of these cells; None where they are not known by their place."""
+        return None if self.cell is None or self.keys is not None else np.flatnonzero(chosen[self.cell])
 
     def first(self, chosen: set[_Cell], words: str) -> str:
         """Say which row of files is the first of these cells."""
@@ -216,7 +224,7 @@ def open_audit_table(
     cost: str | None = None,
     known: str | None = None,
     noise: str | None = None,
-    unknown_groups: bool = False,
+    missing_groups: MissingGroups | None = None,
     form: TableFormat | None = None,
     seed: int = 0,
     any_size: bool = False,
@@ -225,9 +233,10 @@ def open_audit_table(
 
     One or two bytes are held per row, four more for a score and eight for a cost; of a database nothing,
     unless there is a score or a cost. ``score``, ``cost`` and ``known`` (labels that exist already, empty
-    elsewhere) name columns, and ``truth`` one of labels; ``noise`` is as :func:`read_noise` reads it. With
-    ``unknown_groups``, rows without a group may be of any. Decisions of a randomised model are drawn with
-    ``seed``. Groups that are too small to be compared are refused, unless groups of ``any_size`` will do.
+    elsewhere) name columns, and ``truth`` one of labels; ``noise`` is as :func:`read_noise` reads it. Rows
+    without a group are a group of their own, or with ``missing_groups`` left out ("drop") or taken to be of
+    any ("unknown"). Decisions of a randomised model are drawn with ``seed``. Groups that are too small to be
+    compared are refused, unless groups of ``any_size`` will do.
 
     Examples
     --------
@@ -241,6 +250,7 @@ def open_audit_table(
     """
     source, notes = open_table(path, form)
     hints: list[str] = []
+    check_missing_groups(missing_groups)
     named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": known}
     wanted = {option: name for option, name in named.items() if name}
     columns = _check_wanted(source.schema.names, wanted, protected)
@@ -264,15 +274,35 @@ def open_audit_table(
     by_value: Counter[Hashable] = Counter()
     for cell, n in zip(cells, counts.tolist(), strict=True):
         by_value[cell.group] += n
-    grouped = GroupColumns.of(specs, by_value, any_size=any_size)
+    ungrouped = np.array([is_missing(cell.group) for cell in cells])
+    if without := int(counts[ungrouped].sum()):
+        rows = found.rows_of(ungrouped)
+        where = "" if rows is None else f": {numbered(rows)}"
+        have = f"{without:,} row{' has' if without == 1 else 's have'} no value in {', '.join(specs)!r}"
+        if missing_groups == "drop":
+            notes.append(f"{have} and {'was' if without == 1 else 'were'} left out{where}")
+            by_value = Counter({value: n for value, n in by_value.items() if not is_missing(value)})
+        elif missing_groups == "unknown":
+            notes.append(f"{have}; they may be of any group{where}")
+        else:
+            notes.append(f"{have} and {'is' if without == 1 else 'are'} the group {UNKNOWN!r}{where}")
+    try:
+        grouped = GroupColumns.of(specs, by_value, any_size=any_size)
+    except TableError as error:
+        if not without or ungrouped.all() or missing_groups == "drop":
+            raise
+        raise TableError(error.what + where, error.remedy) from None
     fold = folding(", ".join(specs), by_value, any_size=any_size)
     notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
     # Groups are in the order of their names.
-    names = sorted(set(grouped.names) - ({UNKNOWN} if unknown_groups else set()))
+    names = sorted(set(grouped.names) - ({UNKNOWN} if missing_groups == "unknown" else set()))
     text = dict(zip(grouped.values, grouped.names, strict=True))
-    of_cell = [text[fold(cell.group)] for cell in cells]
+    dropped = ungrouped & (missing_groups == "drop")
+    of_cell = ["" if out else text[fold(c.group)] for c, out in zip(cells, dropped, strict=True)]
     group = np.array([names.index(name) if name in names else len(names) for name in of_cell])
+    group[dropped] = 0
     right, label = None, np.full(len(cells), UNTOLD)
+    label[dropped] = OUT
     if truth is not None:
         value = find_positive(truth, [cell.truth for cell in cells], positive, notes, guess=False)
         right = np.array([cell.truth in value for cell in cells], dtype=np.int64)
@@ -318,7 +348,8 @@ def open_audit_table(
     )
     sizes: Counter[str] = Counter()
     for name, n in zip(of_cell, counts.tolist(), strict=True):
-        sizes[name] += n
+        if name:
+            sizes[name] += n
     tally = Tally.of(specs, [cell.group for cell in cells], pool, score)
     return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query, tally)
 
@@ -492,8 +523,8 @@ def _numbers(column: Any, name: str, option: str) -> NDArray[np.float64]:
     import pyarrow as pa
 
     try:
-        values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        values = np.asarray(as_numbers(column, name), dtype=np.float64)
+    except (pa.ArrowException, TableError) as error:
         raise TableError(
             f"--{option} {name}: its values are not numbers", "Name a column of numbers"
         ) from error

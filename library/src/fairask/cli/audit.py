@@ -86,9 +86,10 @@ class AuditOptions:
         _flag("--not-random", "The rows with known labels were not drawn at random: asks for others."),
     ] = False
     noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None
-    unknown_groups: Annotated[
-        bool, _flag("--unknown-groups", "Rows without a group may be of any group: the bounds allow for it.")
-    ] = False
+    missing_groups: Annotated[
+        str | None,
+        _option("Rows without a group: drop, own (a group, the default), or unknown (of any: bounds allow)."),
+    ] = None
     plan_only: Annotated[
         bool, _flag("--plan", "Say what budgets buy, and write nothing (--out: a plot).")
     ] = False
@@ -144,7 +145,7 @@ class AuditOptions:
         return {
             "predictions": models[0] if models else None, "protected": protected, "positive": positive,
             "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
-            "unknown_groups": self.unknown_groups or None,
+            "missing_groups": self.missing_groups,
         }  # fmt: skip
 
     def plan(self) -> AuditPlan:
@@ -266,7 +267,7 @@ def _decide(options: AuditOptions, screen: Screen) -> None:
     """Decide from labels that exist; end with the exit code of the verdict."""
     from fairask.audit.folder import KnownLabels
 
-    for name in ("budget", "looks", "compare", "cost", "noise", "show", "unknown_groups"):
+    for name in ("budget", "looks", "compare", "cost", "noise", "show", "missing_groups"):
         if getattr(options, name) not in (None, False):
             option = name.replace("_", "-")
             raise UserError(
