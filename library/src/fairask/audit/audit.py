@@ -19,8 +19,9 @@ from fairask.cards import card
 from fairask.checks import check_choice, check_lengths
 from fairask.errors import UserError
 from fairask.matrix import row_set
-from fairask.metrics import Float, Int, binary_labels
+from fairask.metrics import Float, Int, binary_labels, is_gap
 from fairask.pools import Pool
+from fairask.report.words import observed_sentences
 
 #: Code of a row that cannot be labelled.
 SKIPPED = -1
@@ -104,6 +105,13 @@ class Audit:
         Cost of a label of each row; the budget is then a cost.
     noise : float or mapping, optional
         Probability that a label told is wrong: one number, or by group a number or (least, largest).
+    observed : array-like, optional
+        The outcome of each row that has one because it was accepted, None or NaN elsewhere. Outcomes of rows
+        that the model accepts cost nothing, and no more of them are asked for: labels are bought among the
+        others only.
+    missing : {"worst", "random"}
+        What is assumed of accepted rows without an ``observed`` outcome: the bounds hold whatever it is, or
+        it is missing at random within the group.
     pos_label : optional
         The prediction that counts as 1.
     classes : sequence of two, optional
@@ -134,6 +142,8 @@ class Audit:
         score: ArrayLike | None = None,
         cost: ArrayLike | None = None,
         noise: Noise = 0.0,
+        observed: ArrayLike | None = None,
+        missing: str = "worst",
         pos_label: object = None,
         classes: Sequence[object] | None = None,
         **settings: Unpack[PlanSettings],
@@ -142,6 +152,8 @@ class Audit:
         rows = PoolRows.of_arrays(
             pred, groups, trained_on=trained_on, pos_label=pos_label, seed=plan.random_state,
             known=known_codes(known, classes), score=score, cost=cost,
+            observed=None if observed is None else known_codes(_given(observed, groups), classes),
+            missing=missing,
         )  # fmt: skip
         self._begin(_strata(rows, plan, noise), plan, classes)
 
@@ -577,7 +589,9 @@ class Audit:
     @property
     def _unlabelled(self) -> int:
         """Rows that could not be labelled, those known before the audit included."""
-        return int(self._skipped.sum() + self._strata.known[2].sum())
+        seen = self._strata.observed
+        stated = seen.missing if seen is not None else 0  # the certificate speaks of these on their own
+        return int(self._skipped.sum() + max(int(self._strata.known[2].sum()) - stated, 0))
 
     @property
     def _unknown_groups(self) -> int:
@@ -619,7 +633,9 @@ class Audit:
             )
         if target == "population":
             found.append("The pool is a random sample of the population.")
-        if known := int(strata.known.sum()):
+        if strata.observed is not None:
+            found += observed_sentences(**dataclasses.asdict(strata.observed), bought=self.n_labels)
+        elif known := int(strata.known.sum()):
             flatters = " If the model fits its training rows better than others, that flatters it."
             found.append(
                 f"{known:,} rows had labels before the audit, those that trained the model among them: they "
@@ -755,6 +771,13 @@ class Audit:
                 self.tell(told, [labels.pop(row) for row in told])
         if labels:
             raise ValueError(f"state holds labels of {len(labels)} rows that this audit never asked for")
+
+
+def _given(observed: ArrayLike, groups: ArrayLike) -> dict[int, object]:
+    """The outcomes that are there, by row."""
+    values = np.asarray(observed, dtype=object).tolist()
+    check_lengths(observed=len(values), groups=len(np.asarray(groups)))
+    return {row: value for row, value in enumerate(values) if not is_gap(value)}
 
 
 def _strata(rows: PoolRows, plan: AuditPlan, noise: Noise) -> Strata:

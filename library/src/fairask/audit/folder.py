@@ -401,7 +401,7 @@ class AuditFolder:
             "seed": str(plan.random_state),
             "version": f"fairask {version('fairask')}",
         }
-        for name in ("score", "cost", "known", "noise"):
+        for name in ("score", "cost", "known", "observed", "missing", "noise"):
             if columns.get(name):
                 facts[name] = str(columns[name])
         if n := len(self.state["corrections"]):

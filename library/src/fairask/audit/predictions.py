@@ -26,6 +26,7 @@ from fairask.audit.strata import (
     OUT,
     UNTOLD,
     Noise,
+    Observed,
     PoolRows,
     Strata,
     least_rows,
@@ -183,6 +184,8 @@ def open_audit_table(
     score: str | None = None,
     cost: str | None = None,
     known: str | None = None,
+    observed: str | None = None,
+    missing: str | None = None,
     noise: str | None = None,
     unknown_groups: bool = False,
     form: TableFormat | None = None,
@@ -191,8 +194,9 @@ def open_audit_table(
     """Read the columns an audit needs, in one pass, of files or of a table of a database.
 
     One or two bytes are held per row, four more for a score and eight for a cost; of a database nothing,
-    unless there is a score or a cost. ``score``, ``cost`` and ``known`` (labels that exist already, empty
-    elsewhere) name columns, and ``truth`` one of labels; ``noise`` is as :func:`read_noise` reads it. With
+    unless there is a score or a cost. ``score``, ``cost``, ``known`` (labels that exist already, empty
+    elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and ``truth``
+    one of labels; ``noise`` is as :func:`read_noise` reads it. With
     ``unknown_groups``, rows without a group may be of any. Decisions of a randomised model are drawn with
     ``seed``.
 
@@ -208,9 +212,17 @@ def open_audit_table(
     """
     source, notes = open_table(path, form)
     hints: list[str] = []
-    named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": known}
+    if known and observed:
+        raise TableError(
+            "--known and --observed both name labels that exist already",
+            "Put all of them in one column: --observed counts labels of other rows as --known does",
+        )
+    if missing and not observed:
+        raise TableError("--missing is about outcomes that --observed names", "Give --observed with it")
+    told, option = known or observed, "known" if known else "observed"
+    named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": told}
     wanted = {option: name for option, name in named.items() if name}
-    columns = _check_wanted(source.schema.names, wanted, protected)
+    columns = _check_wanted(source.schema.names, wanted, protected, {"known": option})
     specs = as_specs(protected)
     query = None
     if isinstance(source, Engine) and not score and not cost:
@@ -258,18 +270,21 @@ def open_audit_table(
         noise_table(errors, names)
     except ValueError as error:
         raise TableError(f"--noise {noise}: {error}", f"Groups: {listed(names)}") from error
-    if known:
+    if told:
         codes = {cell.known: classes.code(cell.known) for cell in cells if cell.known is not None}
         for word, code in codes.items():
             if code is None:
                 where = found.first({cell for cell in cells if cell.known == word}, "data row {} has ")
                 raise TableError(
-                    f"--known {known}: {where}the unknown label {str(word)[:40]!r}",
+                    f"--{option} {told}: {where}the unknown label {str(word)[:40]!r}",
                     "Labels are " + ", ".join(map(repr, classes.names)) + "; leave others empty",
                 )
         there = np.array([cell.known is not None for cell in cells]) & (label == UNTOLD)
         label = np.where(there, [codes.get(str(cell.known)) or 0 for cell in cells], label)
-        notes.append(f"{int(counts[there].sum()):,} rows have a label in {known!r} and are not asked for")
+        notes.append(f"{int(counts[there].sum()):,} rows have a label in {told!r} and are not asked for")
+    seen = None
+    if observed:
+        label, seen = Observed.of_cells(label, np.array(said) == 1, counts, random=missing == "random")
     pool = PoolRows(
         names=names,
         group=group,
@@ -282,6 +297,7 @@ def open_audit_table(
         cost=found.cost,
         truth=right,
         keys=found.keys,
+        observed=seen,
     )
     sizes: Counter[str] = Counter()
     for name, n in zip(of_cell, counts.tolist(), strict=True):
@@ -326,13 +342,19 @@ def _open_large(path: str | Path) -> Files | Engine:
     return source
 
 
-def _check_wanted(names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str]) -> list[str]:
-    """Return the columns to read; raise for one that is not there, or is named twice."""
-    check_columns(names, list(wanted.items()))
+def _check_wanted(
+    names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str], options: dict[str, str]
+) -> list[str]:
+    """Return the columns to read; raise for one that is not there, or is named twice.
+
+    ``options`` has the options whose name is another one.
+    """
+    given = [(options.get(part, part), name) for part, name in wanted.items()]
+    check_columns(names, given)
     grouped = protected_columns(protected, names)
     columns = [*wanted.values(), *grouped]
     if len(set(columns)) < len(columns):
-        given = [*wanted.items(), *(("protected", name) for name in grouped)]
+        given += [("protected", name) for name in grouped]
         raise TableError(
             " and ".join(f"--{o} {n}" for o, n in given) + " name a column twice", "Name different columns"
         )

@@ -11,7 +11,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from fairask.audit.bounds.proportions import wilson
 from fairask.audit.bounds.stratified import collapse, score_limits
-from fairask.checks import check_lengths, check_number
+from fairask.checks import check_choice, check_lengths, check_number
 from fairask.errors import UserError
 from fairask.matrix import hash_numbers, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
@@ -164,7 +164,7 @@ class Layout:
         """Limits of all rates given a label at ``z`` standard errors."""
         hits = counts.hits(label)
         open_ = (counts.labels < counts.size) | (self.noise.max(axis=0) > 0)[self.group] | population
-        found = np.where(self.known | ~open_, 0.0, hits) @ self.members.T
+        found = np.where(open_, hits, 0.0) @ self.members.T
         found = np.where(open_.astype(np.float64) @ self.members.T > 0, found, 1e9)
         # The score limits are asymptotic; with few positives in a group the normal quantile errs more often
         # than it says (simulated: 0.058 for 0.05), Student's does not.
@@ -250,6 +250,47 @@ def draw_order(rows: Int, seed: int) -> NDArray[np.uint64]:
     return tie_breakers(rows, int(hash_numbers(np.uint64(seed ^ _ORDER))))
 
 
+@dataclass(frozen=True)
+class Observed:
+    """Outcomes that exist because rows were accepted: loans that were granted, people who were hired.
+
+    Attributes
+    ----------
+    accepted, others : int
+        Rows with an outcome: those that the model accepts, and others.
+    missing : int
+        Rows that the model accepts and that have no outcome.
+    random : bool
+        Whether outcomes are missing at random. Otherwise bounds hold whatever they are.
+    """
+
+    accepted: int
+    others: int
+    missing: int
+    random: bool
+
+    @classmethod
+    def of_cells(
+        cls, label: Int, decision: Bool, counts: Int, *, random: bool = False
+    ) -> tuple[Int, Observed]:
+        """Labels of cells where nobody is asked for the outcome of an accepted row, and how many there are.
+
+        Examples
+        --------
+        >>> Observed.of_cells(np.array([1, -2, -2]), np.array([True, True, False]), np.array([5, 2, 9]))
+        (array([ 1, -1, -2]), Observed(accepted=5, others=0, missing=2, random=False))
+        """
+        accepted, told = np.asarray(decision, dtype=bool), label >= 0
+        gone = accepted & (label == UNTOLD)
+        found = cls(*(int(counts[rows].sum()) for rows in (told & accepted, told & ~accepted, gone)), random)
+        if not found.accepted:
+            raise UserError(
+                "no row that the model accepts has an observed outcome",
+                "give the outcomes of accepted rows, and which prediction means accepted (--positive)",
+            )
+        return np.where(gone, -1, label), found
+
+
 @dataclass(frozen=True, eq=False)
 class PoolRows:
     """The rows of a pool as an audit sees them: a few cells of rows alike, and the cell of each row.
@@ -278,6 +319,8 @@ class PoolRows:
         Rows that trained the model and are not part of the audit, ascending.
     keys : ndarray of shape (rows,), optional
         What rows are called; by default they are numbered.
+    observed : Observed, optional
+        Outcomes that exist because rows were accepted.
     """
 
     names: list[Any]
@@ -292,6 +335,7 @@ class PoolRows:
     truth: Int | None = None
     left_out: Int = field(default_factory=lambda: _NONE)
     keys: Int | None = None
+    observed: Observed | None = None
 
     @classmethod
     def of_arrays(
@@ -306,6 +350,8 @@ class PoolRows:
         score: ArrayLike | None = None,
         cost: ArrayLike | None = None,
         truth: Int | None = None,
+        observed: Mapping[int, int | None] | None = None,
+        missing: str = "worst",
     ) -> Self:
         """Rows whose predictions and groups are given.
 
@@ -325,6 +371,10 @@ class PoolRows:
             A number per row that may tell labels, and the cost of a label.
         truth : ndarray, optional
             The label of every row.
+        observed : mapping, optional
+            Outcomes of rows that have one because they were accepted.
+        missing : {"worst", "random"}
+            What is assumed of accepted rows without an outcome.
 
         Examples
         --------
@@ -343,10 +393,23 @@ class PoolRows:
         # One number per row for all models: where they say the same, they decide alike.
         number = uniforms(np.arange(n), seed) if soft else np.full(n, 0.5)
         left_out = _row_numbers("trained_on", [] if trained_on is None else trained_on, n)
-        return cls._of_codes(
-            names, codes, np.array([number < column for column in columns]), left_out, known,
+        check_choice(missing, "missing", ("worst", "random"))
+        if observed is not None and (len(columns) > 1 or known):
+            what = "known" if known else "several models"
+            raise UserError(
+                f"observed does not go with {what}",
+                "give all labels that exist in observed" if known else "audit one model at a time",
+            )
+        rows = cls._of_codes(
+            names, codes, np.array([number < column for column in columns]), left_out, observed or known,
             drawn=soft, score=_per_row(score, "score", n), cost=_per_row(cost, "cost", n), truth=truth,
         )  # fmt: skip
+        if observed is None:
+            return rows
+        label, found = Observed.of_cells(
+            rows.label, rows.decision[0] == 1, rows.counts, random=missing == "random"
+        )
+        return replace(rows, label=label, observed=found)
 
     @classmethod
     def of_pool(
@@ -440,6 +503,8 @@ class Strata:
         Mean score of each stratum, if the pool has one from 0 to 1.
     ones : ndarray of shape (strata,), optional
         Labels 1 of each stratum, where all labels are known for a simulation.
+    observed : Observed, optional
+        Outcomes that exist because rows were accepted.
     """
 
     groups: list[Any]
@@ -452,6 +517,7 @@ class Strata:
     known: Int
     chance: Float | None = None
     ones: Float | None = None
+    observed: Observed | None = None
 
     @functools.cached_property
     def _index(self) -> tuple[Int, Int]:
@@ -550,6 +616,11 @@ class Strata:
         )  # fmt: skip
         told_of = (rows.group, rows.decision, rows.label, rows.counts, rows.left_out)
         found = hashlib.sha256(repr([part.tolist() for part in told_of]).encode())
+        if rows.observed is not None:
+            found.update(repr(rows.observed).encode())
+        # Outcomes that are missing at random leave a sample; others may be anything.
+        told_as = (0, 1) if rows.observed is not None and rows.observed.random else (0, 1, -1)
+        labels = [total(told * (rows.label == v))[kept] if v in told_as else 0 * kept for v in (0, 1, -1)]
         queues = [_NONE for _ in kept]
         if each is not None and rows.cell is not None:
             found.update(np.ascontiguousarray(rows.cell).data)
@@ -566,9 +637,10 @@ class Strata:
             drawn=rows.drawn,
             fingerprint=found.hexdigest()[:16],
             layout=layout,
-            known=np.array([total(told * (rows.label == v))[kept] for v in (0, 1, -1)], dtype=np.int64),
+            known=np.array(labels, dtype=np.int64),
             chance=chance,
             ones=None if rows.truth is None else total(rows.truth)[kept],
+            observed=rows.observed,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -587,6 +659,7 @@ class Strata:
             "noise": layout.noise.tolist(),
             "is_known": layout.known.tolist(),
             "known": self.known.tolist(),
+            "observed": None if self.observed is None else asdict(self.observed),
         }
 
     @classmethod
@@ -619,6 +692,7 @@ class Strata:
             fingerprint=fingerprint,
             layout=layout,
             known=np.array(values["known"], dtype=np.int64),
+            observed=None if values["observed"] is None else Observed(**values["observed"]),
         )
 
 

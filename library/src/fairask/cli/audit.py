@@ -76,6 +76,13 @@ class AuditOptions:
     score: Annotated[str | None, _option("A column that may tell positives: fewer labels.")] = None
     cost: Annotated[str | None, _option("A column with the cost of a label; --budget is a cost then.")] = None
     known: Annotated[str | None, _option("A column of labels that exist already, empty elsewhere.")] = None
+    observed: Annotated[
+        str | None,
+        _option("A column of outcomes that exist because rows were accepted: only others are asked for."),
+    ] = None
+    missing: Annotated[
+        str | None, _option("Accepted rows without an outcome: worst (default), or random if they are.")
+    ] = None
     noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None
     unknown_groups: Annotated[
         bool, _flag("--unknown-groups", "Rows without a group may be of any group: the bounds allow for it.")
@@ -132,6 +139,7 @@ class AuditOptions:
         return {
             "predictions": models[0] if models else None, "protected": protected, "positive": positive,
             "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
+            "observed": self.observed, "missing": self.missing,
             "unknown_groups": self.unknown_groups or None,
         }  # fmt: skip
 
@@ -177,7 +185,7 @@ def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     from fairask.audit.predictions import open_audit_table
 
     columns = _needed(options)
-    for name in ("cost", "known", "noise"):
+    for name in ("cost", "known", "observed", "noise"):
         if name in columns:
             raise UserError(f"--plan does not allow for --{name}", f"Leave out --{name} or --plan")
     form, seed = options.reading.format(), plan.random_state

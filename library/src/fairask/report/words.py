@@ -767,3 +767,31 @@ def goal_sentences(
         f"Labels: {budget:,} in batches of {batch:,}; {positive!r} counts as positive, {negative!r} as "
         "negative",
     ]
+
+
+def observed_sentences(accepted: int, others: int, missing: int, random: bool, bought: int) -> list[str]:
+    """Say what a certificate rests on where outcomes exist because rows were accepted.
+
+    Examples
+    --------
+    >>> for text in observed_sentences(600, 0, 12, False, 140):
+    ...     print(text)
+    Observed: the outcomes of 600 accepted rows, which exist because they were accepted. They are counted whole.
+    Of 12 accepted rows no outcome was observed: the bounds hold whatever it is.
+    Bought: 140 labels, all of rows whose outcome was not observed.
+    """
+    also = f", and of {others:,} rows that the model does not accept" if others else ""
+    found = [
+        f"Observed: the outcomes of {accepted:,} accepted rows, which exist because they were accepted{also}. "
+        "They are counted whole."
+    ]
+    if missing and random:
+        found.append(
+            f"Of {missing:,} accepted rows no outcome was observed: it is declared to be missing at random among "
+            "the accepted rows of a group."
+        )
+    elif missing:
+        found.append(
+            f"Of {missing:,} accepted rows no outcome was observed: the bounds hold whatever it is."
+        )
+    return [*found, f"Bought: {bought:,} labels, all of rows whose outcome was not observed."]
