@@ -91,6 +91,9 @@ def audits(
             return allocate(weight, counts.labels, counts.size, self.totals[look])
 
         def verdicts(self, counts: Counts, layout: Any, look: int, before: Any) -> Any:
+            if strata.observed is not None and strata.observed.random:
+                # Of known strata only what was observed is told; no row of theirs was skipped.
+                counts = replace(counts, skipped=np.where(layout.known, 0.0, counts.skipped))
             code, found = super().verdicts(counts, layout, look, before)
             over = (code > 0).all(axis=1) | (look == len(self.totals) - 1)
             bought = np.where(layout.known, 0.0, counts.ones + 2 * counts.zeros).sum(axis=1)

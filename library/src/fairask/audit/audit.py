@@ -235,7 +235,8 @@ class Audit:
         self.plan, self.groups = plan, strata.groups
         self.classes = None if classes is None else list(classes)
         left = strata.sizes[~layout.known] @ layout.cost[~layout.known]
-        self.schedule = plan.schedule(int(left), len(layout.decision))
+        pilot = layout.pilot if layout.judged else 0
+        self.schedule = plan.schedule(int(left), len(layout.decision), pilot=pilot)
         self._strata = strata
         self._layout = dataclasses.replace(layout, rest=plan.compare == "rest")
         # What was drawn: the look of each draw, from 1, with its rows; rows of each stratum.

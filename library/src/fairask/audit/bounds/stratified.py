@@ -107,10 +107,12 @@ def collapse(
     blind = ((size > 0) & (labels <= 0)).astype(np.float64) @ member.T > 0
     effective = mean * (1 - mean) / np.maximum(error, 1e-30)
     spare = mean * (1 - mean)
-    # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2.
-    skew = third @ member.T / filled**3 / spare - (1 - 2 * mean) * (error / spare) ** 2
-    skew = np.where(several, skew, 0.0)
+    # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2: score limits bear that of one
+    # stratum. With wrong labels it stays though hardly any label is right, so that all of it is allowed for.
+    skew = third @ member.T / filled**3 / spare
     flips = (weight * noise) @ member.T
+    alone = np.where(several, skew - (1 - 2 * mean) * (error / spare) ** 2, 0.0)
+    skew = np.where(flips > 0, skew, alone)
     return Mass(
         base=certain - flips,
         weight=total,
