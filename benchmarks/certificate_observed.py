@@ -60,7 +60,13 @@ def table(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
 
 
 def audits(
-    rows: PoolRows, plan: AuditPlan, n: int, *, seed: int, lost: Any = None, tolerance: float | None = None,
+    rows: PoolRows,
+    plan: AuditPlan,
+    n: int,
+    *,
+    seed: int,
+    lost: Any = None,
+    tolerance: float | None = None,
     by_group: bool = False,
 ) -> tuple[float, float, float]:
     """Share that certifies, mean labels, and mean cost of labels if label 0 costs twice as much."""
@@ -108,7 +114,9 @@ def audits(
 def costs(names: list[str], seeds: range, n: int) -> None:
     """Print labels and their cost with and without the outcomes of the accepted."""
     print(f"Labels to decide, and their cost if label 0 costs twice; {len(seeds)} models, {n:,} audits each")
-    print(f"{'':20} {'labels':>8} {'saved by':>9} {'saved by':>9} {'with a':>7}  {'cost saved by':>13} {'with a':>7}")
+    print(
+        f"{'':20} {'labels':>8} {'saved by':>9} {'saved by':>9} {'with a':>7}  {'cost saved by':>13} {'with a':>7}"
+    )
     print(f"{'table':11} {'accepted':>8} {'by group':>8} {'placing':>9} {'observed':>9} {'score':>7}  "
           f"{'observed':>13} {'score':>7}")  # fmt: skip
     for name in names:

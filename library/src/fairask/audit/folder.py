@@ -352,7 +352,10 @@ class AuditFolder:
         columns = self.state["columns"]
         telling = telling_columns(self.source.take(rows), columns["predictions"])
         groups = protected_columns(columns["protected"], self.source.schema.names)
-        return {columns["predictions"], *groups, *telling} - self.shown
+        judged = [
+            name for spec in as_specs(columns.get("judge") or ()) for name in (spec, *spec.rsplit(",", 1))
+        ]
+        return {columns["predictions"], *groups, *telling, *judged} - self.shown
 
     def _finish(self) -> Decided:
         first = self.audit.plan.target
@@ -404,6 +407,8 @@ class AuditFolder:
         for name in ("score", "cost", "known", "observed", "missing", "noise"):
             if columns.get(name):
                 facts[name] = str(columns[name])
+        if columns.get("judge"):
+            facts["judge"] = "; ".join(as_specs(columns["judge"]))
         if n := len(self.state["corrections"]):
             facts["corrections"] = f"{n:,}, listed in {STATE}"
         if self.audit.schedule.claims:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from numbers import Real
@@ -99,6 +99,69 @@ class _Cells:
         return words.format(int(np.argmax(mine[self.cell])) + 1)
 
 
+@dataclass
+class _Judge:
+    """The answers of a judge: classes, or numbers from 0 to 1, and how sure he was."""
+
+    column: str
+    confidence: str | None
+    answers: list[tuple[list[str | None], Int]] = field(default_factory=list)  # of each batch
+    sure: list[Float] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, spec: str, names: Sequence[str]) -> _Judge:
+        """Read ``COLUMN`` or ``COLUMN,CONFIDENCE``; a column's own name may have a comma."""
+        column, comma, confidence = spec.rpartition(",")
+        return cls(spec, None) if spec in names or not comma else cls(column.strip(), confidence.strip())
+
+    def add(self, batch: Arrow) -> None:
+        """Take the answers of a batch."""
+        self.answers.append(_words(batch.column(self.column)))
+        if self.confidence is not None:
+            self.sure.append(_numbers(batch.column(self.confidence), self.confidence, "judge"))
+
+    def chance(self, classes: Classes) -> Float:
+        """The probability of label 1 that he gives each row; a half where he says nothing."""
+        found = []
+        for words, codes in self.answers:
+            found.append(
+                np.array([0.5 if word is None else self._value(word, classes) for word in words])[codes]
+            )
+        answer = np.concatenate(found)
+        if not self.sure:
+            return answer
+        sure = np.concatenate(self.sure)
+        if ((sure < 0) | (sure > 1)).any():
+            raise TableError(
+                f"--judge {self.column},{self.confidence}: confidence goes from {np.nanmin(sure):g} to "
+                f"{np.nanmax(sure):g}",
+                "Give the probability from 0 to 1 that the answer is right",
+            )
+        if not np.isin(answer, (0.0, 0.5, 1.0)).all():
+            raise TableError(
+                f"--judge {self.column},{self.confidence}: the answers are probabilities themselves",
+                "Leave out the confidence",
+            )
+        sure = np.where(np.isnan(sure), 0.5, sure)
+        return np.where(answer == 1, sure, np.where(answer == 0, 1 - sure, 0.5))
+
+    def _value(self, word: str, classes: Classes) -> float:
+        code = classes.code(word)
+        if code is not None:
+            return float(code)
+        try:
+            number = float(word)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number <= 1 or classes.positive:
+            raise TableError(
+                f"--judge {self.column}: unknown answer {word[:40]!r}",
+                f"Answers are {listed(classes.names)}"
+                + ("" if classes.positive else ", or probabilities of 1"),
+            )
+        return number
+
+
 @dataclass(frozen=True, eq=False)
 class AuditTable:
     """What an audit reads of a table.
@@ -186,6 +249,7 @@ def open_audit_table(
     known: str | None = None,
     observed: str | None = None,
     missing: str | None = None,
+    judge: str | Sequence[str] | None = None,
     noise: str | None = None,
     unknown_groups: bool = False,
     form: TableFormat | None = None,
@@ -196,7 +260,7 @@ def open_audit_table(
     One or two bytes are held per row, four more for a score and eight for a cost; of a database nothing,
     unless there is a score or a cost. ``score``, ``cost``, ``known`` (labels that exist already, empty
     elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and ``truth``
-    one of labels; ``noise`` is as :func:`read_noise` reads it. With
+    one of labels. ``judge`` names a column of a judge's answers, or ``COLUMN,CONFIDENCE``, or several such; ``noise`` is as :func:`read_noise` reads it. With
     ``unknown_groups``, rows without a group may be of any. Decisions of a randomised model are drawn with
     ``seed``.
 
@@ -222,17 +286,28 @@ def open_audit_table(
     told, option = known or observed, "known" if known else "observed"
     named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": told}
     wanted = {option: name for option, name in named.items() if name}
-    columns = _check_wanted(source.schema.names, wanted, protected, {"known": option})
+    if judge and score:
+        raise TableError(
+            "--judge and --score were both given", "Give one: answers of a judge are a score too"
+        )
+    judges = [_Judge.read(spec, source.schema.names) for spec in as_specs(judge or ())]
+    for number, one in enumerate(judges):
+        parts = {f"judge-{number}": one.column, f"confidence-{number}": one.confidence}
+        wanted |= {part: name for part, name in parts.items() if name is not None}
+    own = {part: "judge" for part in wanted if part.startswith(("judge-", "confidence-"))}
+    columns = _check_wanted(source.schema.names, wanted, protected, {"known": option, **own})
     specs = as_specs(protected)
     query = None
-    if isinstance(source, Engine) and not score and not cost:
+    if isinstance(source, Engine) and not score and not cost and not judges:
         query = _CellQuery.of(source, specs, wanted, seed)
         found = query.cells()
     else:
         keyed = isinstance(source, Engine)
         if keyed:
-            hints.append("a score or a cost needs all rows of these columns: they are read from the database")
-        found = _read_cells(_batches(source, columns), specs, wanted, seed, keyed=keyed)
+            hints.append(
+                "a score, a cost or a judge needs all rows of these columns: they are read from the database"
+            )
+        found = _read_cells(_batches(source, columns), specs, wanted, seed, judges, keyed=keyed)
     cells, counts = found.cells, found.counts
     if missing := int(counts[[cell.said is None for cell in cells]].sum()):
         raise TableError(
@@ -285,6 +360,7 @@ def open_audit_table(
     seen = None
     if observed:
         label, seen = Observed.of_cells(label, np.array(said) == 1, counts, random=missing == "random")
+    said_by = [one.chance(classes) for one in judges]
     pool = PoolRows(
         names=names,
         group=group,
@@ -293,7 +369,8 @@ def open_audit_table(
         counts=counts,
         cell=found.cell,
         drawn=drawn,
-        score=found.score,
+        score=np.mean(said_by, axis=0) if judges else found.score,
+        judged=bool(judges),
         cost=found.cost,
         truth=right,
         keys=found.keys,
@@ -372,7 +449,13 @@ def _batches(source: Files | Engine, columns: Sequence[str]) -> Iterator[Arrow]:
 
 
 def _read_cells(
-    batches: Iterable[Arrow], specs: Sequence[str], wanted: dict[str, str], seed: int, *, keyed: bool
+    batches: Iterable[Arrow],
+    specs: Sequence[str],
+    wanted: dict[str, str],
+    seed: int,
+    judges: Sequence[_Judge] = (),
+    *,
+    keyed: bool,
 ) -> _Cells:
     """Sort rows into cells, batch by batch."""
     number: dict[_Cell, int] = {}
@@ -411,6 +494,8 @@ def _read_cells(
             if option in wanted:
                 values = _numbers(batch.column(wanted[option]), wanted[option], option)
                 parts[option].append(values.astype(np.float32 if option == "score" else np.float64))
+        for judge in judges:
+            judge.add(batch)
     found = {name: np.concatenate(parts.pop(name)) for name in list(parts) if parts[name]}
     if "score" in found and np.isnan(found["score"]).all():
         raise TableError(f"--score {wanted['score']}: it has no number in any row", "Name another column")

@@ -26,6 +26,7 @@ from fairask.matrix import hash_numbers, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
 from fairask.pools import Pool
 from fairask.pools.memory import Model, is_randomised
+from fairask.report.words import trial_in_words
 
 #: Probability of a wrong label: one number, or by group a number or (least, largest).
 Noise = float | Mapping[Any, float | tuple[float, float]]
@@ -83,6 +84,64 @@ def judge_saving(size: Float, share: Float, whole: Float) -> Float:
     """
     told, alone = ((size * np.sqrt(p * (1 - p))).sum(axis=-1) for p in (share, whole))
     return np.asarray(1 - (told / np.maximum(alone, 1e-12)) ** 2)
+
+
+@dataclass(frozen=True)
+class JudgeTrial:
+    """How far a judge agrees with the labels that people told.
+
+    Attributes
+    ----------
+    labels : int
+        Labels that people told.
+    agreement : dict
+        Share of the rows of each group in which the judge and people agree, estimated from these labels.
+    judge, model : float
+        Balanced agreement with people of the judge and of the audited model: the mean of the shares that each
+        gets right of labels 1 and of labels 0.
+    saving : float
+        Share of the labels that the judge is expected to save.
+    """
+
+    labels: int
+    agreement: dict[str, float]
+    judge: float
+    model: float
+    saving: float
+
+    @classmethod
+    def of(cls, layout: Layout, counts: Counts, names: Sequence[str]) -> Self:
+        """Compare answers with the labels of one audit."""
+        assert layout.prior is not None
+        p, whole = layout.agreed(counts)
+        size = np.where(layout.known, 0.0, counts.size)
+        told = counts.ones + counts.zeros
+        # Each label counts for the rows that it stands for.
+        each = np.where(told > 0, size / np.maximum(told, 1.0), 0.0)[0]
+        ones, zeros = counts.ones[0] * each, counts.zeros[0] * each
+        yes = layout.prior > 0.5
+
+        def balanced(said: np.ndarray) -> float:
+            return float(
+                (ones[said].sum() / max(ones.sum(), 1e-9) + zeros[~said].sum() / max(zeros.sum(), 1e-9)) / 2
+            )
+
+        by_group = {}
+        for g, name in enumerate(names):
+            mine = layout.group == g
+            right = np.where(yes, ones, zeros)[mine].sum()
+            by_group[name] = float(right / max((ones + zeros)[mine].sum(), 1e-9))
+        found = int(told[0, ~layout.known].sum())
+        saving = float(judge_saving(size, p, whole)[0])
+        return cls(found, by_group, balanced(yes), balanced(layout.decision[0] == 1), max(saving, 0.0))
+
+    @property
+    def heeded(self) -> bool:
+        """Whether the judge says where labels are drawn."""
+        return self.saving >= LEAST_SAVING
+
+    def __str__(self) -> str:
+        return trial_in_words(self.labels, self.agreement, self.judge, self.model, self.saving, self.heeded)
 
 
 @dataclass(frozen=True)
@@ -179,7 +238,9 @@ class Layout:
 
     @property
     def pilot(self) -> int:
-        """Labels on which a judge is tried: enough for all strata."""
+        """Labels on which a judge is tried, enough for all strata; 0 without a judge who cuts them."""
+        if not self.judged or self.prior is None:
+            return 0
         return max(PILOT, _PILOT * int((~self.known).sum()))
 
     def agreed(self, counts: Counts) -> tuple[Float, Float]:
@@ -187,9 +248,7 @@ class Layout:
         assert self.prior is not None
         answer = np.digitize(self.prior, _ANSWERS)
         code = self.decision[0] * (len(_ANSWERS) + 1) + answer
-        alike, decided = (
-            (v[:, None] == v[None, :]).astype(np.float64) for v in (code, self.decision[0])
-        )
+        alike, decided = ((v[:, None] == v[None, :]).astype(np.float64) for v in (code, self.decision[0]))
         told = counts.ones + counts.zeros
         # Each label counts for the rows that it stands for.
         mean = np.where(told > 0, counts.size * counts.ones / np.maximum(told, 1.0), 0.0)
@@ -458,7 +517,9 @@ class PoolRows:
                 "give all labels that exist in observed" if known else "audit one model at a time",
             )
         if judge is not None and score is not None:
-            raise UserError("a judge and a score were both given", "give one: a judge's answers are a score too")
+            raise UserError(
+                "a judge and a score were both given", "give one: a judge's answers are a score too"
+            )
         said = score if judge is None else judge_score(judge)
         rows = cls._of_codes(
             names, codes, np.array([number < column for column in columns]), left_out, observed or known,
@@ -673,7 +734,7 @@ class Strata:
             group=of_parent >> models,
             decision=np.array([(of_parent >> (models - 1 - m)) & 1 for m in range(models)]),
             n_groups=k, parent=of_parent, known=known, cost=price, prior=chance if bins > 1 else None,
-            noise=noise_table(noise, rows.names), judged=rows.judged and bins > 1,
+            noise=noise_table(noise, rows.names), judged=rows.judged,
         )  # fmt: skip
         told_of = (rows.group, rows.decision, rows.label, rows.counts, rows.left_out)
         found = hashlib.sha256(repr([part.tolist() for part in told_of]).encode())
@@ -811,7 +872,9 @@ def judge_score(judge: ArrayLike) -> Float:
     try:
         values = np.asarray(judge, dtype=np.float64)
     except (TypeError, ValueError):
-        raise UserError("judge holds values that are no numbers", "give 0 and 1, or probabilities of 1") from None
+        raise UserError(
+            "judge holds values that are no numbers", "give 0 and 1, or probabilities of 1"
+        ) from None
     if ((values < 0) | (values > 1)).any():
         raise UserError("judge holds numbers below 0 or above 1", "give 0 and 1, or probabilities of 1")
     return np.asarray(values.mean(axis=1) if values.ndim == 2 else values)

@@ -74,6 +74,10 @@ class AuditOptions:
     at_least: Annotated[float | None, _option("Of a ratio: the least allowed, e.g. 0.8.")] = None
     compare: Annotated[str | None, _option("pairs (default), or rest: each group with all others.")] = None
     score: Annotated[str | None, _option("A column that may tell positives: fewer labels.")] = None
+    judge: Annotated[
+        list[str] | None,
+        _option("A judge's answers: COLUMN or COLUMN,CONFIDENCE; repeat it for several. People still label."),
+    ] = None
     cost: Annotated[str | None, _option("A column with the cost of a label; --budget is a cost then.")] = None
     known: Annotated[str | None, _option("A column of labels that exist already, empty elsewhere.")] = None
     observed: Annotated[
@@ -139,7 +143,7 @@ class AuditOptions:
         return {
             "predictions": models[0] if models else None, "protected": protected, "positive": positive,
             "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
-            "observed": self.observed, "missing": self.missing,
+            "observed": self.observed, "missing": self.missing, "judge": self.judge or None,
             "unknown_groups": self.unknown_groups or None,
         }  # fmt: skip
 
@@ -278,6 +282,8 @@ def _advance(options: AuditOptions, screen: Screen) -> None:
     if tell is not None:
         changed = f" {corrected:,} changed;" if corrected else ""
         screen.say(f"{new:,} new labels;{changed} {work.audit.n_labels:,} in all.")
+        if work.audit.trial is not None:
+            screen.say(str(work.audit.trial))
     found = work.advance()
     work.source.close()
     screen.outcome(found)
