@@ -196,7 +196,8 @@ def signature_problems(document: Mapping[str, Any], public: str | None) -> list[
     try:
         key, text = read_public(signature["key"]), signature["value"]
         value = base64.b64decode(text, validate=True)
-        whole = base64.b64encode(value).decode("ascii") == text and key == signature["key"]
+        whole = len(value) == 64 and base64.b64encode(value).decode("ascii") == text
+        whole = whole and key == signature["key"]
     except (UserError, KeyError, TypeError, ValueError):
         whole = False
     if not whole or set(signature) != {"kind", "key", "value"} or signature["kind"] != "ed25519":
