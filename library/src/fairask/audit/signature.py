@@ -71,7 +71,8 @@ def public_text(key: Ed25519PublicKey) -> str:
     """Return a public key as one line."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-    return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode("ascii")
+    text: str = key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode("ascii")
+    return text
 
 
 def fingerprint(public: str) -> str:

@@ -429,7 +429,7 @@ def _lda(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> 
                 f"the audit of {one.document['made_from']['predictions']} has no labels, so no accuracy",
                 "Audit with labels: --known COLUMN, or --metric tprp",
             )
-    tables = []
+    tables: list[Document] = []
     for column in plain.tally.columns:
         known = [c for c in plain.tally.by(column) if c.known]
         reference = max(known, key=lambda c: c.rate)
