@@ -22,6 +22,7 @@ from fairask.audit.certificate import (
     verdict_of,
 )
 from fairask.audit.predictions import read_classes
+from fairask.documents import reading
 from fairask.metrics import Float
 from fairask.tables import read_table
 from fairask.tables.cells import coded
@@ -174,10 +175,12 @@ def check_certificate(
     """
     found, file = read_certificate(certificate)
     if "model" in found:
-        check = _of_study(found, _loaded(model), read_table(Path(pool)))
+        with reading(file.name, "Give the JSON file of a certificate", StudyError):
+            check = _of_study(found, _loaded(model), read_table(Path(pool)))
     elif "made_from" in found:
-        check = _of_audit(found, _loaded(model), Path(pool))
-        check = check if check.problems else replace(check, problems=tuple(other_files(found, file)))
+        with reading(file.name, "Give the JSON file of a certificate", StudyError):
+            check = _of_audit(found, _loaded(model), Path(pool))
+            check = check if check.problems else replace(check, problems=tuple(other_files(found, file)))
     else:
         raise StudyError(f"{file.name} does not name the model that it is about; export it with this version")
     signed = (*check.problems, *other_signer(found, file, key))

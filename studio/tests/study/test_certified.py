@@ -95,7 +95,7 @@ def test_verify_tells_the_certified_model_from_another(
     assert not other.sound
     assert "digest" in other.problems[0]
     (tmp_path / "cut.skops").write_bytes((tmp_path / "a" / "model.skops").read_bytes()[:500])
-    with pytest.raises(StudyError, match="cannot be read as a model"):
+    with pytest.raises(StudyError, match=r"cut\.skops is damaged, truncated"):
         check_certificate(certificate, tmp_path / "cut.skops", pool)
     assert json.loads(certificate.read_text())["model"]["round"] == 0
 

@@ -19,7 +19,9 @@ from fairask.audit.plan import QUESTIONS, ROUNDING
 from fairask.audit.signature import fingerprint, signature_problems
 from fairask.cards import card
 from fairask.checks import check_choice
+from fairask.documents import parse_json, reading
 from fairask.errors import UserError
+from fairask.report.words import visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import UNKNOWN
 
@@ -378,7 +380,7 @@ class Certificate:
         )
         made = f"<h2>How it was made</h2><table>{rows}</table>" if rows else ""
         rests = "".join(f"<li>{escape(text)}</li>" for text in self.assumptions)
-        return (
+        return visible(
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Fairness certificate</title>'
             '<meta name="viewport" content="width=device-width,initial-scale=1">'
             f"<style>:root{{--c:{_COLOURS[self.verdict]}}}{_STYLE}</style></head>"
@@ -486,7 +488,7 @@ def pages_of(document: Mapping[str, Any]) -> dict[str, str]:
     facts = dict(document["made_from"])
     text = "\n\n".join(str(c) for c in (first, *also))
     text += "\n\n" + "\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n"
-    return {"certificate.txt": text, "certificate.html": first.to_html(also=also, facts=facts)}
+    return {"certificate.txt": visible(text), "certificate.html": first.to_html(also=also, facts=facts)}
 
 
 def is_sealed(document: Mapping[str, Any]) -> bool:
@@ -598,15 +600,16 @@ def check_issued(
             f"{file.name} is a study's certificate, which speaks of a model and a pool",
             f"give both: fairask verify {certificate} MODEL POOL",
         )
-    problems = [
-        *(changes(found) or other_files(found, file)),
-        *([] if pool is None else other_table(found, Path(pool))),
-        *other_signer(found, file, key),
-    ]
-    made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
-    return CertificateCheck(
-        found["verdict"], made + signer_words(found, key), tuple(problems), "is as it was issued"
-    )
+    with reading(file.name, "give the JSON file of a certificate", UserError):
+        problems = [
+            *(changes(found) or other_files(found, file)),
+            *([] if pool is None else other_table(found, Path(pool))),
+            *other_signer(found, file, key),
+        ]
+        made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
+        return CertificateCheck(
+            found["verdict"], made + signer_words(found, key), tuple(problems), "is as it was issued"
+        )
 
 
 def read_certificate(certificate: str | Path) -> tuple[dict[str, Any], Path]:
@@ -619,13 +622,10 @@ def read_certificate(certificate: str | Path) -> tuple[dict[str, Any], Path]:
             f"the audit in {file} is not over; it has no {CERTIFICATE} yet", "tell it the labels it waits for"
         )
     try:
-        found = json.loads(file.read_text("utf-8"))
+        content = file.read_bytes()
     except OSError as error:
         raise UserError(f"{file}: {error.strerror}", "give the JSON file of a certificate") from error
-    except ValueError as error:
-        raise UserError(
-            f"{file.name} is not a JSON file: {error}", "give the JSON file of a certificate"
-        ) from error
+    found = parse_json(content, file.name, remedy="give the JSON file of a certificate")
     if not isinstance(found, dict):
         raise UserError(f"{file.name} holds no certificate", "give the JSON file of a certificate")
     return found, file

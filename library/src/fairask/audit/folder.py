@@ -36,6 +36,7 @@ from fairask.audit.plan import QUESTIONS, TARGETS, AuditPlan
 from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table, open_table, table_digest
 from fairask.audit.signature import OwnerKey, fingerprint
 from fairask.audit.tally import Tally
+from fairask.documents import read_json
 from fairask.errors import TableError, UserError
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
@@ -653,11 +654,11 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        state: dict[str, Any] = read_json(file, kind=AuditError)
         found = state["format"]
         if found == _FORMAT and all(isinstance(state[part], dict) for part in _PARTS[:3]):
             return {part: state[part] for part in ("format", *_PARTS)}
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         found = _FORMAT
     if found != _FORMAT:
         raise AuditError(

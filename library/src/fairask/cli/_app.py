@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from fairask.cli._command import HelpfulApp, add_command
 from fairask.cli._errors import guarded
+from fairask.cli._streams import visible_output
 from fairask.errors import UserError
 
 #: The library's commands in the order of ``fairask --help``. Each is a module of this package, which imports
@@ -77,10 +78,11 @@ class _Guarded(TyperGroup):
         words = [word for word in given if word != "--debug"]
         standalone = options.get("standalone_mode", True)
         options["standalone_mode"] = False
-        code = guarded(
-            lambda: super(_Guarded, self).main(words, *rest, **options),
-            debug=len(words) < len(given),
-        )
+        with visible_output():
+            code = guarded(
+                lambda: super(_Guarded, self).main(words, *rest, **options),
+                debug=len(words) < len(given),
+            )
         if standalone:
             sys.exit(code)
         return code
