@@ -234,8 +234,9 @@ class AuditTable:
         pool = self.pool
         right = pool.label == pool.decision[0]
         parts = (pool.label != OUT, (pool.label >= 0) & right, (pool.label >= 0) & ~right, pool.label == -1)
-        size, *told = (np.bincount(pool.group, weights=pool.counts * part) for part in parts)
-        return accuracy_limits(size, *told, 0.05)
+        found = [np.bincount(pool.group, weights=pool.counts * part).astype(np.float64) for part in parts]
+        size, told_right, told_wrong, skipped = found
+        return accuracy_limits(size, told_right, told_wrong, skipped, 0.05)
 
     def certify(self, plan: AuditPlan, target: str) -> list[Certificate]:
         """Decide at once, from the labels that are known."""

@@ -304,9 +304,9 @@ def _decide(options: AuditOptions, screen: Screen) -> None:
         form=options.reading.format(),
         key=_key(options),
     )
+    found = work.decide()
     screen.say(work.about(), style="bold")
     screen.notes([*work.table.hints, *work.pool["notes"]])
-    found = work.decide()
     screen.outcome(found)
     screen.data({**found.to_dict(), "notes": [*work.table.hints, *work.pool["notes"]]})
     if code := EXIT_CODES[found.verdict]:

@@ -82,10 +82,10 @@ NO_LEGAL_ADVICE = (
 )
 #: Who is worse off if one group's rate is above another's, by metric; {less} and {more} are the groups.
 _HAZARDS = {
-    "tpr": "People of {less} whose label is positive are accepted less often than those of {more}.",
-    "fpr": "People of {more} whose label is negative are accepted more often than those of {less}.",
-    "eo": "People of {less} are accepted less often than people of {more} who have the same label.",
-    "selection": "People of {less} are accepted less often than people of {more}.",
+    "tpr": "In group {less}, people whose label is positive are accepted less often than in group {more}.",
+    "fpr": "In group {more}, people whose label is negative are accepted more often than in group {less}.",
+    "eo": "In group {less}, people are accepted less often than people with the same label in group {more}.",
+    "selection": "In group {less}, people are accepted less often than in group {more}.",
 }
 
 
@@ -95,9 +95,9 @@ def hazard_sentence(metric: str, first: str, second: str) -> str:
     Examples
     --------
     >>> hazard_sentence("tprp", "men", "women")
-    'People of women whose label is positive are accepted less often than those of men.'
+    'In group women, people whose label is positive are accepted less often than in group men.'
     >>> hazard_sentence("selection-ratio", "men", "women")
-    'People of men are accepted less often than people of women.'
+    'In group men, people are accepted less often than in group women.'
     """
     kind = {"tprp": "tpr", "fprp": "fpr", "dp": "selection"}.get(metric, metric.removesuffix("-ratio"))
     # A difference is that of the first over the second, a ratio that of the first to the second.
