@@ -47,7 +47,7 @@ _GRID = np.linspace(-SCORE_LIMIT, SCORE_LIMIT, 121)
 #: have whose expected gap is within the tolerance. What fairness itself costs does not count.
 WORTH_KEEPING = 0.8
 #: Factors of the tolerance that are tried in turn where there is no solution.
-_RELAXED = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+RELAXED = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 #: Factor of the deviations of a rule's rates in its interval: the same draws chose the rule among many, and
 #: show it in too good a light. On development populations the interval then covered as often as it says.
 SELECTED = 1.15
@@ -416,7 +416,7 @@ def _choose(
     unsafe = int(np.argmin(known))
     error_unsafe = min(float(known[unsafe]), error_constant)
     worthwhile = error_constant - WORTH_KEEPING * (error_constant - error_unsafe)
-    for factor in (1.0, *_RELAXED):
+    for factor in (1.0, *RELAXED):
         shares, mixed = _mixtures(errors, uppers, factor * tolerance, error_constant, randomized)
         best = int(np.argmin(mixed + 1e-6 * (1.0 - shares)))
         if mixed[best] <= worthwhile + 1e-9:
