@@ -641,6 +641,8 @@ class EstimateCurvesDisplay:
     metric : str
     strategy : str
         Whose colour the lines have.
+    audited : tuple of (int, float, float, float), optional
+        What an audit found: labels, gap, lower and upper end.
 
     Examples
     --------
@@ -656,6 +658,7 @@ class EstimateCurvesDisplay:
     tolerance: float
     metric: str = "tprp"
     strategy: str = "fare"
+    audited: tuple[int, float, float, float] | None = None
 
     @classmethod
     def from_rounds(
@@ -667,6 +670,7 @@ class EstimateCurvesDisplay:
         *,
         metric: str = "tprp",
         strategy: str = "fare",
+        audited: tuple[int, float, float, float] | None = None,
     ) -> EstimateCurvesDisplay:
         """Check shapes and keep the values."""
         x = np.asarray(labels, dtype=np.int64)
@@ -675,7 +679,7 @@ class EstimateCurvesDisplay:
         for name, table in (("accuracy", above), ("gap", below)):
             if len(table) != len(x):
                 raise ValueError(f"{name} has {len(table)} rounds, labels {len(x)}; expected as many")
-        return cls(x, above, below, tolerance, metric, strategy)
+        return cls(x, above, below, tolerance, metric, strategy, audited)
 
     @classmethod
     def from_learner(cls, learner: FairActiveLearner) -> EstimateCurvesDisplay:
@@ -720,6 +724,16 @@ class EstimateCurvesDisplay:
             bottom.set_title(METRIC_NAMES.get(self.metric, self.metric).capitalize() + how)
             bottom.set_xlabel("labels")
             high = np.nanmax([*self.gap.ravel(), 0.0])
+            if self.audited is not None:
+                at, value, lower, upper = self.audited
+                high = max(high, upper)
+                bottom.errorbar(
+                    [at], [value], [[value - lower], [upper - value]], fmt="D", color=INK, capsize=4
+                )
+                bottom.annotate(
+                    f"audit: {value:.3f}, at most {upper:.3f}", (at, value), (-8, 0), ha="right", va="bottom",
+                    textcoords="offset points", fontsize=9.5,
+                )  # fmt: skip
             limit = min(1.0, max(1.08 * float(high), 1.6 * self.tolerance, 0.02))
             draw_tolerance(bottom, self.tolerance, limit, right=True)
         return self

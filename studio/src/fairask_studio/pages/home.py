@@ -154,6 +154,8 @@ def page(request: Request) -> Response:
         if begun is None and access.open:
             words = "Open the whole address that fairask studio printed. Its code works once."
             return error_page(request, 401, words)
+        if begun is None and (said := signin.ended(request)) is not None:
+            return said
         response = RedirectResponse(f"{root}/signin" if begun is None else f"{root}/", 303)
         if begun is not None:
             access.remember(request, response, begun[1])

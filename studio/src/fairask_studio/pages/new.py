@@ -10,29 +10,30 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from fairask.errors import UserError
 from fairask.experiment.table import pool_size
 from fairask.pools.sample import SAMPLE
-from fairask.report.words import sampled_sentence
+from fairask.report.words import EMBED, images_sentence, missing_sentence, sampled_sentence
 from fairask.tables.arrow import kind_of
-from fairask.tables.formats import read_noted
 from fairask.tables.groups import MOST_GROUPS
 from fairask_studio import Study, StudyError
 from fairask_studio.columns import DISPLAYS, guess_displays
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import Strict
+from fairask_studio.pages.images import image_kind
+from fairask_studio.pages.sent import SentFiles
 from fairask_studio.pages.shelf import Shelf
 from fairask_studio.pool import KEY
 
@@ -54,6 +55,7 @@ class NewStudy(Strict):
         default_factory=dict
     )
     drop: list[str] = Field(default_factory=list)
+    keep: list[str] = Field(default_factory=list)
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
     budget: Annotated[int, Field(ge=1)] = 250
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 25
@@ -85,15 +87,17 @@ class Uploaded:
     id: str
     table: pa.Table
     notes: list[str]
+    files: SentFiles
 
     def described(self) -> Document:
         """Return rows, columns with how they would be shown, and some rows."""
         displays, rows = guess_displays(self.table), self.table.num_rows
+        images = [name for name in self.table.column_names if displays[name] == "image"]
         sampled = [sampled_sentence(SAMPLE, rows, KEY)] if rows > SAMPLE else []
         return {
             "id": self.id,
             "rows": rows,
-            "notes": [*self.notes, *sampled],
+            "notes": [*self.notes, *sampled, *self._of_images(images)],
             "columns": [self._column(name, displays[name]) for name in self.table.column_names],
             "preview": [
                 {name: "" if value is None else str(value)[:20_000] for name, value in row.items()}
@@ -101,8 +105,27 @@ class Uploaded:
             ],
         }
 
+    def image_cells(self) -> list[str]:
+        """Return the names of images that the table has."""
+        displays = guess_displays(self.table)
+        columns = [self.table.column(name) for name in self.table.column_names if displays[name] == "image"]
+        return [str(value) for column in columns for value in column.to_pylist() if value]
+
+    def _of_images(self, images: list[str]) -> list[str]:
+        if not images:
+            return []
+        said = []
+        if len(self.files):
+            missing = self.files.missing(self.image_cells())
+            said.append(f"{len(self.files):,} images." if not missing else missing_sentence(missing))
+        if any(kind_of(field.type) == "vector" for field in self.table.schema):
+            return said
+        return [*said, f"{images_sentence(images)} {EMBED}"]
+
     def _column(self, name: str, display: str) -> Document:
         values = self.table.column(name)
+        if kind_of(values.type) == "vector":
+            display = "none"  # for the model only
         plain = kind_of(values.type) not in (None, "vector")
         different = values.unique().drop_null() if plain else pa.chunked_array([pa.array([], pa.string())])
         few = 0 < len(different) <= _VALUES
@@ -125,20 +148,29 @@ class Uploads:
 
     def take(self, name: str, data: bytes) -> Uploaded:
         """Read a table that was sent; UserError in words if it cannot be read."""
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                (Path(folder) / Path(name).name).write_bytes(data)
-                table, notes = read_noted(Path(folder) / Path(name).name)
-            except ValueError as error:
-                if isinstance(error, UserError):
-                    raise
-                raise StudyError(f"{name} cannot be read: {error}") from error
-        found = Uploaded(secrets.token_hex(8), table, list(notes))
+        files = SentFiles()
+        try:
+            files.take(name, data)
+            table, notes = files.read()
+        except ValueError as error:
+            if isinstance(error, UserError):
+                raise
+            raise StudyError(f"{name} cannot be read: {error}") from error
+        found = Uploaded(secrets.token_hex(8), table, list(notes), files)
         with self._lock:
             while len(self._kept) >= _MOST:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[found.id] = found
         return found
+
+    def add(self, number: str, name: str, data: bytes) -> None:
+        """Take a file that belongs to a table: an image, or an .npy file."""
+        found = self.get(number)
+        found.files.add(name, data)
+        if name.lower().endswith(".npy"):
+            table, notes = found.files.read()
+            with self._lock:
+                self._kept[number] = replace(found, table=table, notes=notes)
 
     def get(self, number: str) -> Uploaded:
         """Return a table that was sent before."""
@@ -293,6 +325,36 @@ async def table(
     return await run_in_threadpool(found.described)
 
 
+@api.get("/tables/{table}")
+def described(request: Request, table: str, me: Me) -> Document:
+    """Describe a table again, with the files that came after it."""
+    return _uploads(request).get(table).described()
+
+
+@api.put("/tables/{table}/files")
+async def add_file(
+    request: Request,
+    table: str,
+    me: Me,
+    name: Annotated[str, Query(min_length=1, max_length=500, pattern=r"^[^\\\x00]+$")],
+) -> Document:
+    """Add a file to a table: an image that it names, or an .npy file with a row for each of its rows."""
+    await run_in_threadpool(_uploads(request).add, table, name, await request.body())
+    return {"name": name}
+
+
+@api.get("/tables/{table}/image", response_class=Response, responses={200: {"content": {"image/*": {}}}})
+def sent_image(
+    request: Request, table: str, me: Me, name: Annotated[str, Query(min_length=1, max_length=500)]
+) -> Response:
+    """Return an image that was sent, for the preview of a card."""
+    found = _uploads(request).get(table).files.find(name)
+    if found is None:
+        raise HTTPException(404, f"no image {name[:80]!r} was sent")
+    data = found.read_bytes()
+    return Response(data, media_type=image_kind(data))
+
+
 @api.post("/tables/{table}/forecast", status_code=201)
 def begin_forecast(request: Request, table: str, wanted: KnownLabels, me: Me) -> Document:
     """Begin to find out, in the background, what to expect of a study where some labels are known."""
@@ -331,6 +393,7 @@ def make(request: Request, new: NewStudy, me: Me) -> Document:
             protected=new.protected,
             who=me.name,
             hide=new.drop,
+            keep=new.keep,
             question=new.question,
             classes=tuple(new.classes),
             tolerance=new.tolerance,
@@ -339,6 +402,7 @@ def make(request: Request, new: NewStudy, me: Me) -> Document:
             overlap=new.overlap,
         ) as study,
     ):
+        found.files.copy_to(target, found.image_cells())
         columns = {name: {"display": display} for name, display in new.displays.items()}
         if columns:
             study.change(columns=columns, who=me.name)

@@ -1,6 +1,6 @@
 // What can be promised about which model, on what it rests, and how to find out more.
 import { get, post, remove, root } from "./api.js";
-import { $, alertUser, ago, confirmed, el, fill, number, percent, table } from "./dom.js";
+import { $, alertUser, ago, confirmed, el, fill, number, percent, points, table } from "./dom.js";
 import { onAxis, responsive } from "./charts.js";
 import { term } from "./terms.js";
 
@@ -11,7 +11,6 @@ const ABOUT = {
   dp: (c) => `groups are answered “${c[1]}” equally often`,
 };
 const VERDICTS = { certified: ["Certified", "good"], refuted: ["Refuted", "bad"], undecided: ["Cannot tell yet", "open"] };
-const points = (value) => (100 * value).toFixed(1);
 const panel = (title, ...content) => el("section", { class: "panel" }, el("h2", {}, title), ...content);
 const busy = (button, action) => async () => {
   button.disabled = true;

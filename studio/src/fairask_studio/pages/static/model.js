@@ -3,10 +3,9 @@ import { get, post } from "./api.js";
 import { follow } from "./live.js";
 import { cardBody } from "./card.js";
 import { onAxis, responsive } from "./charts.js";
-import { $, ago, alertUser, confirmed, el, fill, number, percent, table } from "./dom.js";
+import { $, ago, alertUser, confirmed, el, fill, number, percent, points, table } from "./dom.js";
 import { term } from "./terms.js";
 
-const points = (value) => (100 * value).toFixed(1);
 const panel = (title, ...content) => el("section", { class: "panel" }, el("h2", {}, title), ...content);
 const CONDITIONS = (c) => ({ "y=1": `Of rows that are “${c[1]}”: answered “${c[1]}”`, "y=0": `Of rows that are “${c[0]}”: answered “${c[1]}”`, all: `Of all rows: answered “${c[1]}”` });
 let status = null;
@@ -73,7 +72,7 @@ async function load() {
     el("p", {}, entry.certified ? "This is the certified model. It stays the study's model, and the one that is downloaded, until you ask for another fit." : "This is the last model fitted, and the one that is downloaded. No certificate is about it."),
     el("p", { class: "hash" }, `digest ${entry.digest}`), entry.certified ? el("p", { class: "buttons" }, el("button", { type: "button", onclick: again }, "Fit another model")) : "");
   const more = el("div", { id: "details", "aria-busy": "true" }, el("section", { class: "panel" }, el("p", { class: "empty" }, "Looking into the model…")));
-  fill($("model"), which, panel("Rates by group", el("p", { class: "hint" }, entry.estimate ? "On rows it was not trained on, corrected for how rows were drawn, with 95 % " : "On the labels it was fitted to; estimates begin at 30 labels. ", entry.estimate ? term("interval", "intervals") : "", entry.estimate ? "." : ""), ...rates(entry), note ? el("p", { class: "warn" }, note) : ""), more,
+  fill($("model"), which, panel("Rates by group", el("p", { class: "hint" }, entry.estimate ? "On rows it was not trained on, corrected for how rows were drawn, with 95 % " : "On the labels it was fitted to; estimates begin at 30 labels. ", entry.estimate ? term("interval", "intervals") : "", entry.estimate ? "." : ""), ...rates(entry), note ? el("p", { class: "warn" }, note) : "", status.images ? el("p", { class: "warn" }, status.images) : ""), more,
     panel("All models", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, { number: "Fitted within" }, "When"], history, "History of models"))));
   const { found } = await get("/model/details");
   const linear = model.members.find((member) => member.weights.length)?.weights ?? [];

@@ -1,5 +1,6 @@
 // Make a study: a file, the question, what each column is for, how fair and how many labels.
-import { call, get, post } from "./api.js";
+import { get, post, root } from "./api.js";
+import { dropped, sendTable } from "./send.js";
 import { cardBody } from "./card.js";
 import { $, alertUser, el, fill, number } from "./dom.js";
 
@@ -7,19 +8,19 @@ const DISPLAYS = { number: "number", date: "date", text: "short text", long: "lo
 let table = null;
 let preview = 0;
 
-async function take(file) {
-  if (!file) return;
+async function take(files) {
+  if (!files.length) return;
   $("file-said").className = "";
   $("file-said").textContent = "Reading…";
   try {
-    table = await call("POST", `/tables?name=${encodeURIComponent(file.name)}`, file);
+    table = await sendTable(files, (words) => { $("file-said").textContent = words; });
   } catch (error) {
     $("file-said").className = "refused";
     $("file-said").textContent = error.message;
     return;
   }
-  $("file-said").textContent = [`${file.name}: ${number(table.rows)} rows, ${table.columns.length} columns.`, ...table.notes].join(" ");
-  $("name").value ||= file.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 60);
+  $("file-said").textContent = [`${table.file}: ${number(table.rows)} rows, ${table.columns.length} columns.`, ...table.notes].join(" ");
+  $("name").value ||= table.file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 60);
   $("budget").max = table.rows;
   $("budget").value = Math.min(250, table.rows);
   $("make").hidden = false;
@@ -46,7 +47,7 @@ const displays = () => Object.fromEntries([...$("map").querySelectorAll("select"
 
 function show() {
   const shown = displays(), hidden = new Set(chosen()), row = table.preview[preview % table.preview.length];
-  const fields = table.columns.filter((c) => !hidden.has(c.name) && !["none", "drop"].includes(shown[c.name])).map((c) => ({ name: c.name, title: c.name.replaceAll("_", " "), unit: "", value: row[c.name], length: row[c.name].length, display: shown[c.name] === "image" ? "text" : shown[c.name] }));
+  const fields = table.columns.filter((c) => !hidden.has(c.name) && !["none", "drop"].includes(shown[c.name])).map((c) => ({ name: c.name, title: c.name.replaceAll("_", " "), unit: "", value: row[c.name], length: row[c.name].length, display: shown[c.name], ...(shown[c.name] === "image" ? { src: `${root}/api/tables/${table.id}/image?name=${encodeURIComponent(row[c.name])}` } : {}) }));
   fill($("card"), cardBody({ row: preview, fields }));
 }
 
@@ -84,9 +85,11 @@ $("labels").addEventListener("change", () => {
   show();
 });
 for (const id of ["labels", "map", "tolerance", "budget", "positive"]) $(id).addEventListener("change", forecast);
-$("file").addEventListener("change", () => take($("file").files[0]));
-take($("file").files[0]); // chosen before this script ran
-for (const kind of ["dragover", "dragleave", "drop"]) $("drop").addEventListener(kind, (event) => { event.preventDefault(); $("drop").classList.toggle("over", kind === "dragover"); if (kind === "drop") take(event.dataTransfer.files[0]); });
+for (const id of ["file", "folder"]) {
+  $(id).addEventListener("change", () => take($(id).files));
+  take($(id).files); // chosen before this script ran
+}
+for (const kind of ["dragover", "dragleave", "drop"]) $("drop").addEventListener(kind, (event) => { event.preventDefault(); $("drop").classList.toggle("over", kind === "dragover"); if (kind === "drop") dropped(event.dataTransfer).then(take); });
 $("map").addEventListener("change", show);
 $("other").addEventListener("click", () => { preview += 1; show(); });
 $("make").addEventListener("input", words);
