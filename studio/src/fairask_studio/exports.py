@@ -335,17 +335,17 @@ _OPTIONS = {
 
 def report_html(study: Study) -> str:
     """Return the report on a study as one HTML page."""
-    return _pages().render_study(_report(study, _drawn(study)))
+    return str(_pages().render_study(_report(study, _drawn(study))))
 
 
 def card_html(study: Study) -> str:
     """Return the model card of a study as one HTML page."""
-    return _pages().render_card(_report(study))
+    return str(_pages().render_card(_report(study)))
 
 
 def certificate_html(study: Study) -> str:
     """Return the last certificate of a study as a page to print and sign."""
-    return _pages().render_certificate(_report(study))
+    return str(_pages().render_certificate(_report(study)))
 
 
 def _pages() -> Any:

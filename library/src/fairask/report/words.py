@@ -855,6 +855,17 @@ def points(share: float) -> str:
     return f"{value} point{'s' * (value != '1')}"
 
 
+def points_between(low: float, high: float) -> str:
+    """Return two limits in points.
+
+    Examples
+    --------
+    >>> points_between(0.0, 0.207)
+    '0 to 20.7 points'
+    """
+    return f"{points(low).split()[0]} to {points(high)}"
+
+
 #: Why a study has no gap yet.
 NO_GAP = "One group has no such labels yet, so the gap between groups is not known."
 
