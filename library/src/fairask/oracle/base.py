@@ -513,7 +513,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         names = [(CONDITION_NAMES[z], group) for z in METRICS[self.metric] for group in self.groups_]
         return dict(zip(names, np.asarray(rates, dtype=np.float64).tolist(), strict=True))
 
-    def _note_decisions(self, positive: Float, needed: int | None) -> None:
+    def _note_decisions(self, positive: Float, needed: tuple[int, int] | None) -> None:
         """Set ``constant_`` and ``by_lot_``, and warn of a constant answer.
 
         ``positive`` are the probabilities of predicting 1 on all rows. ``needed`` labels would help, as far
