@@ -1,10 +1,10 @@
 """DistributionFreeFairOracle: thresholds at ranks of labelled rows that never trained the classifier.
 
 The idea is FaiREE's (Li, Zou and Zhang, ICLR 2023). Of n positives of a group that the classifier never saw,
-let the threshold be the score of the k-th smallest. Whatever the distribution of scores, the group's true
-positive rate is then distributed as Beta(n + 1 - k, k): a fresh score falls between any two neighbours with the
-same probability. So for ranks that are fixed beforehand, the probability that two groups' rates differ by more
-than the tolerance is a number that depends on the ranks alone. No curve and no prior is needed.
+let the threshold be the score of the k-th smallest. Whatever the distribution of scores, the true positive
+rate of the group is then distributed as Beta(n + 1 - k, k): a fresh score falls between any two neighbours
+with the same probability. So for ranks that are fixed beforehand, the probability that two groups' rates
+differ by more than the tolerance follows from the ranks alone. No curve and no prior is needed.
 
 FaiREE chooses the ranks by the error on the same rows, which the probability does not allow for. Here they
 are chosen by the training part and the unlabelled pool, so the probability holds for the chosen ranks.
@@ -198,7 +198,7 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
     def perturbed(
         self, labelled: Labelled, labels: Float | None = None, weights: Float | None = None
     ) -> list[PerturbedModel]:
-        """Refuse: a strategy that asks for perturbed models prefers rows, and the promise needs uniform ones."""
+        """Refuse: strategies that ask for perturbed models prefer rows; the promise needs uniform ones."""
         raise UserError(
             "a distribution-free promise needs a uniform sample of labels, and this strategy prefers rows",
             "take strategy='passive', or CalibratedFairOracle",
@@ -287,10 +287,9 @@ def _choose(
         tried = [np.round(shared * (n + 1)).astype(np.int64) for n in counts[0]]
         at = np.repeat(np.arange(_SHARED)[:, None], n_groups, axis=1)
     expected = [_expected(p[groups == g], tried[g], counts[0, g], conditions) for g in range(n_groups)]
-    errors = sum(expected[g][0][at[:, g]] for g in range(n_groups)) / len(p)
-    rates = np.stack(
-        [expected[g][1][:, at[:, g]] for g in range(n_groups)]
-    )  # (groups, conditions, candidates)
+    errors = np.sum([expected[g][0][at[:, g]] for g in range(n_groups)], axis=0) / len(p)
+    # (groups, conditions, candidates)
+    rates = np.stack([expected[g][1][:, at[:, g]] for g in range(n_groups)])
     gap = np.ptp(rates, axis=0).max(axis=0)
     ends = np.array([[t[i] for t, i in zip(tried, row, strict=True)] for row in at])
     constant = float(
@@ -344,7 +343,7 @@ def _expected(p: Float, ranks: Int, n: int, conditions: Sequence[int | None]) ->
     return ranked.sum() + costs[end], rates
 
 
-def _binomial_limits(hits: Float, counts: Int, delta: float) -> tuple[Float, Float]:
+def _binomial_limits(hits: Float | Int, counts: Int, delta: float) -> tuple[Float, Float]:
     """Exact limits of rates, all together with probability ``1 - delta``."""
     each = delta / (2.0 * len(counts))
     misses = counts - hits
