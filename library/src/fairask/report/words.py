@@ -855,6 +855,17 @@ def points(share: float) -> str:
     return f"{value} point{'s' * (value != '1')}"
 
 
+def points_between(low: float, high: float) -> str:
+    """Return two limits in points.
+
+    Examples
+    --------
+    >>> points_between(0.0, 0.207)
+    '0 to 20.7 points'
+    """
+    return f"{points(low).split()[0]} to {points(high)}"
+
+
 #: Why a study has no gap yet.
 NO_GAP = "One group has no such labels yet, so the gap between groups is not known."
 
@@ -1079,3 +1090,72 @@ def goal_sentences(
         f"Labels: {budget:,} in batches of {batch:,}; {positive!r} counts as positive, {negative!r} as "
         "negative",
     ]
+
+
+def observed_sentences(accepted: int, others: int, missing: int, random: bool, bought: int) -> list[str]:
+    r"""Say what a certificate rests on where outcomes exist because rows were accepted.
+
+    Examples
+    --------
+    >>> for text in observed_sentences(600, 0, 12, False, 140):
+    ...     print(text.replace("accepted. They", "accepted.\nThey"))
+    Observed: the outcomes of 600 accepted rows, which exist because they were accepted.
+    They are counted whole.
+    Of 12 accepted rows no outcome was observed: the bounds hold whatever it is.
+    Bought: 140 labels, all of rows whose outcome was not observed.
+    """
+    also = f", and of {others:,} rows that the model does not accept" if others else ""
+    found = [
+        f"Observed: the outcomes of {accepted:,} accepted rows, which exist because they were "
+        f"accepted{also}. They are counted whole."
+    ]
+    if missing and random:
+        found.append(
+            f"Of {missing:,} accepted rows no outcome was observed: it is declared to be missing at random "
+            "among the accepted rows of a group."
+        )
+    elif missing:
+        found.append(f"Of {missing:,} accepted rows no outcome was observed: the bounds hold whatever it is.")
+    return [*found, f"Bought: {bought:,} labels, all of rows whose outcome was not observed."]
+
+
+def trial_in_words(
+    labels: int, agreement: Mapping[str, float], judge: float, model: float, saving: float, heeded: bool
+) -> str:
+    """Say how far a judge agrees with people, and what to expect of him.
+
+    Examples
+    --------
+    >>> print(trial_in_words(60, {"men": 0.9, "women": 0.7}, 0.81, 0.86, 0.3, True))
+    The judge agrees with people in 90% (men) and 70% (women) of rows, by 60 labels.
+    His balanced agreement is 81%, the model's 86%. He is no better than the model: at most half of the labels
+    can be saved. Expected to save about 30%.
+    """
+    by = " and ".join(f"{share:.0%} ({name})" for name, share in agreement.items())
+    lines = [f"The judge agrees with people in {by} of rows, by {labels:,} labels."]
+    beside = f"His balanced agreement is {judge:.0%}, the model's {model:.0%}."
+    if not heeded:
+        return "\n".join(
+            [*lines, beside, "He would save next to nothing: labels are drawn as if there were none."]
+        )
+    if judge <= model:
+        beside += " He is no better than the model: at most half of the labels\ncan be saved."
+    return "\n".join([*lines, f"{beside} Expected to save about {saving:.0%}."])
+
+
+def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
+    """Say in a certificate what a judge was used for.
+
+    Examples
+    --------
+    >>> judge_sentence(240, 0.3, True)
+    'A judge said where labels tell most (expected to save 30% of them). All 240 labels are from people; answers of the judge are not counted.'
+    >>> judge_sentence(240, 0.02, False).partition(".")[0]
+    'A judge was tried and is not heeded, because he would save next to nothing'
+    """  # noqa: E501
+    used = (
+        f"A judge said where labels tell most (expected to save {saving:.0%} of them)."
+        if heeded
+        else "A judge was tried and is not heeded, because he would save next to nothing."
+    )
+    return f"{used} All {labels:,} labels are from people; answers of the judge are not counted."
