@@ -150,7 +150,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         files = {}
         for name, words in (
             ("model.skops", "Download this model"),
-            ("certificate.json", "Download the certificate"),
+            ("certificate.json", "certificate.json"),
         ):
             with owner.expect_download(timeout=120_000) as taken:
                 owner.get_by_role("link", name=words).tap()

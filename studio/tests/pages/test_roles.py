@@ -191,7 +191,7 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 
 async def refusals(known: dict[str, str], who: dict[str, Visitor]) -> tuple[int, list[str]]:
-    """Ask for everything, as everybody, by every method; return how often, and what the table does not say."""
+    """Ask for everything, as everybody, by every method; return how often, and what differs."""
     wrong, asked = [], 0
     parts = [(*route.split(" "), letter) for route, letter in known.items()]
     patterns = [(method, _pattern(path), letter) for method, path, letter in parts]

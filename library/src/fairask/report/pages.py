@@ -34,6 +34,7 @@ from fairask.report.words import (
     METRIC_NAMES,
     RATE_NAMES,
     points,
+    points_between,
     question_sentence,
     verdict_sentence,
     visible,
@@ -210,6 +211,12 @@ class StudyReport:
         return found
 
     @property
+    def proof(self) -> str:
+        """What the last certificate found."""
+        made = self.certificate
+        return "" if made is None else verdict_sentence(made.verdict, made.lower, made.upper, made.delta)
+
+    @property
     def certificate(self) -> Certificate | None:
         """The last certificate."""
         made = self.status["certificate"]
@@ -226,6 +233,7 @@ class StudyReport:
             metric_name=METRIC_NAMES[self.status["metric"]],
             conditions=CONDITION_NAMES,
             points=points,
+            points_between=points_between,
             percent=_percent,
             cell=_cell,
             **more,
@@ -265,7 +273,6 @@ def render_certificate(report: StudyReport) -> str:
         raise ValueError("the study has no certificate; audit its model first")
     return report.render(
         "certificate.html.j2",
-        verdict=verdict_sentence(made.verdict, made.lower, made.upper, made.delta),
         question=question_sentence(made.metric, report.status["classes"]),
         limits=CERTIFICATE_LIMITS,
         rates=RATE_NAMES,
@@ -298,6 +305,7 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
             metric=status["metric"],
             strategy=status["strategy"],
             audited=_audited(status),
+            in_points=True,
         )
         drawn["curves"] = svg(curves.plot().figure_, "curves")
     if status["gap"] is not None:
@@ -347,5 +355,6 @@ def _study_rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Markup]:
             names={"model": ""},
         )
         display.plot().ax_.set_ylim(len(known) - 0.4, -0.6)
+        display.ax_.set_xlim(-0.02, 1.02)  # groups that are alike look alike
         out[f"rates{i}"] = svg(display.figure_, f"rates{i}")
     return out

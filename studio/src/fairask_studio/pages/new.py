@@ -12,7 +12,7 @@ import tempfile
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -56,6 +56,7 @@ class NewStudy(Strict):
     )
     drop: list[str] = Field(default_factory=list)
     keep: list[str] = Field(default_factory=list)
+    missing_groups: Literal["drop", "own"] | None = None
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
     budget: Annotated[int, Field(ge=1)] = 250
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 25
@@ -394,6 +395,7 @@ def make(request: Request, new: NewStudy, me: Me) -> Document:
             who=me.name,
             hide=new.drop,
             keep=new.keep,
+            missing_groups=new.missing_groups,
             question=new.question,
             classes=tuple(new.classes),
             tolerance=new.tolerance,
