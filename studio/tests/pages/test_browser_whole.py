@@ -87,7 +87,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         expect(owner).to_have_url(f"{url}/s/comments/overview")
         expect(owner.locator("#headline")).to_contain_text("No labels yet", timeout=180_000)
 
-        owner.get_by_role("link", name="People").tap()
+        owner.get_by_role("link", name="People", exact=True).tap()
         links = {}
         for name, role in (("ada", "owner"), ("bob", "annotator"), ("cyn", "annotator")):
             owner.fill("#new-person [name=name]", name)
