@@ -120,8 +120,8 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
 
     with Study.open(studies / "comments") as study:  # nothing was lost when the server ended
         assert study.status()["labels"] == 16
-        for who in ("bob", "cyn", "ada"):  # two of them still hold rows
-            _label(study, study.lease(who, 2) if who != "ada" else study.ask(60, who), who)
+        for who in ("bob", "cyn", "ada"):  # two of them still hold rows, on a phone ten
+            _label(study, study.lease(who, 10) if who != "ada" else study.ask(60, who), who)
         study.refit()
 
     app = create_home(studies)
