@@ -73,7 +73,17 @@ def finished(fairask: Run, pool: Path, *options: Any) -> dict[str, Any]:
 
 
 def test_a_score_costs_known_labels_and_noise_are_used_and_named(fairask: Run, pool: Path) -> None:
-    options = ("--score", "score", "--cost", "cost", "--known", "seen", "--noise", "f=0.02,m=0.01-0.03")
+    options = (
+        "--score",
+        "score",
+        "--cost",
+        "cost",
+        "--known",
+        "seen",
+        "--not-random",
+        "--noise",
+        "f=0.02,m=0.01-0.03",
+    )
     found = finished(fairask, pool, *options)["pool"]
     asked = json.loads(Path("pool.audit/audit.json").read_text())["audit"]["rows"]
     assert not [row for row in asked if row % 10 == 0]  # their labels were known
@@ -144,7 +154,8 @@ def test_rows_of_unknown_group_are_named_and_simulated(fairask: Run, pool: Path)
         (("--noise", "lots"), ("--noise lots cannot be read",)),
         (("--noise", "x=0.1"), ("noise names 'x'",)),
         (("--cost", "old"), ("its values are not numbers",)),
-        (("--known", "id"), ("--known id", "unknown label")),
+        (("--known", "id", "--not-random"), ("--known id", "unknown label")),
+        (("--known", "seen"), ("--known decides", "--budget")),
         (("--score", "scores"), ("no column 'scores'",)),
         (("--also", "tpr"), ("metric='tpr' is unknown",)),
         (("--compare", "all"), ("compare='all' is unknown",)),

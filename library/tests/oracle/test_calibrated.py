@@ -1,9 +1,12 @@
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, group_gap, simulate
+from fairask.errors import InfeasibleWarning
 from fairask.oracle import CalibratedFairOracle, Labelled
 from fairask.oracle.calibrated import PlugInLearner, rates_by_label
 from fairask.oracle.probability import calibrate, folds_by_label
@@ -24,7 +27,7 @@ def population(n=6000, n_groups=2, seed=0):
 @pytest.mark.parametrize("n_groups", [2, 3])
 def test_the_population_is_within_the_tolerance(metric, n_groups):
     X, y, groups = population(n_groups=n_groups)
-    few = np.arange(800)
+    few = np.arange(1000)
     free = CalibratedFairOracle(metric=metric, tolerance=1.0, random_state=0)
     free.fit(X[few], y[few], groups[few], pool=(X, groups))
     oracle = CalibratedFairOracle(metric=metric, tolerance=0.1, level=0.975, random_state=0)
@@ -69,6 +72,25 @@ def test_the_blind_rule_never_reads_the_group():
         oracle.predict_proba(hidden[:50], sensitive_features=Poison()).argmax(1) >= 0, True
     )
     assert group_gap(y, oracle.predict_proba(hidden)[:, 1], groups) <= 0.1
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_no_decision_is_made_by_lot_unless_it_is_asked_for(blind):
+    X, y, groups = population(3000)
+    X, few = X[:, :3] if blind else X, np.arange(150)
+
+    def fitted(**settings):
+        oracle = CalibratedFairOracle("linear", blind=blind, metric="eo", random_state=0, **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfeasibleWarning)
+            oracle.fit(X[few], y[few], groups[few], pool=(X, groups))
+        return oracle, oracle.predict_proba(X, sensitive_features=groups)[:, 1]
+
+    certain, p = fitted()
+    assert set(p) == {0.0, 1.0}
+    assert certain.by_lot_ == 0.0
+    mixed, p = fitted(randomized=True)
+    assert mixed.by_lot_ == np.mean((p > 0) & (p < 1)) > 0.0
 
 
 def test_the_aware_rule_says_that_it_needs_the_group():

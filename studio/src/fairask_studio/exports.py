@@ -8,7 +8,7 @@ import io
 import json
 import platform
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -20,10 +20,12 @@ import pyarrow.parquet as pq
 from sqlalchemy import make_url
 
 from fairask.audit import Certificate
-from fairask.audit.certificate import seal
+from fairask.audit.certificate import seal, written
+from fairask.audit.signature import OwnerKey
 from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.report.words import METRIC_NAMES, safety_sentence
+from fairask.report.words import METRIC_NAMES, decides_sentence, safety_sentence, visible
+from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
 from fairask_studio.columns import learned_columns
@@ -45,8 +47,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def contents(study: Study) -> dict[str, Callable[[], bytes]]:
-    """Return the names of a study's files, and what makes the content of each."""
+def contents(study: Study, key: OwnerKey | None = None) -> dict[str, Callable[[], bytes]]:
+    """Return the names of a study's files, and what makes each; a key signs the certificate."""
     rows = label_table(study)
     flat = [{**row, "answers": json.dumps(row["answers"], ensure_ascii=False)} for row in rows]
     files: dict[str, Callable[[], bytes]] = {
@@ -54,20 +56,40 @@ def contents(study: Study) -> dict[str, Callable[[], bytes]]:
         "labels.parquet": lambda: _labels_parquet(*_with_data(study, flat)),
         "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
         "events.jsonl": lambda: "".join(
-            json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.store.events()
+            visible(json.dumps(dataclasses.asdict(event), ensure_ascii=False)) + "\n"
+            for event in study.store.events()
         ).encode(),
         "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
         "report.html": lambda: report_html(study).encode(),
     }
     if study.state().certificates:
-        files["certificate.json"] = lambda: _json(seal(study.state().certificates[-1]))
+        issued = seal(study.state().certificates[-1])
+        files["certificate.json"] = lambda: written(issued if key is None else key.sign(issued)).encode()
         files["certificate.html"] = lambda: certificate_html(study).encode()
     if any(row["state"] == "labelled" for row in rows):
         if study.state().model is not None:
             files["model-card.html"] = lambda: card_html(study).encode()
-        files["model-card.md"] = lambda: model_card(study, table_model(study)).encode()
+        files["model-card.md"] = lambda: visible(model_card(study, table_model(study))).encode()
         files["model.skops"] = lambda: model_bytes(table_model(study))
     return files
+
+
+def signed(study: Study, files: Sequence[Path], key: OwnerKey) -> bytes:
+    """Return what is signed of a study: its pool, model, files and log, by the last event's hash."""
+    events, last_hash, broken = study.store.check_chain()
+    if broken is not None:
+        raise StudyError(broken)
+    state = study.state()
+    document = {
+        "schema": "fairask-study",
+        "version": 1,
+        "events": events,
+        "hash": last_hash,
+        "pool_sha256": study.config.pool_sha256,
+        "model": state.model["digest"] if state.model else None,
+        "files": {path.name: file_digest(path, hidden=False) for path in files},
+    }
+    return written(key.sign(document)).encode()
 
 
 # -- labels --------------------------------------------------------------------------------------
@@ -114,7 +136,8 @@ def label_table(study: Study) -> list[Document]:
 
 
 def _json(data: object) -> bytes:
-    return json.dumps(data, ensure_ascii=False, indent=1).encode()
+    # What JSON leaves as it is, such as the marks that turn the direction of writing, is written as \uXXXX.
+    return visible(json.dumps(data, ensure_ascii=False, indent=1)).encode()
 
 
 def _with_data(study: Study, rows: list[Document]) -> tuple[list[str], list[list[object]]]:
@@ -230,7 +253,7 @@ def model_card(study: Study, model: TableModel) -> str:
             "Fairness": (
                 f"The {what} is to be at most {goal.tolerance:g} between the groups "
                 f"{_listed([str(g) for g in oracle.groups_])} of {config.protected!r}."
-                + ("" if certified else _safety_words(fitted, goal.tolerance, config.rows))
+                + _safety_words(fitted, goal.tolerance, config.rows, certified=certified)
             ),
             "Fairness/Certificate": _certificate_words(study) if certified else _NOT_CERTIFIED,
             "How to use": (
@@ -250,8 +273,9 @@ def _certificate_words(study: Study) -> str:
     return f"{certificate.headline()}\n\nIt rests on:\n\n{rests}"
 
 
-def _safety_words(fitted: Document, tolerance: float, rows: int) -> str:
-    said = safety_sentence(fitted, tolerance, rows)
+def _safety_words(fitted: Document, tolerance: float, rows: int, *, certified: bool) -> str:
+    # Of a certified model's gap the audit knows better.
+    said = decides_sentence(fitted) if certified else safety_sentence(fitted, tolerance, rows)
     return "" if said is None else f"\n\n{said}"
 
 
@@ -418,6 +442,7 @@ def _commands(study: Study, status: Document) -> list[tuple[str, str]]:
     for column in config.columns:
         words += ["--drop", column.name] if column.role == "hidden" else []
     words += ["--show-protected"] * config.show_protected + ["--use-protected"] * config.use_protected
+    words += ["--randomized"] * config.learner.randomized
     where = "URL" if is_url(study.target) else shlex.quote(_title(study.target))
     commands = [
         ("A study with these settings:", shlex.join(words)),

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairask.errors import suggest
+from fairask.report.words import visible
 from fairask.tables.labels import match_labels
 from fairask.tables.sheets import (
     CHECK,
@@ -67,7 +68,7 @@ def write_rows(path: Path, rows: list[tuple[int, dict[str, Cell]]], config: Conf
             }
             for row, cells in rows
         ]
-        write_whole(path, json.dumps(tasks, ensure_ascii=False, indent=1))
+        write_whole(path, visible(json.dumps(tasks, ensure_ascii=False, indent=1)))
         return
     # A column of the pool with the name of one of the file's own columns is renamed. The check code stands
     # at the other end from the row number: columns that are moved together leave one of the two behind.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
+from fairask.documents import check_archive, reading
 from fairask.metrics import Matrix
 from fairask.oracle import FairOracle
 from fairask.tables.arrow import column_names, frame_table
@@ -130,8 +131,14 @@ def load_model(path: str | Path) -> TableModel:
     >>> model.predict(pandas.DataFrame(pool)).shape
     (4,)
     """
-    model: TableModel = _skops().loads(Path(path).read_bytes(), trusted=list(TRUSTED))
-    return model
+    file, skops = Path(path), _skops()
+    with reading(file.name, "Give model.skops of an export", StudyError):
+        content = file.read_bytes()
+        check_archive(file.name, content, StudyError)
+        model = skops.loads(content, trusted=list(TRUSTED))
+        if not isinstance(model, TableModel):
+            raise StudyError(f"{file.name} holds a {type(model).__name__}", "Give model.skops of an export")
+        return model
 
 
 def model_bytes(model: TableModel) -> bytes:

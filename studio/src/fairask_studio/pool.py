@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fairask.documents import read_json
 from fairask.pools import open_source
 from fairask.pools.files import local_path
 from fairask.pools.sample import SAMPLE
@@ -74,7 +74,7 @@ def read_pool(
         place, notes = read_noted(Path(source), form)
     else:
         place = read_table(source)
-    return _sampled(place, tuple(notes), sample, random_state)
+    return _sampled(place, notes, sample, random_state)
 
 
 def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
@@ -87,16 +87,17 @@ def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
     return local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
 
 
-def _sampled(place: str | Path | pa.Table, notes: tuple[str, ...], sample: int, seed: int) -> ReadPool:
+def _sampled(place: str | Path | pa.Table, notes: list[str], sample: int, seed: int) -> ReadPool:
     try:
         drawn = open_source(place).sample(sample, seed)
     except FileNotFoundError as error:
         raise StudyError(str(error), "Give a file or folder that is there") from error
-    table = read_table(drawn.table)
+    table, found = read_noted(drawn.table)
+    said = (*notes, *found)
     if len(drawn.keys) == drawn.of:
-        return ReadPool(table, notes)
+        return ReadPool(table, said)
     key = _free_name(table.column_names)
-    return ReadPool(table.append_column(key, pa.array(drawn.keys)), notes, drawn.of, key)
+    return ReadPool(table.append_column(key, pa.array(drawn.keys)), said, drawn.of, key)
 
 
 def _free_name(names: Sequence[str]) -> str:
@@ -108,10 +109,7 @@ def _free_name(names: Sequence[str]) -> str:
 
 def read_words(file: Path) -> dict[str, dict[str, object]]:
     """Read the dictionary of columns: titles, units and values, as JSON."""
-    try:
-        words: dict[str, dict[str, object]] = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise StudyError(f"{file.name} is not JSON ({error}); see docs/study.md") from error
+    words: dict[str, dict[str, object]] = read_json(file, remedy="See docs/study.md", kind=StudyError)
     return words
 
 

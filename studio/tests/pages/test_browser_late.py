@@ -76,6 +76,20 @@ def test_forms_that_need_their_script_wait_for_it(
         invite.click()
         expect(page.locator("#invited")).to_contain_text("bob")
         assert page.url == f"{url}/people"
+        # Nobody else reaches localhost: the page says so until it knows a public address.
+        expect(page.locator("#alone")).to_contain_text("Nobody else can open a link yet")
+        page.click("#address-box summary")
+        page.fill("#address [name=address]", "https://label.example.org")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("#alone")).to_be_hidden()
+        page.fill("#new-person [name=name]", "cyn\ndan, eve\nbob")
+        invite.click()
+        expect(page.locator("#invited tbody tr")).to_have_count(3)
+        expect(page.locator("#invited tbody")).to_contain_text("https://label.example.org/?code=")
+        expect(page.locator("#invited .refused")).to_contain_text("bob")
+        page.get_by_label("Role of cyn").select_option("reviewer")
+        expect(page.locator("#said")).to_have_text("cyn is reviewer from now on.")
+        assert {p.name: p.role for p in study.people.all()}["cyn"] == "reviewer"
 
 
 def test_reading_begins_when_all_images_are_there(

@@ -93,7 +93,7 @@ def test_verify_tells_the_certified_model_from_another(
     assert not other.sound
     assert "digest" in other.problems[0]
     (tmp_path / "cut.skops").write_bytes((tmp_path / "a" / "model.skops").read_bytes()[:500])
-    with pytest.raises(StudyError, match="cannot be read as a model"):
+    with pytest.raises(StudyError, match=r"cut\.skops is damaged, truncated"):
         check_certificate(certificate, tmp_path / "cut.skops", pool)
     assert json.loads(certificate.read_text())["model"]["round"] == 0
 
@@ -173,7 +173,7 @@ def test_verify_takes_the_folder_of_an_audit_by_several_columns(make: Make, tmp_
     assert verify(folder, pool)[0] == 0
     file = folder / "certificate.json"
     issued = file.read_text("utf-8")
-    other = "refuted" if '"verdict": "certified"' in issued else "certified"
+    other = "refuted" if json.loads(issued)["verdict"] == "certified" else "certified"
     for pattern, words in (('"verdict": "[a-z]+"', f'"verdict": "{other}"'), ('"seed": "0"', '"seed": "1"')):
         file.write_text(re.sub(pattern, words, issued, count=1), "utf-8")
         assert verify(folder)[0] == 1, words

@@ -12,7 +12,7 @@ import pytest
 
 from fairask.audit import certify
 from fairask.errors import EmptyCellWarning
-from fairask.report.words import CERTIFICATE_LIMITS, points, points_between, verdict_sentence
+from fairask.report.words import CERTIFICATE_LIMITS, by_lot_sentence, points, points_between, verdict_sentence
 from fairask_studio import Study
 from fairask_studio.events import CertificateIssued
 from fairask_studio.exports import card_html, certificate_html, report_html
@@ -206,6 +206,19 @@ def test_the_card_has_the_estimates_of_the_study_and_says_where_labels_do_not_su
     assert said in card
     for guess in (last["estimate"]["accuracy"], last["estimate"]["gap"]):
         assert f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})" in card
+
+
+def test_decisions_by_lot_are_named_wherever_the_model_is(make: Make, tmp_path: Path) -> None:
+    study = make(budget=60, randomized=True, tolerance=0.02)
+    labelled(study, 40)
+    assert study.learner().current_model().by_lot_ > 0
+    lots = by_lot_sentence(study.status()["history"][-1]["by_lot"])
+    assert lots in study.status()["safety"]
+    page = _Page(report_html(study)).text
+    assert lots in page
+    assert "--randomized" in page
+    study.export(tmp_path / "out", only="model-card.md")
+    assert lots in (tmp_path / "out" / "model-card.md").read_text("utf-8")
 
 
 def test_the_settings_and_the_command_are_those_in_use(make: Make) -> None:

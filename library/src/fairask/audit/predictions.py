@@ -6,9 +6,10 @@ label are. An engine counts the cells itself, by one query, and finds the rows t
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from numbers import Real
@@ -20,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.audit.audit import Audit
+from fairask.audit.certificate import Certificate
+from fairask.audit.labelled_rows import accuracy_limits, certify_known
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_rows, simulate_rows
 from fairask.audit.strata import (
@@ -33,6 +36,7 @@ from fairask.audit.strata import (
     noise_table,
     queue_length,
 )
+from fairask.audit.tally import Tally
 from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
@@ -126,6 +130,7 @@ class AuditTable:
     group_rows: dict[str, int]
     noise: Noise = 0.0
     query: _CellQuery | None = None
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def rows(self) -> int:
@@ -151,6 +156,33 @@ class AuditTable:
         most = queue_length(plan.budget)
         queues = self.query.queues(stratum, strata.sizes, most)
         return Audit.of_strata(replace(strata, queues=queues), plan)
+
+    def accuracy(self) -> tuple[float, float, float]:
+        """The accuracy on the table with 95 % limits, from known labels that are random within each group."""
+        pool = self.pool
+        right = pool.label == pool.decision[0]
+        parts = (pool.label != OUT, (pool.label >= 0) & right, (pool.label >= 0) & ~right, pool.label == -1)
+        size, *told = (np.bincount(pool.group, weights=pool.counts * part) for part in parts)
+        return accuracy_limits(size, *told, 0.05)
+
+    def certify(self, plan: AuditPlan, target: str) -> list[Certificate]:
+        """Decide at once, from the labels that are known."""
+        pool, k = self.pool, len(self.pool.names)
+        labels, rows = np.zeros((2, 2, k), dtype=np.int64), np.zeros((2, k), dtype=np.int64)
+        np.add.at(rows, (pool.decision[0], pool.group), pool.counts)
+        told = pool.label >= 0
+        np.add.at(labels, (pool.label[told], pool.decision[0][told], pool.group[told]), pool.counts[told])
+        return certify_known(pool.names, labels, rows, plan, target)
+
+    def digests(self) -> dict[str, str]:
+        """The sha256 of the decisions, and of the labels that are known, in the order of the rows."""
+        pool, found = self.pool, {}
+        for name, values in (("model", pool.decision[0]), ("labels", pool.label)):
+            each = values.astype(np.int8)
+            # Rows of an engine are not held: their numbers by decision, label and group stand for them.
+            told = np.stack([pool.group, each, pool.counts]) if pool.cell is None else each[pool.cell]
+            found[name] = hashlib.sha256(np.ascontiguousarray(told).data).hexdigest()
+        return found
 
     def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
         """Say what budgets would buy, from the predictions alone."""
@@ -187,6 +219,7 @@ def open_audit_table(
     unknown_groups: bool = False,
     form: TableFormat | None = None,
     seed: int = 0,
+    any_size: bool = False,
 ) -> AuditTable:
     """Read the columns an audit needs, in one pass, of files or of a table of a database.
 
@@ -194,7 +227,7 @@ def open_audit_table(
     unless there is a score or a cost. ``score``, ``cost`` and ``known`` (labels that exist already, empty
     elsewhere) name columns, and ``truth`` one of labels; ``noise`` is as :func:`read_noise` reads it. With
     ``unknown_groups``, rows without a group may be of any. Decisions of a randomised model are drawn with
-    ``seed``.
+    ``seed``. Groups that are too small to be compared are refused, unless groups of ``any_size`` will do.
 
     Examples
     --------
@@ -231,8 +264,8 @@ def open_audit_table(
     by_value: Counter[Hashable] = Counter()
     for cell, n in zip(cells, counts.tolist(), strict=True):
         by_value[cell.group] += n
-    grouped = GroupColumns.of(specs, by_value)
-    fold = folding(", ".join(specs), by_value)
+    grouped = GroupColumns.of(specs, by_value, any_size=any_size)
+    fold = folding(", ".join(specs), by_value, any_size=any_size)
     notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
     # Groups are in the order of their names.
     names = sorted(set(grouped.names) - ({UNKNOWN} if unknown_groups else set()))
@@ -269,7 +302,7 @@ def open_audit_table(
                 )
         there = np.array([cell.known is not None for cell in cells]) & (label == UNTOLD)
         label = np.where(there, [codes.get(str(cell.known)) or 0 for cell in cells], label)
-        notes.append(f"{int(counts[there].sum()):,} rows have a label in {known!r} and are not asked for")
+        notes.append(f"{int(counts[there].sum()):,} rows have a label in {known!r}")
     pool = PoolRows(
         names=names,
         group=group,
@@ -286,7 +319,8 @@ def open_audit_table(
     sizes: Counter[str] = Counter()
     for name, n in zip(of_cell, counts.tolist(), strict=True):
         sizes[name] += n
-    return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query)
+    tally = Tally.of(specs, [cell.group for cell in cells], pool, score)
+    return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query, tally)
 
 
 def table_digest(path: str | Path, source: Files | Engine) -> str:

@@ -11,7 +11,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -134,6 +134,24 @@ class Layout:
         return np.concatenate([own, others]).astype(np.float64)
 
     @functools.cached_property
+    def siblings(self) -> Float:
+        """1 where two strata are bins of one (group, decision), itself included: of shape (strata, strata)."""
+        same = (self.parent[:, None] == self.parent[None, :]) & ~(self.known[:, None] | self.known[None, :])
+        return np.asarray(same | np.eye(len(self.known), dtype=bool), dtype=np.float64)
+
+    def within(self, free: Float) -> Float:
+        """Share of each bin in the labels of its (group, decision), given the rows that may be drawn.
+
+        A quarter of the labels go to bins as rows do, the others to where the score says that labels differ.
+        """
+        share = free / np.maximum(free @ self.siblings, 1.0)
+        if self.prior is not None:
+            p = np.clip(self.prior, 0.03, 0.97)
+            told = free * np.sqrt(p * (1 - p))
+            share = share / 4 + 0.75 * told / np.maximum(told @ self.siblings, 1e-9)
+        return share
+
+    @functools.cached_property
     def pairs(self) -> tuple[Int, Int]:
         """The ordered pairs of rates that are compared."""
         g = np.arange(self.n_groups)
@@ -145,7 +163,9 @@ class Layout:
     def limits(self, counts: Counts, model: int, label: int, z: float, *, population: bool) -> RateLimits:
         """Limits of all rates given a label at ``z`` standard errors."""
         hits = counts.hits(label)
-        found = np.where(self.known, 0.0, hits) @ self.members.T
+        open_ = (counts.labels < counts.size) | (self.noise.max(axis=0) > 0)[self.group] | population
+        found = np.where(self.known | ~open_, 0.0, hits) @ self.members.T
+        found = np.where(open_.astype(np.float64) @ self.members.T > 0, found, 1e9)
         # The score limits are asymptotic; with few positives in a group the normal quantile errs more often
         # than it says (simulated: 0.058 for 0.05), Student's does not.
         fewest = found.min(axis=-1, keepdims=True) if self.n_groups == 2 else found
@@ -165,8 +185,8 @@ class Layout:
                     highs.append((found_[0], found_[2]))
         low, high = np.min([v for _, v in lows], axis=0), np.max([v for _, v in highs], axis=0)
         # A rate of a handful of labels is not told, unless all rows are.
-        open_ = ((counts.labels < counts.size) | population).astype(np.float64) @ self.members.T > 0
-        dark = open_ & (hits @ self.members.T < FEWEST)
+        unsure = ((counts.labels < counts.size) | population).astype(np.float64) @ self.members.T > 0
+        dark = unsure & (hits @ self.members.T < FEWEST)
         low, high = np.where(dark, 0.0, low), np.where(dark, 1.0, high)
         rate = np.mean([m[0] for m in middles], axis=0)
         least, most = np.min([p for p, _ in lows], axis=0), np.max([p for p, _ in highs], axis=0)
@@ -199,17 +219,18 @@ class Layout:
             spread = np.where(open_, (held - labels) * guess * (1 - guess), 0.0) @ member.T
             drawn, left = (np.where(open_, v, 0.0) @ member.T for v in (labels, held))
             edge.append(np.clip(1 - spread / 6, 0.5, 1.0) * drawn / np.maximum(left, 1.0))
-        rows, share, effective = (np.stack(v, axis=-1) for v in zip(*parts, strict=True))
-        mass = rows * share
+        zero, one = parts
+        total = zero.rows + one.rows
         with np.errstate(invalid="ignore", divide="ignore"):
-            rate = mass[..., 1] / mass.sum(axis=-1)
+            rate = one.rows / total
         if z is None:
             return rate, rate, rate
-        # A population has rows that no row of the pool is like: about as many as a limit at z would miss.
-        size = np.where(rows > 0, rows, (1 + z**2)[..., None]) if population else rows
-        low, high = score_limits(size, share * effective, effective, rate, z, population=population)
+        if population:
+            # A population has rows that no row of the pool is like: about as many as a limit at z would miss.
+            zero, one = (replace(v, weight=np.where(v.weight > 0, v.weight, 1 + z**2)) for v in parts)
+        low, high = score_limits(zero, one, rate, z, population=population)
         if not population:
-            known, total = np.where(np.isnan(rate), 0.5, rate), np.maximum(mass.sum(axis=-1), 1.0)
+            known, total = np.where(np.isnan(rate), 0.5, rate), np.maximum(total, 1.0)
             row = np.maximum(edge[0] * known, edge[1] * (1 - known)) / total
             low, high = np.maximum(low - row, 0.0), np.minimum(high + row, 1.0)
         return rate, low, high

@@ -32,6 +32,7 @@ class SimulateOptions:
     protected: opt.Protected
     positive: opt.Positive = None
     drop: opt.Drop = None
+    keep: opt.Keep = None
     text: opt.Text = None
     text_model: opt.TextModel = None
     compared: opt.Compared = field(default_factory=opt.Compared)
@@ -58,6 +59,7 @@ class SimulateOptions:
             protected=self.protected,
             positive=self.positive or (),
             drop=self.drop or (),
+            keep=self.keep or (),
             use_protected=self.use_protected,
             text=TextColumns(self.text or (), self.text_model),
             form=self.reading.format(),
@@ -84,6 +86,7 @@ def simulate(options: SimulateOptions) -> None:
         tolerance=asked.tolerance,
         seed=options.seed,
         blind=not options.use_protected,
+        randomized=asked.randomized,
         audited=methods[0].name,
         stop=_trials.simulated_rule(options.stop),
     )

@@ -345,6 +345,10 @@ class Comparison:
         needed = [run.labels_needed for run in said if run.labels_needed is not None]
         return len(said), int(np.median(needed)) if needed else None
 
+    def by_lot(self, name: str) -> float:
+        """Mean share of the test rows that the models of a method at the budget decide by lot."""
+        return float(np.mean([run.by_lot for run in self.of(name)]))
+
     def by_column(self, name: str) -> dict[str, float]:
         """Mean gap of a method at the budget by each protected column alone, if there are several."""
         runs = self.of(name)
@@ -439,6 +443,17 @@ class Comparison:
         return [
             *(words.columns_apart_sentence(*each) for each in several),
             *(
+                words.by_lot_sentence(share, method.label)
+                for method in self.methods
+                if (share := self.by_lot(method.name))
+            ),
+            *(
+                words.constant_sentence(method.label, same, len(runs))
+                for method in self.methods
+                for runs in [self.of(method.name)]
+                if (same := sum(run.constant for run in runs))
+            ),
+            *(
                 self.saving(method.name).sentence(method.label, self.final(method.name).accuracy)
                 for method in self.methods
                 if method.name != BASELINE and not method.constraint
@@ -497,7 +512,8 @@ class Comparison:
             "fairness": f"{task.metric} ≤ {task.tolerance:g}, fitted at that less a margin: from the "
             "evidence (profile calibrated), 1/√labels (paper)",
             "model": "profile calibrated: average of a ridge logistic regression and a random forest, "
-            f"thresholds {'without' if task.blind else 'by'} the group, chosen on the pool; paper: logistic "
+            f"thresholds {'without' if task.blind else 'by'} the group, chosen on the pool"
+            f"{', mixed with a constant answer where not safe' if task.randomized else ''}; paper: logistic "
             "regression without penalty in the empirical fair oracle",
             "labels": f"{task.budget:,} in batches of {task.batch:,}; passive up to {task.baseline_budget:,}",
             "audit": audit,
@@ -522,6 +538,8 @@ class Comparison:
                     **dict(
                         zip(("infeasible_runs", "labels_needed"), self.infeasible(method.name), strict=True)
                     ),
+                    "decided_by_lot": _number(self.by_lot(method.name)),
+                    "constant_runs": sum(run.constant for run in self.of(method.name)),
                     "gap_by_column": {k: _number(v) for k, v in self.by_column(method.name).items()},
                     "labels": labels.tolist(),
                     "accuracy_by_round": _numbers(accuracy.mean(axis=0)),

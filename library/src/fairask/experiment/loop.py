@@ -22,7 +22,7 @@ from fairask.experiment.table import Split, TestRows
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix, Metric, group_gap, group_rates
 from fairask.oracle import Labelled
-from fairask.oracle.base import FairFit, decision_probability
+from fairask.oracle.base import FairFit, decision_probability, share_by_lot
 from fairask.pools import Pool
 from fairask.report.figures import SamplingDisplay
 from fairask.sampling import Proposal
@@ -200,6 +200,10 @@ class Run:
         By measured round: False where the model said that the tolerance is infeasible with its labels.
     labels_needed : int or None
         Labels that the model at the budget said are needed, if it said that the tolerance is infeasible.
+    by_lot : float
+        Share of the test rows that the model at the budget decides by lot.
+    constant : bool
+        Whether it answers the same for all test rows.
     references : References or None
         In runs of the baseline.
     by_column : dict of str to float
@@ -222,6 +226,8 @@ class Run:
     converged: bool = True
     feasible: list[bool] = field(default_factory=list)
     labels_needed: int | None = None
+    by_lot: float = 0.0
+    constant: bool = False
     references: References | None = None
     by_column: dict[str, float] = field(default_factory=dict)
 
@@ -334,6 +340,8 @@ class _Running:
         if self.decided is not None:
             _, y, groups = split.test
             rates = group_rates(y, self.decided, groups).to_dict()
+            at_budget["by_lot"] = share_by_lot(self.decided)
+            at_budget["constant"] = bool(np.ptp(self.decided) == 0.0 and self.decided[0] in (0.0, 1.0))
             at_budget["rates"] = {name: rates[name] for name in ("tpr", "fpr", "selection_rate")}
             at_budget["by_column"] = {
                 column: float(group_gap(y, self.decided, alone, task.metric))

@@ -40,6 +40,8 @@ class Task:
         Seed of all trials.
     blind : bool
         Whether calibrated models must decide without the group. The paper's never read it by itself.
+    randomized : bool
+        Whether calibrated models may decide by lot. The paper's always may.
     audited, audit : str, int
         The method whose model of trial 0 is audited, and the labels for that, besides the budget.
     stop : StoppingRule, optional
@@ -53,6 +55,7 @@ class Task:
     baseline_budget: int = 0
     seed: int = 0
     blind: bool = False
+    randomized: bool = False
     audited: str = ""
     audit: int = 0
     stop: StoppingRule | None = None
@@ -170,6 +173,7 @@ class Method:
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
         """Make the learner of a trial. All methods of a trial share its seed, and so their first batch."""
         bare = bool(self.constraint)
+        calibrated = self.profile == "calibrated" and not bare
         return FairActiveLearner(
             split.table.X[split.pool],
             split.table.groups[split.pool],
@@ -180,7 +184,8 @@ class Method:
             profile=self.profile,
             margin=None if bare else "auto",
             oracle=self.unconstrained_oracle() if bare else None,
-            blind=task.blind and self.profile == "calibrated" and not bare,
+            blind=task.blind and calibrated,
+            randomized=task.randomized and calibrated,
             risk_weights=self.weights,
             fairness_weights=self.weights or "ips",
             batch_size=task.batch,

@@ -128,6 +128,7 @@ class LabelledTable:
         protected: str | Sequence[str],
         positive: str | Sequence[str] | None = None,
         drop: Sequence[str] = (),
+        keep: Sequence[str] = (),
         use_protected: bool = False,
         text: TextColumns | None = None,
         form: TableFormat | None = None,
@@ -139,7 +140,7 @@ class LabelledTable:
         Parameters
         ----------
         place : str
-        label, protected, positive, drop, use_protected, text
+        label, protected, positive, drop, keep, use_protected, text
             As in :func:`fairask.tables.labels.prepare`.
         form : TableFormat, optional
             How the file is written; what is not said is recognised.
@@ -152,6 +153,7 @@ class LabelledTable:
             protected=protected,
             positive=positive,
             drop=drop,
+            keep=keep,
             use_protected=use_protected,
             text=text,
         )
@@ -266,7 +268,8 @@ def _read(place: str, form: TableFormat | None) -> tuple[object, str, Sequence[s
     drawn = source.sample(SAMPLE, 0)
     rows = len(drawn.keys)
     sampled = [f"a uniform sample of {rows:,} of {drawn.of:,} rows was read"] if rows < drawn.of else []
-    return drawn.table, source.digest, sampled
+    table, notes = read_noted(drawn.table, form)
+    return table, source.digest, [*sampled, *notes]
 
 
 def _is_large(path: Path) -> bool:

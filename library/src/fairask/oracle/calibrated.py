@@ -88,11 +88,14 @@ class CalibratedFairOracle(FairOracle):
        most accurate thresholds by group are chosen whose gap is within the tolerance with probability
        ``level`` (blind to the group: a threshold on the expected cost).
 
-    Where thresholds alone are not safe, some decisions are a constant answer, which has no gap. That costs
-    accuracy (``safety_cost_``), and less with more labels (``labels_needed_``). Where it would cost more than
-    a fifth of what the model is worth, the tolerance is *infeasible with these labels*: ``feasible_`` is
-    False, a warning says within what the returned rule is, and ``gap_interval_`` says the same. So it
-    is where fewer than three labels tell of a group's rate, which would be taken from the other groups.
+    Safety costs accuracy (``safety_cost_``), and less with more labels (``labels_needed_``). Where it would
+    cost more than a fifth of what the model is worth, the tolerance is *infeasible with these labels*:
+    ``feasible_`` is False, a warning says within what the returned rule is, and ``gap_interval_`` says the
+    same. So it is where fewer than three labels tell of a group's rate, which would be taken from the other
+    groups.
+
+    Each row has one answer. With ``randomized=True`` thresholds that are not safe may be mixed with a
+    constant answer, which has no gap: which of the two decides about a row is then drawn by lot.
 
     Parameters
     ----------
@@ -101,8 +104,10 @@ class CalibratedFairOracle(FairOracle):
         a random forest; with sparse features, or more than 200, it is "linear". "linear" is the logistic
         regression alone, with a ridge chosen out of fold: its coefficients can be read, and pools of any
         size are counted whole.
-    metric, tolerance, randomized, random_state, sensitive_features, without_groups
+    metric, tolerance, random_state, sensitive_features, without_groups
         As in :class:`EmpiricalFairOracle`.
+    randomized : bool
+        Whether decisions may be made by lot; ``by_lot_`` is the share of rows for which they are.
     level : float in [0.5, 1)
         Probability with which the gap is within the tolerance; 0.5 is no safety at all: the expected
         gap is within the tolerance.
@@ -125,7 +130,8 @@ class CalibratedFairOracle(FairOracle):
         The same from the labelled rows alone, without the pool. It is noisy, but assumes nothing: a warning
         says when it contradicts the interval.
     share_ : float
-        Share of decisions that are made by thresholds; the others are a constant answer.
+        Share of decisions that are made by thresholds; the others are a constant answer. It is 1 or 0 unless
+        ``randomized``.
     safety_cost_ : float
         Accuracy given up for safety, against thresholds whose expected gap is within the tolerance.
     labels_needed_ : int
@@ -162,7 +168,7 @@ class CalibratedFairOracle(FairOracle):
         tolerance: float = 0.1,
         level: float = 0.95,
         blind: bool = False,
-        randomized: bool = True,
+        randomized: bool = False,
         n_folds: int = 5,
         pool_rows: int = 5000,
         random_state: Seed = None,
@@ -262,7 +268,7 @@ class CalibratedFairOracle(FairOracle):
         self._warn(len(labelled))
         share, answer = chosen.choice.share, float(chosen.choice.constant)
         more = self.labels_needed_ if self.labels_needed_ > len(labelled) else None
-        self._note_constant(share * chosen.on_pool + (1.0 - share) * answer, more)
+        self._note_decisions(share * chosen.on_pool + (1.0 - share) * answer, more)
         return self
 
     def _sample(self, pool: PoolSample, rng: np.random.Generator) -> PoolSample:

@@ -37,6 +37,7 @@ from fairask.report.words import (
     points_between,
     question_sentence,
     verdict_sentence,
+    visible,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
 def render(comparison: Comparison) -> str:
     """Return the report of a comparison as text, every name escaped."""
     known = comparison.beside() is not None
-    return template("report.html.j2").render(
+    page = template("report.html.j2").render(
         c=comparison,
         palette=ON_DARK,
         lines=[*([comparison.verdict()] if known else []), *comparison.findings()],
@@ -89,6 +90,7 @@ def render(comparison: Comparison) -> str:
         figures=_comparison_figures(comparison),
         sampling=_sampling(comparison),
     )
+    return visible(page)
 
 
 def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
@@ -236,7 +238,7 @@ class StudyReport:
             cell=_cell,
             **more,
         )
-        return str(page)
+        return visible(page)
 
 
 def render_study(report: StudyReport) -> str:
@@ -286,6 +288,7 @@ def _cell(text: str) -> str:
 
 
 def _short(name: str) -> str:
+    name = visible(name)
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 

@@ -7,6 +7,7 @@ the same thing in the same words. This module imports nothing of the package, an
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 #: What differs by less than this in accuracy is called the same.
 SAME = 0.005
+_SAME_ANSWER = "answers the same for everybody, which is fair and of no use"
 
 METRIC_NAMES = {
     "tprp": "difference of true positive rates",
@@ -41,6 +43,125 @@ _WARNED = {
     "InfeasibleWarning": "labels did not suffice for the tolerance; a model at a larger one was used",
     "NoDisagreementWarning": "the perturbed classifiers agreed everywhere, so λ_fair alone was sampled",
 }
+
+
+def repeats_sentence(
+    register: Mapping[str, Any] | None, delta: float, where: str = "that was begun with this key"
+) -> str:
+    """Say how often a model was audited, as far as the register of the owner's key, or a study, knows.
+
+    Examples
+    --------
+    >>> print(repeats_sentence({"of_model": 3, "models_on_labels": 0}, 0.05))
+    This is audit 3 of this model that was begun with this key; at least one of 3 errs with a probability of
+    up to 0.15. Audits elsewhere, or begun with another key or another copy of its register, are not counted.
+    >>> repeats_sentence({"of_model": 1}, 0.05, "in this study")
+    'This is audit 1 of this model in this study. Audits elsewhere are not counted.'
+    >>> repeats_sentence(None, 0.05)
+    'No audit of this model was begun before this one: without a key (--sign) nothing counts them.'
+    """
+    if register is None:
+        return "No audit of this model was begun before this one: without a key (--sign) nothing counts them."
+    n, models = register["of_model"], register.get("models_on_labels", 0)
+    said = f"This is audit {n} of this model {where}"
+    if n > 1:
+        said += f"; at least one of {n} errs with a probability of up to {min(1.0, n * delta):.2g}"
+    if models > 1:
+        said += (
+            f". {models} models were decided on these labels with this key; at least one of these verdicts "
+            f"is wrong with a probability of up to {min(1.0, models * delta):.2g}"
+        )
+    others = ", or begun with another key or another copy of its register," if "key" in where else ""
+    return f"{said}. Audits elsewhere{others} are not counted."
+
+
+#: On every form.
+NO_LEGAL_ADVICE = (
+    "This form reports numbers. It is no legal advice, it does not say that a law is kept, and it does not "
+    "replace an independent auditor."
+)
+#: Who is worse off if one group's rate is above another's, by metric; {less} and {more} are the groups.
+_HAZARDS = {
+    "tpr": "People of {less} whose label is positive are accepted less often than those of {more}.",
+    "fpr": "People of {more} whose label is negative are accepted more often than those of {less}.",
+    "eo": "People of {less} are accepted less often than people of {more} who have the same label.",
+    "selection": "People of {less} are accepted less often than people of {more}.",
+}
+
+
+def hazard_sentence(metric: str, first: str, second: str) -> str:
+    """Say what it means for people if a comparison of two groups is above the tolerance.
+
+    Examples
+    --------
+    >>> hazard_sentence("tprp", "men", "women")
+    'People of women whose label is positive are accepted less often than those of men.'
+    >>> hazard_sentence("selection-ratio", "men", "women")
+    'People of men are accepted less often than people of women.'
+    """
+    kind = {"tprp": "tpr", "fprp": "fpr", "dp": "selection"}.get(metric, metric.removesuffix("-ratio"))
+    # A difference is that of the first over the second, a ratio that of the first to the second.
+    less, more = (first, second) if metric.endswith("-ratio") else (second, first)
+    return _HAZARDS[kind].format(less=less, more=more)
+
+
+def ratio_told(low: float | None, high: float | None) -> str:
+    """Say what the numbers of people tell about a ratio of two rates, given its limits.
+
+    Examples
+    --------
+    >>> ratio_told(0.7, 0.9), ratio_told(0.9, 1.1), ratio_told(None, None)
+    ('below 1', 'cannot tell whether it is 1', '')
+    """
+    if high is None:
+        return "" if low is None else "cannot tell whether it is 1"
+    if high < 1:
+        return "below 1"
+    return "above 1" if low is not None and low > 1 else "cannot tell whether it is 1"
+
+
+def alternative_sentence(name: str, plain: str, ratio: float, other: float, gain: float, sure: bool) -> str:
+    """Compare a model with the plain one: least adverse impact ratio, and accuracy in points.
+
+    Examples
+    --------
+    >>> print(alternative_sentence("fair", "plain", 0.95, 0.8, -0.004, False))
+    fair has a least adverse impact ratio of 0.950, plain one of 0.800. Measured on this table, fair is 0.4
+    points less accurate; the limits of both accuracies overlap, so that these labels do not tell which is
+    higher.
+    """
+    way = "more" if gain > 0 else "less"
+    same = "as accurate" if round(100 * abs(gain), 1) == 0 else f"{100 * abs(gain):.1f} points {way} accurate"
+    tail = (
+        ""
+        if sure
+        else ("; the limits of both accuracies overlap, so that these labels do not tell which is higher")
+    )
+    return (
+        f"{name} has a least adverse impact ratio of {ratio:.3f}, {plain} one of {other:.3f}. Measured on "
+        f"this table, {name} is {same}{tail}."
+    )
+
+
+#: Characters that a terminal or a page obeys instead of showing: controls (but for tab and line break), the
+#: marks that turn the direction of writing, and halves of characters. A line break of Windows is one break.
+_OBEYED = re.compile(
+    "(?!\r\n)[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Return a text whose control characters are shown; in JSON they stay valid.
+
+    Everything that comes from files passes through here before it reaches a terminal, a log, a report or a
+    sheet: no name of a group clears the screen, and none turns the order of letters.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[2Jb \u202ec"))
+    a\x1b[2Jb \u202ec
+    """
+    return _OBEYED.sub(lambda found: ("\\x%02x" if found[0] < " " else "\\u%04x") % ord(found[0]), text)
 
 
 @dataclass(frozen=True)
@@ -386,7 +507,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | None = None) -> str | None:
-    """Say where a tolerance is infeasible with the labels, where safety costs accuracy, and what would help.
+    """Say what the owner of a model must know.
+
+    Whether it answers the same for everybody or decides by lot, whether the tolerance is infeasible with the
+    labels, what safety costs, and what would help.
 
     Parameters
     ----------
@@ -399,26 +523,27 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     Returns
     -------
     str or None
-        None where there is nothing to say: safety costs less than half a point, or the oracle does not
-        estimate its own error.
+        None where there is nothing to say.
 
     Examples
     --------
     >>> fitted = {"labels": 75, "feasible": False, "level": 0.95, "gap_limit": 0.45,
-    ...           "safety_cost": 0.0, "labels_needed": 1519, "contradicted": False}
+    ...           "safety_cost": 0.0, "labels_needed": 1519, "contradicted": False, "constant": False,
+    ...           "by_lot": 0.0}
     >>> print(safety_sentence(fitted, 0.1))
     Infeasible with these 75 labels: no useful model has a gap within 0.1 with probability 0.95. By labels
     and pool together, the gap of this one is within 0.45. About 1,520 labels are needed.
     >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021, "labels_needed": 210}, 0.1))
     This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With about 210
     labels it would give up less.
-    >>> safety_sentence(fitted | {"feasible": True}, 0.1) is safety_sentence({"labels": 75}, 0.1) is None
+    >>> safety_sentence(fitted | {"feasible": True}, 0.1) is None
     True
     """
-    if "safety_cost" not in fitted:
-        return None
+    decides = decides_sentence(fitted)
+    if "safety_cost" not in fitted:  # the oracle does not estimate its own error
+        return decides
     cost, sure = fitted["safety_cost"], f"with probability {fitted['level']:g}"
-    said = []
+    said = [] if decides is None else [decides]
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
@@ -461,6 +586,47 @@ def _contradiction(fitted: Mapping[str, Any]) -> str:
         f"The labels alone put the gap {value}, the pool puts it between {low:.2f} and {high:.2f}: do not "
         "trust this model without an audit."
     )
+
+
+def by_lot_sentence(share: float, method: str | None = None) -> str:
+    """Say that decisions are made by lot, and for which share of the rows.
+
+    Examples
+    --------
+    >>> print(by_lot_sentence(0.46))
+    About 46 of 100 rows are decided by lot: such a row may get either answer.
+    >>> print(by_lot_sentence(0.004, "FARE of the paper"))
+    FARE of the paper: fewer than 1 of 100 rows are decided by lot: such a row may get either answer.
+    """
+    count = "fewer than 1" if share < 0.01 else f"about {100 * share:.0f}"
+    said = f"{count} of 100 rows are decided by lot: such a row may get either answer"
+    return f"{method}: {said}." if method else f"{said[0].upper()}{said[1:]}."
+
+
+def constant_sentence(method: str, same: int, runs: int) -> str:
+    """Say in how many runs the last model answers the same for everybody.
+
+    Examples
+    --------
+    >>> constant_sentence("FARE", 2, 3)
+    'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use.'
+    """
+    return f"In {same} of {runs} runs the last model of {method} {_SAME_ANSWER}."
+
+
+def decides_sentence(fitted: Mapping[str, Any]) -> str | None:
+    """Say where a model answers the same for everybody, or decides by lot; None where it does neither.
+
+    Examples
+    --------
+    >>> decides_sentence({"constant": True, "by_lot": 0.0})
+    'This model answers the same for everybody, which is fair and of no use.'
+    >>> decides_sentence({"constant": False, "by_lot": 0.0}) is None
+    True
+    """
+    if fitted["constant"]:
+        return f"This model {_SAME_ANSWER}."
+    return by_lot_sentence(fitted["by_lot"]) if fitted["by_lot"] else None
 
 
 def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = None) -> str:
@@ -842,6 +1008,37 @@ AUDIT_SIZES = {
 }
 
 
+def forecast_sentence(labels: int, accuracy: float, gap: float, tolerance: float) -> str:
+    """Say what to expect of a study with so many labels.
+
+    Examples
+    --------
+    >>> forecast_sentence(250, 0.78, 0.041, 0.1)
+    'With 250 labels expect about 78 right answers of 100 and a gap of about 4.1 points; you allow 10.'
+    """
+    return (
+        f"With {labels:,} labels expect about {round(100 * accuracy)} right answers of 100 and a gap of "
+        f"about {points(gap)}; you allow {100 * tolerance:g}."
+    )
+
+
+#: Asked of whoever makes a study without naming groups.
+NO_PROTECTED = "Mark at least one column as protected: groups are compared by it."
+
+
+def no_groups_words(different: int, most: int) -> str:
+    """Say why a column cannot be protected.
+
+    Examples
+    --------
+    >>> no_groups_words(900, 50), no_groups_words(1, 50)
+    ('900 different values: groups need 50 or fewer', 'one value only')
+    """
+    if different > most:
+        return f"{different:,} different values: groups need {most} or fewer"
+    return "one value only" if different == 1 else "no values that make groups"
+
+
 def sampled_sentence(rows: int, of: int, key: str) -> str:
     """Say that the pool of a study is a sample, and where its rows are.
 
@@ -864,8 +1061,8 @@ EMBED = (
 )
 
 
-def images_sentence(images: Sequence[str], learned: Sequence[str]) -> str:
-    """Say that a model does not see images, and what it learns from instead.
+def images_sentence(images: Sequence[str], learned: Sequence[str] | None = None) -> str:
+    """Say that a model does not see images, and what it learns from instead, where that is known.
 
     Examples
     --------
@@ -874,11 +1071,25 @@ def images_sentence(images: Sequence[str], learned: Sequence[str]) -> str:
     >>> images_sentence(["photo"], [])
     "The model cannot see the images in 'photo', and no other column is left to learn from."
     """
-    named = ", ".join(map(repr, images))
-    if learned:
-        others = ", ".join(map(repr, learned))
-        return f"The model cannot see the images in {named}; it learns only from {others}."
-    return f"The model cannot see the images in {named}, and no other column is left to learn from."
+    unseen = f"The model cannot see the images in {', '.join(map(repr, images))}"
+    if learned is None:
+        return f"{unseen}; it learns only from other columns."
+    if not learned:
+        return f"{unseen}, and no other column is left to learn from."
+    return f"{unseen}; it learns only from {', '.join(map(repr, learned))}."
+
+
+def missing_sentence(names: Sequence[str]) -> str:
+    """Name images that a table has and nobody sent.
+
+    Examples
+    --------
+    >>> missing_sentence(["7.png", "8.png"])
+    '2 images that the table names were not sent: 7.png, 8.png.'
+    """
+    some = listed(names[:3]) + (", …" if len(names) > 3 else "")
+    words = "image that the table names was" if len(names) == 1 else "images that the table names were"
+    return f"{len(names):,} {words} not sent: {some}."
 
 
 def goal_sentences(

@@ -124,3 +124,37 @@ def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:
             f"the data frame cannot be used: {why}",
             "Give columns of one type each, none of them sparse",
         ) from error
+
+
+#: Most bytes of a column of texts that was read as a dictionary, when it is written out.
+_MOST_TEXT = 1 << 30
+
+
+def decoded(source: str, table: Arrow, schema: Arrow) -> Arrow:
+    """Return a table, or batch, of this schema: texts that were read as dictionaries become plain texts.
+
+    A few long texts that occur in many rows are refused where written out they would take a gigabyte.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> coded = pa.table({"a": pa.array(["x", "y", "x"]).dictionary_encode()})
+    >>> decoded("t.parquet", coded, pa.schema([("a", pa.string())])).to_pydict()
+    {'a': ['x', 'y', 'x']}
+    """
+    pa, pc = optional("pyarrow", "parquet"), optional("pyarrow.compute", "parquet")
+    columns = []
+    for name, column, kind in zip(schema.names, table.columns, schema.types, strict=True):
+        if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(kind):
+            size = 0
+            for chunk in getattr(column, "chunks", [column]):
+                lengths = pc.binary_length(chunk.dictionary)
+                size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
+            if size > _MOST_TEXT:
+                raise TableError(
+                    f"{source}: the texts of column {name!r} take {size:,} bytes in {len(column):,} rows",
+                    "Leave the column out, or shorten its texts",
+                )
+            column = column.cast(kind)
+        columns.append(column)
+    return type(table).from_arrays(columns, schema=schema)

@@ -287,6 +287,7 @@ def prepare(
     protected: str | Sequence[str],
     positive: str | Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
     use_protected: bool = True,
     text: TextColumns | None = None,
     digest: str = "",
@@ -305,6 +306,8 @@ def prepare(
         The label's values that count as 1. Needed when there are more than two.
     drop : sequence of str
         Columns to leave out; an entry may hold several, separated by commas.
+    keep : sequence of str
+        Columns to learn from although they look like identifiers or have too many values; likewise.
     use_protected : bool
         Whether the protected column is a feature; in the paper it is.
     text : TextColumns, optional
@@ -327,7 +330,7 @@ def prepare(
     answers = texts(table.column(label))
     known = np.array([answer is not None for answer in answers], dtype=bool)
     table = table.filter(known) if not known.all() else table
-    encoder = fit_encoder(table, names, text)
+    encoder = fit_encoder(table, names, text, keep=column_list(keep, table.column_names))
     X = encoder.transform(table)
     groups = np.asarray(np.array(columns.names)[columns.codes(table)])
     leaks = [] if use_protected else group_leaks(X, groups, encoder.feature_names_out)
@@ -342,6 +345,18 @@ def prepare(
         digest=digest,
         by_column=groups_by_column(table, specs),
     )
+
+
+def column_list(given: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return names of columns of which several may be in one text, separated by commas.
+
+    Examples
+    --------
+    >>> column_list(["a,b", "c"], ["a", "b", "c"]), column_list(["a,b"], ["a,b"])
+    (['a', 'b', 'c'], ['a,b'])
+    """
+    # A name may hold a comma itself, so the whole is tried first.
+    return [name for words in given for name in ([words] if words in names else words.split(","))]
 
 
 def check_columns(names: Sequence[str], wanted: Sequence[tuple[str, str]]) -> None:
@@ -366,8 +381,7 @@ def _feature_columns(
     >>> _feature_columns(["a", "b", "g", "y"], "y", "g", ["a"], use_protected=False)
     ['b']
     """
-    # A name may hold a comma itself, so the whole is tried first.
-    drop = [d for given in drop for d in ([given] if given in names else given.split(","))]
+    drop = column_list(drop, names)
     check_columns(names, [("label", label), *(("drop", d) for d in drop)])
     grouped = protected_columns(protected, names)
     if label in grouped:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairask.errors import UserError
+from fairask.report.words import visible
 from fairask.tables.cells import text_of, with_point
 from fairask.tables.formats import DELIMITERS
 
@@ -30,7 +31,7 @@ _GUARD = re.compile(rf"\A'(?='*(?:[\t\r\n]|{_SIGN}))|(?<=[;\t\r\n])'(?='*{_SIGN}
 def safe_cell(value: object) -> object:
     """Return a cell that no spreadsheet runs: an apostrophe goes before what could begin a formula.
 
-    Numbers stay as they are, also as text; None becomes an empty cell.
+    Control characters are shown. Numbers stay as they are, also as text; None becomes an empty cell.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def safe_cell(value: object) -> object:
         return ""
     if isinstance(value, bool | int | float):
         return value
-    text = str(value)
+    text = visible(str(value))
     return text if _is_number(text) else _GUARDED.sub("'", text)
 
 
@@ -233,7 +234,7 @@ def _comparable(value: object) -> str | None:
     """Return a cell as it can be compared after a spreadsheet has saved it."""
     if value is None or value != value:
         return None
-    text = plain_cell(str(value)) if isinstance(value, str) else str(value)
+    text = visible(plain_cell(value)) if isinstance(value, str) else str(value)
     try:
         return f"{float(text):.10g}"
     except ValueError:

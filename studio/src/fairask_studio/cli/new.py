@@ -43,6 +43,7 @@ class NewOptions:
     metric: opt.Metric = "tprp"
     strategy: Annotated[str, typer.Option(help="How rows are chosen.")] = "fare"
     profile: opt.Profile = "calibrated"
+    randomized: opt.Randomized = False
     stop: Annotated[
         str, typer.Option(help="Also stop by this rule: plateau, plateau:ROUNDS, plateau:ROUNDS:BY.")
     ] = ""
@@ -55,6 +56,7 @@ class NewOptions:
         list[str] | None,
         typer.Option("--drop", help="Columns neither shown nor learned from: a,b (or repeat it)."),
     ] = None
+    keep: opt.Keep = None
     reading: opt.ReadingWithVectors
     text: opt.Text = None
     text_model: opt.TextModel = None
@@ -86,6 +88,7 @@ class NewOptions:
             "metric": self.metric,
             "strategy": self.strategy,
             "profile": self.profile,
+            "randomized": self.randomized,
             "stopping": self.stop or None,
             "batch_size": self.batch,
             "overlap": self.overlap,
@@ -104,6 +107,7 @@ def new(options: NewOptions) -> None:
     """Make a study of a table of unlabelled rows."""
     from fairask.pools.files import name_of
     from fairask.pools.sample import SAMPLE
+    from fairask.tables.labels import column_list
     from fairask_studio import Study
     from fairask_studio.pool import read_pool
 
@@ -114,12 +118,8 @@ def new(options: NewOptions) -> None:
         sample=options.sample or SAMPLE,
         random_state=options.seed or 0,
     )
-    hide = [
-        name
-        for words in options.drop or []
-        for name in ([words] if words in pool.table.column_names else words.split(","))
-    ]
-    with Study.create(target, pool, who=me(None), hide=hide, **settings) as study:
+    hide, keep = (column_list(given or [], pool.table.column_names) for given in (options.drop, options.keep))
+    with Study.create(target, pool, who=me(None), hide=hide, keep=keep, **settings) as study:
         # The encoder may hold a whole vocabulary.
         shown = {name: value for name, value in study.config.to_dict().items() if name != "encoder"}
         data: dict[str, object] = {"study": target, "config": shown}

@@ -23,7 +23,10 @@ from fairask_studio.store import Person, is_url
 
 router = APIRouter(tags=["labelling"])
 
-_LARGEST, _SECONDS, _AT_ONCE = 20 << 20, 10.0, 6
+#: Bytes of an image.
+LARGEST = 20 << 20
+
+_SECONDS, _AT_ONCE = 10.0, 6
 
 _KINDS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -85,8 +88,8 @@ class Images:
     def read(self, place: str) -> bytes:
         """Return the bytes of an image; HTTPException in words if there is none, or if it is not allowed."""
         data = self._fetch(place) if "://" in place else self._open(place)
-        if len(data) > _LARGEST:
-            raise HTTPException(413, f"the image is larger than {_LARGEST >> 20} MB")
+        if len(data) > LARGEST:
+            raise HTTPException(413, f"the image is larger than {LARGEST >> 20} MB")
         return data
 
     def _open(self, name: str) -> bytes:
@@ -94,7 +97,7 @@ class Images:
             path = (folder / name).resolve()
             if path.is_relative_to(folder.resolve()) and path.is_file():
                 with path.open("rb") as file:
-                    return file.read(_LARGEST + 1)
+                    return file.read(LARGEST + 1)
         raise HTTPException(404, f"no image {name!r} beside the pool or in a folder given by --images")
 
     def _fetch(self, address: str) -> bytes:
@@ -111,7 +114,7 @@ class Images:
                 found.raise_for_status()
                 for part in found.iter_bytes():
                     data += part
-                    if len(data) > _LARGEST:
+                    if len(data) > LARGEST:
                         break
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise HTTPException(502, f"{host} did not give the image: {error}") from error
@@ -145,15 +148,22 @@ def cell(request: Request, row: RowNumber, column: str, me: Me) -> Response:
     try:
         images: Images = request.app.state.images
         data = images.read(text)
+        kind = image_kind(data)
+        if kind is None:
+            raise HTTPException(404, f"{Path(text).name[:80]!r} is no PNG, JPEG, GIF or WebP image")
+    except HTTPException as error:
+        if _sees_rows(me):
+            raise
+        # The name of a file may tell the group.
+        raise HTTPException(error.status_code, "the image cannot be shown; an owner is told why") from error
     finally:
         _TURN.release()
-    kind = image_kind(data)
-    if kind is None:
-        raise HTTPException(404, f"{Path(text).name[:80]!r} is no PNG, JPEG, GIF or WebP image")
     return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
 
+def _sees_rows(me: Person) -> bool:
+    return may(me.role, least_role("GET", "/rows/{row}"))
+
+
 def _may_see(study: Study, me: Person, row: int) -> bool:
-    if may(me.role, least_role("GET", "/rows/{row}")):
-        return True
-    return was_given(study, row, me.name)
+    return _sees_rows(me) or was_given(study, row, me.name)

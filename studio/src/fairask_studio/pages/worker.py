@@ -20,13 +20,11 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
-
 from fairask.errors import UserError
-from fairask_studio import Study, StudyError
+from fairask_studio import Study
 from fairask_studio.events import now
 from fairask_studio.pages.processes import begin_process, process_context
-from fairask_studio.store import Store, Training
+from fairask_studio.store import UNREACHABLE, Store, Training, why_unreachable
 
 _LOG = logging.getLogger("fairask_studio.pages")
 
@@ -38,6 +36,44 @@ _RATE_SECONDS, _FASTEST = 20.0, 2.0
 
 #: Seconds of a draw that people wait for; and how many labels a fit takes a second for.
 _PATIENCE, _LABELS_PER_SECOND = 3.0, 5000.0
+
+
+#: First and longest pause before what the database refused is tried again.
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 5.0
+
+
+class Outage:
+    """Waits while the database cannot be used, longer each time; says why in one line, and when it is over.
+
+    Parameters
+    ----------
+    who : str
+        Who waits, for the log.
+    wait : callable
+        Waits for so many seconds.
+    """
+
+    def __init__(self, who: str, wait: Callable[[float], object]) -> None:
+        self.who, self._wait = who, wait
+        self._pause, self._said = _FIRST_WAIT, ""
+
+    def passes(self, error: Exception) -> bool:
+        """Wait if the error is one that passes; return whether it is."""
+        why = why_unreachable(error)
+        if why is None:
+            return False
+        if why != self._said:
+            _LOG.warning("%s waits for the database and tries again: %s", self.who, why)
+        self._said = why
+        self._wait(self._pause)
+        self._pause = min(2 * self._pause, _LONGEST_WAIT)
+        return True
+
+    def is_over(self) -> None:
+        """Note that the database was used."""
+        if self._said:
+            _LOG.warning("%s goes on: the database answers", self.who)
+        self._pause, self._said = _FIRST_WAIT, ""
 
 
 class Trainer:
@@ -108,18 +144,25 @@ class Trainer:
 
     def run(self, ended: Callable[[], bool]) -> None:
         """Work until ``ended()`` is true; it is called after every step."""
+        outage = Outage("the trainer", self._stop.wait)
         while not ended():
+            worked = False
             try:
                 worked = self.step()
                 self.error = None
                 self._say(None)
+                outage.is_over()
             except Exception as error:
                 # Annotators go on with rows drawn before; the owner sees why no new rows come.
-                _LOG.exception("drawing or fitting failed")
-                self.error, worked = f"{type(error).__name__}: {error}", False
-                with contextlib.suppress(OperationalError):  # the database itself may have failed
+                self.error = why_unreachable(error) or f"{type(error).__name__}: {error}"
+                with contextlib.suppress(*UNREACHABLE):
                     self._say(None)
-                self._stop.wait(2.0)
+                if not outage.passes(error):
+                    if isinstance(error, UserError):  # in words already
+                        _LOG.error("drawing or fitting failed: %s", error)
+                    else:
+                        _LOG.exception("drawing or fitting failed")
+                    self._stop.wait(2.0)
             self._stop.wait(0.001 if worked else self.pause)
 
     def start(self) -> None:
@@ -235,8 +278,9 @@ class TrainerProcess:
                 store.set_training(Training(error=self.error))
             finally:
                 store.close()
-        except (SQLAlchemyError, StudyError):
-            _LOG.exception("the end of the training process could not be recorded")
+        except (*UNREACHABLE, UserError) as error:
+            why = why_unreachable(error) or error
+            _LOG.error("the end of the training process could not be recorded: %s", why)
 
     def stop(self) -> None:
         """Stop it after the step under way, or at once if that step takes too long."""
@@ -275,10 +319,24 @@ def main(target: str, pipe: Connection) -> None:
     for act in (wait, beat):  # opening a large study on a busy machine takes longer than silence may last
         threading.Thread(target=act, daemon=True).start()
     try:
-        with Study.open(target) as study:
+        trainer = _begun(target)
+        with trainer.study:
             opened.set()
-            Trainer(study).run(ended.is_set)
+            trainer.run(ended.is_set)
     except UserError as error:
         with contextlib.suppress(OSError):
             pipe.send(error.what)
-        raise
+        sys.exit(1)
+
+
+def _begun(target: str) -> Trainer:
+    """Open a study, however long its database does not answer; ``wait`` in :func:`main` ends the process."""
+    outage = Outage("the trainer", time.sleep)
+    while True:
+        try:
+            trainer = Trainer(Study.open(target))
+        except UNREACHABLE as error:
+            outage.passes(error)
+        else:
+            outage.is_over()
+            return trainer

@@ -19,9 +19,10 @@ from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from fairask_studio.errors import StudyError, senseless
+from fairask_studio.errors import StudyError, UnreachableError, senseless
 from fairask_studio.store.postgres import connect_postgres, is_url
 
 #: The schemas that this version knows, newest first. Alembic has them too, but takes long to import, and most
@@ -36,6 +37,8 @@ _ANSWERS, _LEASES = 0x66616972, 0x66616973
 _DAMAGED = re.compile(
     "malformed|not a database|decode to UTF-8|disk I/O|corrupt|no such (table|column)|unsupported file format"
 )
+#: What a database raises that is locked, frozen, restarting, full or read-only: later the same may pass.
+UNREACHABLE = (OperationalError, InterfaceError, DisconnectionError, PoolTimeout, UnreachableError)
 _CLOCK = text("SELECT extract(epoch FROM clock_timestamp())::float")
 _TURN = text("SELECT set_config('synchronous_commit', :sync, true), pg_advisory_xact_lock(:key)")
 
@@ -45,6 +48,22 @@ def clock(connection: Connection) -> float:
     if connection.dialect.name == "sqlite":
         return time.time()
     return float(connection.scalar(_CLOCK) or 0.0)
+
+
+def why_unreachable(error: BaseException) -> str | None:
+    """Say in one line why the database cannot be used now; None if the error is another one.
+
+    Examples
+    --------
+    >>> why_unreachable(UnreachableError("cannot reach postgresql://host/loans: refused"))
+    'cannot reach postgresql://host/loans: refused'
+    >>> why_unreachable(ValueError("no number")) is None
+    True
+    """
+    if not isinstance(error, UNREACHABLE) and not getattr(error, "connection_invalidated", False):
+        return None
+    said = error.what if isinstance(error, UnreachableError) else str(getattr(error, "orig", "") or error)
+    return (said.strip() or type(error).__name__).partition("\n")[0]
 
 
 class Database:

@@ -6,7 +6,7 @@ import { link, markdown } from "./markdown.js";
 const MANY = 60; // facts shown at once
 const WIDE = 60; // characters from which a fact has a line of its own
 const LONG = 200; // characters from which a text is long, whatever its column usually holds
-export const place = (row, field) => `${root}/api/cells/${row}/${encodeURIComponent(field.name)}`;
+export const place = (row, field) => field.src ?? `${root}/api/cells/${row}/${encodeURIComponent(field.name)}`;
 const missing = () => el("span", { class: "missing" }, "not given");
 
 function written(field) {
