@@ -259,10 +259,10 @@ def open_audit_table(
 
     One or two bytes are held per row, four more for a score and eight for a cost; of a database nothing,
     unless there is a score or a cost. ``score``, ``cost``, ``known`` (labels that exist already, empty
-    elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and ``truth``
-    one of labels. ``judge`` names a column of a judge's answers, or ``COLUMN,CONFIDENCE``, or several such; ``noise`` is as :func:`read_noise` reads it. With
-    ``unknown_groups``, rows without a group may be of any. Decisions of a randomised model are drawn with
-    ``seed``.
+    elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and
+    ``truth`` one of labels. ``judge`` names a column of a judge's answers, or ``COLUMN,CONFIDENCE``, or
+    several such; ``noise`` is as :func:`read_noise` reads it. With ``unknown_groups``, rows without a
+    group may be of any. Decisions of a randomised model are drawn with ``seed``.
 
     Examples
     --------

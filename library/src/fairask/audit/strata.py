@@ -74,7 +74,9 @@ class Counts:
 
 
 def judge_saving(size: Float, share: Float, whole: Float) -> Float:
-    """Labels that a judge saves, as a share, if bins have this share of label 1 and all rows decided alike another.
+    """Share of labels that a judge saves.
+
+    ``share`` is that of label 1 in each bin, ``whole`` that of all rows decided alike.
 
     Examples
     --------
@@ -215,7 +217,7 @@ class Layout:
 
     @functools.cached_property
     def siblings(self) -> Float:
-        """1 where two strata are bins of one (group, decision), itself included: of shape (strata, strata)."""
+        """1 where two strata are bins of one (group, decision), or the same: of shape (strata, strata)."""
         same = (self.parent[:, None] == self.parent[None, :]) & ~(self.known[:, None] | self.known[None, :])
         return np.asarray(same | np.eye(len(self.known), dtype=bool), dtype=np.float64)
 
