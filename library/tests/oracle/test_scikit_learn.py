@@ -248,7 +248,7 @@ def test_a_history_of_the_accepted_alone_is_refused_unless_weights_make_up_for_i
     seen = rng.random(900) < chance
     told = np.where(seen, y, np.nan)
     model = EmpiricalFairOracle()
-    with pytest.raises(UserError, match="rows have no label.*all others would count alike"):
+    with pytest.raises(UserError, match=r"rows have no label.*all others would count alike"):
         model.fit(X, told, sensitive_features=groups)
     whole = model.fit(X, told, sensitive_features=groups, sample_weight=1 / chance)
     part = clone(model).fit(X[seen], y[seen], sensitive_features=groups[seen], sample_weight=1 / chance[seen])

@@ -236,7 +236,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         sensitive_features : array-like of shape (n,), optional
             Group of each row. A fit without groups is refused unless ``without_groups`` is set.
         sample_weight : array-like of shape (n,), optional
-            Importance weights of the rows in the error: one over the probability that the row's label is known.
+            Importance weights of the rows in the error: one over the probability that a label is known.
         fairness_weight : array-like of shape (n,), optional
             Importance weights of the rows in the rates; by default those in the error.
         """
@@ -556,11 +556,11 @@ def with_labels(
     Examples
     --------
     >>> X, y, *_ = with_labels(np.eye(3), [1, None, 0], ["a", "b", "b"], [2.0, 1.0, 1.0], None)
-    >>> X.shape, list(y)
+    >>> X.shape, np.asarray(y).tolist()
     ((2, 3), [1, 0])
     >>> with_labels(np.eye(3), [1, None, 0], ["a", "b", "b"], None, None)
     Traceback (most recent call last):
-    fairask.errors.UserError: 1 of 3 rows have no label...
+    fairask.errors.UserError: 1 of 3 rows have no label, and all others would count alike...
     """
     groups, weights, rates = per_row
     values = np.asarray(y)
