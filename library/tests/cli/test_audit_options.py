@@ -90,6 +90,17 @@ def test_outcomes_of_the_accepted_are_counted_and_only_others_are_asked_for(fair
     assert f"Bought: {len(rows):,} labels" in said
 
 
+def test_outcomes_that_are_missing_at_random_are_declared_so(fairask: Run, pool: Path) -> None:
+    begun = fairask("audit", pool, *START, "--observed", "repaid", "--missing", "random")
+    assert begun.exit_code == AWAITED, begun.output
+    state = json.loads(Path("pool.audit/audit.json").read_text())
+    check(state, "audit-state")
+    strata = state["audit"]["strata"]
+    assert strata["observed"]["random"]
+    assert strata["observed"]["missing"]
+    assert not any(strata["known"][2])  # no row counts at its worst
+
+
 def test_a_judge_is_tried_on_people_hidden_from_them_and_named(fairask: Run, pool: Path) -> None:
     begun = fairask("audit", pool, *START, "--judge", "guess,sure")
     assert begun.exit_code == AWAITED, begun.output
@@ -113,6 +124,7 @@ def test_a_judge_is_tried_on_people_hidden_from_them_and_named(fairask: Run, poo
         (("--judge", "nobody"), "nobody"),
         (("--observed", "seen", "--known", "repaid"), "both name labels that exist"),
         (("--missing", "random"), "--missing is about outcomes"),
+        (("--observed", "repaid", "--missing", "never"), "--missing never is unknown"),
     ],
 )
 def test_judges_and_outcomes_that_make_no_sense_are_refused(

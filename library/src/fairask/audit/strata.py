@@ -230,7 +230,8 @@ class Layout:
         share = free / np.maximum(free @ self.siblings, 1.0)
         if self.prior is None or (self.judged and counts is None):
             return share
-        p, trusted = np.clip(self.prior, 0.03, 0.97) + np.zeros_like(free), True
+        p = np.clip(self.prior, 0.03, 0.97) + np.zeros_like(free)
+        trusted: Bool = np.ones((*free.shape[:-1], 1), dtype=bool)
         if self.judged and counts is not None:
             p, whole = self.agreed(counts)
             trusted = judge_saving(free, p, whole)[..., None] >= LEAST_SAVING
@@ -394,7 +395,9 @@ class Observed:
         """
         accepted, told = np.asarray(decision, dtype=bool), label >= 0
         gone = accepted & (label == UNTOLD)
-        found = cls(*(int(counts[rows].sum()) for rows in (told & accepted, told & ~accepted, gone)), random)
+        kinds = (told & accepted, told & ~accepted, gone)
+        seen, others, missing = (int(counts[rows].sum()) for rows in kinds)
+        found = cls(seen, others, missing, random)
         if not found.accepted:
             raise UserError(
                 "no row that the model accepts has an observed outcome",
