@@ -67,7 +67,7 @@ def test_a_model_that_turned_unfair_is_refuted(fairask: Run, certified: Path) ->
         (["nothing"], "there is no nothing/audit.json"),
         (["pool.audit", "pool.csv"], "belong together"),
         (["pool.audit", "pool.csv", "--month", "March"], "must be written as YYYY-MM"),
-        (["pool.audit", "--tell", "pool.csv"], "no month has been added"),
+        (["pool.audit", "--tell", "pool.csv"], "no month waits for labels"),
         (["pool.audit", "--labels", "1"], "--labels=1 must be a whole number, 2 or more"),
     ],
 )

@@ -409,7 +409,7 @@ class Watch:
         elif certified is not None:
             last = self.months[-1].name if self.months else certified
             # A bet that has won anything is a reason to doubt, long before it is a proof.
-            holds = months_between(certified, last) < self.valid_for and against < 0.0
+            holds = months_between(certified, last) < self.valid_for and against <= 0.0
             verdict = "certified" if holds else "undecided"
         return Standing(
             verdict,
