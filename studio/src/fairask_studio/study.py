@@ -37,7 +37,7 @@ from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_n
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code
 from fairask_studio import events as happened
-from fairask_studio.columns import column_infos, guess_displays
+from fairask_studio.columns import ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
 from fairask_studio.errors import SENSELESS, NotYoursError, StudyError, senseless
 from fairask_studio.estimates import estimate, model_digest
@@ -1017,8 +1017,37 @@ def _config(
         if name not in table.column_names:
             raise StudyError(f"no column {name!r}; {suggest(name, table.column_names)}")
     with_groups = bool(chosen.get("use_protected", False))
-    learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
     group_names(table, protected)  # refuses what cannot be groups
+    encoder, columns = fit_columns(table, grouped, hide, words, keep=keep, text=text, with_groups=with_groups)
+    config = Config.make(
+        protected=protected[0] if len(protected) == 1 else tuple(protected),
+        columns=columns,
+        encoder=encoder.to_dict(),
+        rows=table.num_rows,
+        random_state=random_state,
+        **chosen,
+    )
+    # Only a learner with the rows knows whether they have groups that its strategy can work with.
+    bare = replace(config.learner, budget=None, stopping=None)
+    FairActiveLearner(encoder.transform(table), group_names(table, protected), **vars(bare))
+    return config
+
+
+def fit_columns(
+    table: pa.Table,
+    grouped: Sequence[str],
+    hide: Sequence[str],
+    words: Mapping[str, Document],
+    *,
+    keep: Sequence[str] = (),
+    text: TextColumns | None = None,
+    with_groups: bool = False,
+) -> tuple[Encoder, tuple[ColumnInfo, ...]]:
+    """Return what turns columns into features, and what each column is for; refuse where none is left.
+
+    ``grouped`` are the protected columns, ``hide`` those left out, ``words`` as in :meth:`Study.create`.
+    """
+    learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
     displays = guess_displays(table)
     displays |= {name: said["display"] for name, said in words.items() if said.get("display")}
     # The name of a file says nothing of the image.
@@ -1029,25 +1058,9 @@ def _config(
         if images and error.what.startswith("no column is left"):
             raise StudyError(images_sentence(images, []).rstrip("."), EMBED) from error
         raise
-    config = Config.make(
-        protected=protected[0] if len(protected) == 1 else tuple(protected),
-        columns=column_infos(
-            table.schema,
-            grouped,
-            hide=hide,
-            words=words,
-            idle={*encoder.left_out, *images},
-            displays=displays,
-        ),
-        encoder=encoder.to_dict(),
-        rows=table.num_rows,
-        random_state=random_state,
-        **chosen,
-    )
-    # Only a learner with the rows knows whether they have groups that its strategy can work with.
-    bare = replace(config.learner, budget=None, stopping=None)
-    FairActiveLearner(encoder.transform(table), group_names(table, protected), **vars(bare))
-    return config
+    idle = {*encoder.left_out, *images}
+    infos = column_infos(table.schema, grouped, hide=hide, words=words, idle=idle, displays=displays)
+    return encoder, infos
 
 
 def unseen_images(config: Config, encoder: Encoder) -> str | None:

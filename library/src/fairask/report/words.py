@@ -1021,6 +1021,37 @@ AUDIT_SIZES = {
 }
 
 
+def forecast_sentence(labels: int, accuracy: float, gap: float, tolerance: float) -> str:
+    """Say what to expect of a study with so many labels.
+
+    Examples
+    --------
+    >>> forecast_sentence(250, 0.78, 0.041, 0.1)
+    'With 250 labels expect about 78 right answers of 100 and a gap of about 4.1 points; you allow 10.'
+    """
+    return (
+        f"With {labels:,} labels expect about {round(100 * accuracy)} right answers of 100 and a gap of "
+        f"about {points(gap)}; you allow {100 * tolerance:g}."
+    )
+
+
+#: Asked of whoever makes a study without naming groups.
+NO_PROTECTED = "Mark at least one column as protected: groups are compared by it."
+
+
+def no_groups_words(different: int, most: int) -> str:
+    """Say why a column cannot be protected.
+
+    Examples
+    --------
+    >>> no_groups_words(900, 50), no_groups_words(1, 50)
+    ('900 different values: groups need 50 or fewer', 'one value only')
+    """
+    if different > most:
+        return f"{different:,} different values: groups need {most} or fewer"
+    return "one value only" if different == 1 else "no values that make groups"
+
+
 def sampled_sentence(rows: int, of: int, key: str) -> str:
     """Say that the pool of a study is a sample, and where its rows are.
 
