@@ -420,7 +420,8 @@ class AuditFolder:
 
     def _accuracy(self) -> tuple[float, float, float] | None:
         """The accuracy, where labels were asked for, are right and reach all strata."""
-        if not self.audit.schedule.claims or self.state["columns"].get("noise"):
+        columns = self.state["columns"]
+        if not self.audit.schedule.claims or columns.get("noise") or columns.get("observed"):
             return None
         found = self.audit.accuracy()
         return None if math.isnan(found[0]) else found
