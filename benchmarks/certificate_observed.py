@@ -75,7 +75,7 @@ def audits(
     assert strata.ones is not None
     size, ones, layout = strata.sizes.astype(float), strata.ones, strata.layout
     # Of strata that are known, what is told are the labels that were observed.
-    zeros_told, ones_told, gone = strata.known.astype(float)
+    zeros_told, ones_told, _ = strata.known.astype(float)
     schedule = plan.schedule(float(size[~layout.known].sum()))
     if tolerance is not None:
         schedule = replace(schedule, claims=(replace(schedule.claims[0], tolerance=tolerance),))
@@ -115,7 +115,8 @@ def costs(names: list[str], seeds: range, n: int) -> None:
     """Print labels and their cost with and without the outcomes of the accepted."""
     print(f"Labels to decide, and their cost if label 0 costs twice; {len(seeds)} models, {n:,} audits each")
     print(
-        f"{'':20} {'labels':>8} {'saved by':>9} {'saved by':>9} {'with a':>7}  {'cost saved by':>13} {'with a':>7}"
+        f"{'':20} {'labels':>8} {'saved by':>9} {'saved by':>9} {'with a':>7}  "
+        f"{'cost saved by':>13} {'with a':>7}"
     )
     print(f"{'table':11} {'accepted':>8} {'by group':>8} {'placing':>9} {'observed':>9} {'score':>7}  "
           f"{'observed':>13} {'score':>7}")  # fmt: skip
@@ -135,12 +136,12 @@ def costs(names: list[str], seeds: range, n: int) -> None:
         print(f"{name:11} {share:>8.0%} {found[0, 0] / len(seeds):>8.0f} {labels[1]:>9.1%} {labels[2]:>9.1%} "
               f"{labels[3]:>7.1%}  {cost[2]:>13.1%} {cost[3]:>7.1%}", flush=True)  # fmt: skip
         beside = 1 - found / found[1]
-        print(f"{'':11} beside the same audit without what was observed: labels {beside[2, 0]:.1%}, with a score "
+        print(f"{'':11} beside placing alone: labels {beside[2, 0]:.1%}, with a score "
               f"{beside[3, 0]:.1%}; cost {beside[2, 1]:.1%} and {beside[3, 1]:.1%}", flush=True)  # fmt: skip
 
 
 def scenarios() -> dict[str, dict[str, Any]]:
-    """Written down before they were run: rows, base rates and decisions of each group, and what is observed."""
+    """Written down before they were run: the groups' rows, base rates and decisions, what is observed."""
     plain = {"rows": (4000, 3000), "base": (0.5, 0.4), "tpr": (0.8, 0.7), "fpr": (0.2, 0.2), "budget": 600}
     return {
         "plain": plain,
@@ -158,7 +159,8 @@ def scenarios() -> dict[str, dict[str, Any]]:
         "a tenth of good outcomes missing": plain | {"gone": (0.1, 0.0), "budget": 1500},
         "a tenth of bad outcomes missing": plain | {"gone": (0.0, 0.1), "budget": 1500},
         "missing at random, declared": plain | {"gone": (0.3, 0.3), "missing": "random"},
-        "missing at random, tiny group": plain | {"rows": (2000, 120), "gone": (0.3, 0.3), "missing": "random"},
+        "missing at random, tiny group": plain | {"rows": (2000, 120), "gone": (0.3, 0.3),
+                                                  "missing": "random"},
         # Rejected rows that nobody can label: half of the good ones, or few of them.
         "rejected rows skipped": plain | {"skip": 0.1, "budget": 1500},
     }  # fmt: skip
@@ -187,8 +189,11 @@ def validity(runs: int) -> None:
         lost = None
         if "skip" in s:
             share = s["skip"]
-            lost = (lambda strata: np.where(strata.layout.known, 0.0, np.rint(share * strata.ones)),  # noqa: B023
-                    lambda strata: 0.0)  # fmt: skip
+
+            def skipped(strata: Strata, share: float = share) -> Any:
+                return np.where(strata.layout.known, 0.0, np.rint(share * strata.ones))
+
+            lost = (skipped, lambda strata: 0.0)
         plan = AuditPlan(s.get("metric", "tprp"), 0.1, DELTA, s["budget"], 5)
         whole = Strata.of_rows(PoolRows.of_arrays(pred, group, truth=y), most=0)
         size, ones = whole.sizes.astype(float), whole.ones

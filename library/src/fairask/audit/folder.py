@@ -63,6 +63,7 @@ _PARTS = ("pool", "columns", "audit", "shown", "corrections", "register")
 _ROW, _LABEL = "row", "label"
 _LIMITS = ("value", "low", "high")
 _OWN = (_ROW, _LABEL, CHECK)
+_RESTORE = "Restore it from a copy, or begin another audit with --out"
 #: The label of a row that nobody can label.
 _SKIP = "skip"
 #: Rows of each decision that a column must separate before it counts as the model's score.
@@ -659,7 +660,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        state: dict[str, Any] = read_json(file, kind=AuditError)
+        state: dict[str, Any] = read_json(file, remedy=_RESTORE, kind=AuditError)
         found = state["format"]
         if found == _FORMAT and all(isinstance(state[part], dict) for part in _PARTS[:3]):
             return {part: state[part] for part in ("format", *_PARTS)}
@@ -670,7 +671,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
             f"{file} has format {found!r}, and this version reads format {_FORMAT}",
             "Use the version of fairask that began the audit, or begin another with --out",
         )
-    raise AuditError(f"{file} is damaged", "Restore it from a copy, or begin another audit with --out")
+    raise AuditError(f"{file} is damaged", _RESTORE)
 
 
 def _resume(

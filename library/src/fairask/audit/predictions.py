@@ -326,6 +326,8 @@ def open_audit_table(
             "--known and --observed both name labels that exist already",
             "Put all of them in one column: --observed counts labels of other rows as --known does",
         )
+    if missing not in (None, "worst", "random"):
+        raise TableError(f"--missing {missing} is unknown", "Give worst or random")
     if missing and not observed:
         raise TableError("--missing is about outcomes that --observed names", "Give --observed with it")
     told, option = known or observed, "known" if known else "observed"
@@ -354,9 +356,9 @@ def open_audit_table(
             )
         found = _read_cells(_batches(source, columns), specs, wanted, seed, judges, keyed=keyed)
     cells, counts = found.cells, found.counts
-    if missing := int(counts[[cell.said is None for cell in cells]].sum()):
+    if silent := int(counts[[cell.said is None for cell in cells]].sum()):
         raise TableError(
-            f"{missing:,} rows have no prediction in {predictions!r}"
+            f"{silent:,} rows have no prediction in {predictions!r}"
             + found.first({cell for cell in cells if cell.said is None}, ", the first is data row {}"),
             "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
         )

@@ -74,7 +74,9 @@ class Counts:
 
 
 def judge_saving(size: Float, share: Float, whole: Float) -> Float:
-    """Labels that a judge saves, as a share, if bins have this share of label 1 and all rows decided alike another.
+    """Share of labels that a judge saves.
+
+    ``share`` is that of label 1 in each bin, ``whole`` that of all rows decided alike.
 
     Examples
     --------
@@ -215,7 +217,7 @@ class Layout:
 
     @functools.cached_property
     def siblings(self) -> Float:
-        """1 where two strata are bins of one (group, decision), itself included: of shape (strata, strata)."""
+        """1 where two strata are bins of one (group, decision), or the same: of shape (strata, strata)."""
         same = (self.parent[:, None] == self.parent[None, :]) & ~(self.known[:, None] | self.known[None, :])
         return np.asarray(same | np.eye(len(self.known), dtype=bool), dtype=np.float64)
 
@@ -228,7 +230,8 @@ class Layout:
         share = free / np.maximum(free @ self.siblings, 1.0)
         if self.prior is None or (self.judged and counts is None):
             return share
-        p, trusted = np.clip(self.prior, 0.03, 0.97) + np.zeros_like(free), True
+        p = np.clip(self.prior, 0.03, 0.97) + np.zeros_like(free)
+        trusted: Bool = np.ones((*free.shape[:-1], 1), dtype=bool)
         if self.judged and counts is not None:
             p, whole = self.agreed(counts)
             trusted = judge_saving(free, p, whole)[..., None] >= LEAST_SAVING
@@ -392,7 +395,9 @@ class Observed:
         """
         accepted, told = np.asarray(decision, dtype=bool), label >= 0
         gone = accepted & (label == UNTOLD)
-        found = cls(*(int(counts[rows].sum()) for rows in (told & accepted, told & ~accepted, gone)), random)
+        kinds = (told & accepted, told & ~accepted, gone)
+        seen, others, missing = (int(counts[rows].sum()) for rows in kinds)
+        found = cls(seen, others, missing, random)
         if not found.accepted:
             raise UserError(
                 "no row that the model accepts has an observed outcome",

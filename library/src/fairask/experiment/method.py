@@ -150,8 +150,8 @@ class Method:
             return f"strategy {self.strategy}, the default classifier {fair}"
         given = ", ".join(f"{k} = {v}" for k, v in self.strategy_params.items())
         weights = "" if self.weights is None else f", weights {self.weights}"
-        promise = f", promise {self.promise}" if self.promise else ""
-        return f"strategy {self.strategy}{f' ({given})' if given else ''}, profile {self.profile}{weights}{promise}"
+        weights += f", promise {self.promise}" if self.promise else ""
+        return f"strategy {self.strategy}{f' ({given})' if given else ''}, profile {self.profile}{weights}"
 
     @property
     def settings(self) -> dict[str, object]:

@@ -270,27 +270,26 @@ def _linear_post(rows: Labelled, metric: Metric, tolerance: float, seed: int, po
     model = calibrate(rows, fold, estimator=estimator).model
     X, codes, n_groups = pool.X, pool.groups, rows.n_groups
     p = model.proba(X, codes)
-    bounds, limits = [], []
+    bounds, limits, n_ends = [], [], 2 * len(METRICS[metric])
     for z, condition in enumerate(METRICS[metric]):
         inside = {1: p, 0: 1.0 - p, None: np.ones_like(p)}[condition]
         for g in range(n_groups):
             share = inside * (codes == g) / max(float(inside[codes == g].sum()), 1e-12)
             # The rates of a condition lie between two unknowns that are at most the tolerance apart.
             for sign in (1.0, -1.0):
-                ends = np.zeros(2 * len(METRICS[metric]))
+                ends = np.zeros(n_ends)
                 ends[2 * z + (sign < 0)] = -sign
                 bounds.append(np.r_[sign * share, ends])
                 limits.append(0.0)
-        apart = np.zeros(2 * len(METRICS[metric]))
+        apart = np.zeros(n_ends)
         apart[2 * z], apart[2 * z + 1] = 1.0, -1.0
         bounds.append(np.r_[np.zeros(len(p)), apart])
         limits.append(tolerance)
-    ends = 2 * len(METRICS[metric])
     solution = linprog(
-        np.r_[(1.0 - 2.0 * p) / len(p), np.zeros(ends)],
+        np.r_[(1.0 - 2.0 * p) / len(p), np.zeros(n_ends)],
         A_ub=np.array(bounds),
         b_ub=limits,
-        bounds=[(0.0, 1.0)] * (len(p) + ends),
+        bounds=[(0.0, 1.0)] * (len(p) + n_ends),
         method="highs",
     )
     if solution.x is None:

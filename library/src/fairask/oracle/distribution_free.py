@@ -1,13 +1,13 @@
 """DistributionFreeFairOracle: thresholds at ranks of labelled rows that never trained the classifier.
 
-The idea is FaiREE's (Li, Zou and Zhang, ICLR 2023). Of n positives of a group that the classifier never saw, let
-the threshold be the score of the k-th smallest. Whatever the distribution of scores, the group's true positive
-rate is then distributed as Beta(n + 1 - k, k): a fresh score falls between any two neighbours with the same
-probability. So for ranks that are fixed beforehand, the probability that two groups' rates differ by more than
-the tolerance is a number that depends on the ranks alone. No curve, no prior and no large sample is needed.
+The idea is FaiREE's (Li, Zou and Zhang, ICLR 2023). Of n positives of a group that the classifier never saw,
+let the threshold be the score of the k-th smallest. Whatever the distribution of scores, the true positive
+rate of the group is then distributed as Beta(n + 1 - k, k): a fresh score falls between any two neighbours
+with the same probability. So for ranks that are fixed beforehand, the probability that two groups' rates
+differ by more than the tolerance follows from the ranks alone. No curve and no prior is needed.
 
-FaiREE chooses the ranks by the error on the same rows, which the probability does not allow for. Here they are
-chosen by the training part and the unlabelled pool, so the probability holds for the ranks that are chosen.
+FaiREE chooses the ranks by the error on the same rows, which the probability does not allow for. Here they
+are chosen by the training part and the unlabelled pool, so the probability holds for the chosen ranks.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from scipy.special import betainc, betaincinv
 from fairask.checks import check_number
 from fairask.classifiers import Classifier
 from fairask.errors import InfeasibleWarning, UserError
+from fairask.matrix import clusters_of
 from fairask.metrics import METRICS, Float, Int, Metric
 from fairask.oracle.base import Labelled, PerturbedModel, PoolSample, Seed
 from fairask.oracle.calibrated import CalibratedFairOracle
@@ -43,20 +44,21 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
     """Thresholds whose gap is within the tolerance with probability ``level``, whatever the distribution.
 
     1. A share of the labelled rows, drawn at random, trains the classifier. The others are kept.
-    2. The threshold of a group is the score of its k-th kept positive (``tprp``; negative for ``fprp``, row for
-       ``dp``). Its rate then is distributed as Beta(n + 1 - k, k). Ranks are chosen without a look at the
-       kept rows' scores: the least error that the training part expects on the pool, among ranks whose gap is
-       within the tolerance with probability ``level``.
-    3. ``eo``: half of the error probability is for true positive rates, as above. The other half is for a test,
-       with exact binomial limits, that the false positive rates at these thresholds are as close.
+    2. The threshold of a group is the score of its k-th kept positive (``tprp``; negative for ``fprp``, row
+       for ``dp``). Its rate then is distributed as Beta(n + 1 - k, k). Ranks are chosen without a look at the
+       kept rows' scores: the least error that the training part expects on the pool, among ranks whose gap
+       is within the tolerance with probability ``level``.
+    3. ``eo``: half of the error probability is for true positive rates, as above. The other half is for a
+       test, with exact binomial limits, that the false positive rates at these thresholds are as close.
 
     Where no ranks qualify that are worth more than a constant answer, the tolerance is *infeasible with these
-    labels*: ``feasible_`` is False, a warning says so, and the rule that is returned is within ``gap_limit_``.
+    labels*: ``feasible_`` is False, a warning says so, and ``gap_interval_`` says within what the
+    returned rule is.
 
     What must hold: labelled rows are a uniform sample, so ``strategy="passive"`` in a learner. Rows that a
     strategy prefers have other scores than the population; with uneven weights a fit is refused. Scores of
-    different rows differ: where many rows share one score, the rates of a threshold move in steps. The
-    probability is over the labels of one fit: it does not cover the best of many fits.
+    different rows differ: where many rows share one score, or are copies, the rates of a threshold move in
+    steps. The probability is over the labels of one fit: it does not cover the best of many fits.
 
     Parameters
     ----------
@@ -67,12 +69,14 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
 
     Attributes
     ----------
-    gap_limit_ : float
-        What the gap is within, with probability ``level``; the tolerance where ``feasible_``.
+    gap_interval_ : pair of floats
+        The gap is at most the upper limit with probability ``level``: that of a feasible model is within the
+        tolerance.
     ranks_, kept_ : dict
         By group, the rank k and the number n of kept rows that it is among.
-    labels_needed_ : int
-        About how many labels would make it feasible; those at hand if it is.
+    labels_needed_ : pair of int, or None
+        From how many to how many labels are needed, if probabilities stay as they are; None where it is
+        feasible, or where 32 times the labels would not be enough.
 
     Examples
     --------
@@ -82,10 +86,8 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
     >>> oracle = DistributionFreeFairOracle("linear", random_state=0)
     >>> oracle = oracle.fit(data.X[some], data.y[some], data.groups[some], pool=(data.X, data.groups))
     >>> oracle.feasible_, oracle.ranks_, oracle.kept_
-    (True, {'Female': 37, 'Male': 85}, {'Female': 90, 'Male': 409})
+    (True, {'Female': 53, 'Male': 274}, {'Female': 116, 'Male': 609})
     """
-
-    gap_limit_: float
 
     def __init__(
         self,
@@ -125,15 +127,17 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
         """See :class:`FairOracle`; the labelled rows stand for the population without a ``background``."""
         if np.ptp(labelled.fairness_weights) > 1e-6 * labelled.fairness_weights.max():
             raise UserError(
-                "the labelled rows have uneven weights, and a distribution-free promise needs a uniform sample",
+                "the labelled rows have uneven weights; a distribution-free promise needs a uniform sample",
                 "take strategy='passive', or CalibratedFairOracle",
             )
         self._name(labelled)
         rng, n, n_groups = self._rng(), len(labelled), labelled.n_groups
-        order = folds_by_label(labelled.groups, labelled.y, 20, rng)
+        copies = clusters_of(labelled.X)  # on one side of the split
+        order = folds_by_label(labelled.groups, labelled.y, 20, rng, copies)
         keep = order < round(20 * self.kept)
         train, kept = labelled.where(~keep), labelled.where(keep)
-        fold = folds_by_label(train.groups, train.y, min(self.n_folds, len(train)), rng)
+        n_folds = min(self.n_folds, len(train))
+        fold = folds_by_label(train.groups, train.y, n_folds, rng, copies[~keep])
         self.calibration_ = calibrate(
             train, fold, estimator=self._classifier(rng, train.X), ridges=self._ridges(len(train))
         )
@@ -160,7 +164,6 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
             )
         self.members_, self.weights_ = [rule], np.ones(1)
         self.feasible_ = limit <= self.tolerance + 1e-9 and chosen.worthwhile
-        self.gap_limit_ = min(limit, 1.0)
         self.error_, self.n_fits_, self.interpolates_ = chosen.error, chosen.tried, False
         self.ranks_, self.kept_ = (
             dict(zip(self.groups_, values.tolist(), strict=True)) for values in (chosen.ranks, counts[0])
@@ -168,35 +171,34 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
         self.thresholds_ = dict(zip(self.groups_, np.clip(cuts, 0.0, 1.0).tolist(), strict=True))
         means = rates.mean(axis=-1)
         self.rates_, self.gap_ = self._named_rates(means.ravel()), float(largest_gap(means[:, :, None])[0])
-        low_gap, high_gap = np.quantile(largest_gap(rates), [0.5 - 0.5 * self.level, 0.5 + 0.5 * self.level])
-        self.gap_interval_ = (min(float(low_gap), self.gap_), max(float(high_gap), self.gap_))
+        # The limit is one of a few that were tried; the distribution of the rates may say less.
+        low_gap, upper = np.quantile(largest_gap(rates), [1.0 - self.level, self.level])
+        limit = limit if len(conditions) > 1 else min(limit, float(upper))
+        self.gap_interval_ = (min(float(low_gap), self.gap_), max(limit, self.gap_))
         self.share_, self.safety_cost_ = 1.0, max(chosen.error - chosen.error_unsafe, 0.0)
-        self.margin_ = max(self.gap_limit_ - self.gap_, 0.0)
+        self.margin_ = max(limit - self.gap_, 0.0)
         self.price_ = self.safety_cost_ / self.margin_ if self.margin_ > 0 else 0.0
-        self.labels_needed_ = n if self.feasible_ else self._enough(p, sample.groups, counts, n)
+        self.labels_needed_ = None if self.feasible_ else self._enough(p, sample.groups, counts, n)
         if not self.feasible_:
             goal = f"{self.metric} gap within {self.tolerance:g} with probability {self.level:g}"
-            warnings.warn(
-                words.shortfall(n, self.labels_needed_, goal, self.gap_limit_),
-                InfeasibleWarning,
-                stacklevel=2,
-            )
-        self._note_constant((rule.costs(p, sample.groups) < 0).astype(np.float64), self.labels_needed_)
+            said = words.shortfall(n, self.labels_needed_, goal, limit)
+            warnings.warn(said, InfeasibleWarning, stacklevel=2)
+        self._note_decisions((rule.costs(p, sample.groups) < 0).astype(np.float64), self.labels_needed_)
         return self
 
-    def _enough(self, p: Float, groups: Int, counts: Int, n: int) -> int:
-        """About how many labels would be enough, if probabilities stay as they are."""
-        for factor in _MORE:
+    def _enough(self, p: Float, groups: Int, counts: Int, n: int) -> tuple[int, int] | None:
+        """Between how many labels it becomes feasible, if probabilities stay as they are."""
+        for factor, less in zip(_MORE, (1.1, *_MORE), strict=False):
             more = np.ceil(factor * np.maximum(counts, 1)).astype(np.int64)
             chosen, limit = _choose(p, groups, more, self.metric, self.tolerance, self.level)
             if chosen.worthwhile and limit <= self.tolerance + 1e-9:
-                return int(np.ceil(factor * n))
-        return int(2 * _MORE[-1] * n)
+                return int(np.ceil(less * n)), int(np.ceil(factor * n))
+        return None
 
     def perturbed(
         self, labelled: Labelled, labels: Float | None = None, weights: Float | None = None
     ) -> list[PerturbedModel]:
-        """Refuse: strategies that ask for perturbed models prefer rows, and the promise needs uniform ones."""
+        """Refuse: strategies that ask for perturbed models prefer rows; the promise needs uniform ones."""
         raise UserError(
             "a distribution-free promise needs a uniform sample of labels, and this strategy prefers rows",
             "take strategy='passive', or CalibratedFairOracle",
@@ -205,14 +207,16 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
     def safety(self) -> dict[str, float]:
         """See :class:`FairOracle`."""
         low, high = self.gap_interval_
+        needed_low, needed_high = self.labels_needed_ or (np.nan, np.nan)
         return {
             "level": self.level,
             "gap_low": low,
             "gap_high": high,
-            "gap_limit": self.gap_limit_,
             "unseen": 0,
             "safety_cost": self.safety_cost_,
-            "labels_needed": self.labels_needed_,
+            "reach": high,
+            "needed_low": needed_low,
+            "needed_high": needed_high,
             "contradicted": False,
         }
 
@@ -283,10 +287,9 @@ def _choose(
         tried = [np.round(shared * (n + 1)).astype(np.int64) for n in counts[0]]
         at = np.repeat(np.arange(_SHARED)[:, None], n_groups, axis=1)
     expected = [_expected(p[groups == g], tried[g], counts[0, g], conditions) for g in range(n_groups)]
-    errors = sum(expected[g][0][at[:, g]] for g in range(n_groups)) / len(p)
-    rates = np.stack(
-        [expected[g][1][:, at[:, g]] for g in range(n_groups)]
-    )  # (groups, conditions, candidates)
+    errors = np.sum([expected[g][0][at[:, g]] for g in range(n_groups)], axis=0) / len(p)
+    # (groups, conditions, candidates)
+    rates = np.stack([expected[g][1][:, at[:, g]] for g in range(n_groups)])
     gap = np.ptp(rates, axis=0).max(axis=0)
     ends = np.array([[t[i] for t, i in zip(tried, row, strict=True)] for row in at])
     constant = float(
@@ -312,7 +315,7 @@ def _choose(
 
 
 def _sure(tried: Sequence[Int], at: Int, counts: Int, limit: float) -> Float:
-    """Lower bound of the probability that all rates are within ``limit`` of each other, for each candidate."""
+    """Lower bound of the probability that all rates are within ``limit`` of each other, by candidate."""
     if len(tried) == 1:
         return np.ones(len(at))
     miss = np.zeros(len(at))
@@ -324,7 +327,7 @@ def _sure(tried: Sequence[Int], at: Int, counts: Int, limit: float) -> Float:
 
 
 def _expected(p: Float, ranks: Int, n: int, conditions: Sequence[int | None]) -> tuple[Float, Float]:
-    """Errors (rows, not a share) and rates (conditions, ranks) that thresholds at these ranks have on a pool."""
+    """Errors (rows, not a share) and rates (conditions, ranks) of thresholds at these ranks on a pool."""
     ranked = np.sort(p)[::-1]
     shares = []
     for z in conditions:
@@ -340,7 +343,7 @@ def _expected(p: Float, ranks: Int, n: int, conditions: Sequence[int | None]) ->
     return ranked.sum() + costs[end], rates
 
 
-def _binomial_limits(hits: Float, counts: Int, delta: float) -> tuple[Float, Float]:
+def _binomial_limits(hits: Float | Int, counts: Int, delta: float) -> tuple[Float, Float]:
     """Exact limits of rates, all together with probability ``1 - delta``."""
     each = delta / (2.0 * len(counts))
     misses = counts - hits
