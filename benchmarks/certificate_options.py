@@ -171,7 +171,10 @@ def check(option: str, settings: int, audits: int, again: int, first: int) -> bo
         one = setting(option, number, first)
         now = one.false(again, [first, number, 2]) if again else share[number]
         checked.append(now)
-        print(f"  {share[number]:.4f} {now:.4f}{'*' if again and now > bar else ' '} #{number} {one.words}", flush=True)
+        print(
+            f"  {share[number]:.4f} {now:.4f}{'*' if again and now > bar else ' '} #{number} {one.words}",
+            flush=True,
+        )
     held = max(checked) <= (bar if again else DELTA + 3 * error)
     print(f"  worst again, {again:,} audits each: {max(checked):.4f}; at most {bar:.4f}: "
           f"{'holds' if held else 'FAILS'} ({time.perf_counter() - start:.0f} s)", flush=True)  # fmt: skip

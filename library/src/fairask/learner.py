@@ -517,6 +517,9 @@ class FairActiveLearner:
         seed = int(np.random.default_rng([self.random_state, ORACLE_STREAM]).integers(2**31))
         oracle: FairOracle = clone(self.template)
         oracle.set_params(tolerance=self.effective_tolerance_, random_state=seed)
+        if isinstance(oracle, CalibratedFairOracle):
+            past = (row for row in self.state.history if row["labels"] < len(rows))
+            oracle.earlier_rounds = [(row["labels"], row["reach"]) for row in past]
         oracle = oracle.fit_labelled(rows, self.background())
         return oracle if self.columns_ is None else oracle.fitted_on(self.columns_)
 

@@ -109,7 +109,7 @@ def test_several_metrics_and_ratios_are_decided_together(fairask: Run, pool: Pat
 
 
 def test_intersections_and_unknown_groups(fairask: Run, pool: Path) -> None:
-    begun = fairask("audit", pool, *START, "--protected", "old", "--unknown-groups", "--json")
+    begun = fairask("audit", pool, *START, "--protected", "old", "--missing-groups", "unknown", "--json")
     assert begun.exit_code == AWAITED, begun.output
     to_the_end(fairask, pool, TRUTH)
     found = json.loads(Path("pool.audit/certificate.json").read_text())
@@ -137,11 +137,11 @@ def test_a_plan_writes_a_table_and_a_plot_only(fairask: Run, pool: Path) -> None
 
 
 def test_rows_of_unknown_group_are_named_and_simulated(fairask: Run, pool: Path) -> None:
-    begun = fairask("audit", pool, *START, "--unknown-groups")
+    begun = fairask("audit", pool, *START, "--missing-groups", "unknown")
     assert "(unknown) 30, f 790, m 1,580" in begun.stdout
     known = Path("known.csv")
     known.write_text("sex,said,truth\n" + "".join(f"{r['sex']},{r['said']},{r['truth']}\n" for r in TRUTH))
-    tried = fairask("audit", known, *START, "--truth", "truth", "--unknown-groups", "--runs", 20)
+    tried = fairask("audit", known, *START, "--truth", "truth", "--missing-groups", "unknown", "--runs", 20)
     assert "Of 20 simulated audits" in tried.stdout, tried.output
 
 

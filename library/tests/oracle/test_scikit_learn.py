@@ -29,13 +29,12 @@ pytestmark = [
 #: Checks that do not apply, and why.
 EXCEPTIONS = {
     "check_dataframe_column_names_consistency": "columns in another order are put right by name",
-    "check_sample_weight_equivalence_on_dense_data": "folds are drawn: a repeated row is not a weight of 2",
     "check_sample_weight_equivalence_on_sparse_data": "folds are drawn: a repeated row is not a weight of 2",
 }
 
 
 def exceptions(estimator):
-    kept = list(EXCEPTIONS)[: 1 if isinstance(estimator, EmpiricalFairOracle) else 3]
+    kept = list(EXCEPTIONS)[: 1 if isinstance(estimator, EmpiricalFairOracle) else 2]
     return {name: EXCEPTIONS[name] for name in kept}
 
 

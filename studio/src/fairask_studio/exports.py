@@ -249,6 +249,14 @@ def model_card(study: Study, model: TableModel) -> str:
                     if oracle.needs_groups
                     else "Decisions do not read the protected columns."
                 )
+                + " A missing column, or numbers in place of dates, is an error; columns whose values are "
+                "unlike those that the model learned from are named in a warning."
+                + (
+                    " A row without one of the groups gets no decision: predict gives None, predict_proba "
+                    "NaN."
+                    if oracle.needs_groups
+                    else ""
+                )
             ),
             "Fairness": (
                 f"The {what} is to be at most {goal.tolerance:g} between the groups "

@@ -32,7 +32,8 @@ from fairask.pools.sample import SAMPLE
 from fairask.report.words import EMBED, decides_sentence, images_sentence, repeats_sentence, safety_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.encoder import Vector
-from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
+from fairask.tables.formats import written_as
+from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code
 from fairask_studio import events as happened
@@ -51,7 +52,7 @@ from fairask_studio.gold import (
     due_row,
     gold_figures,
 )
-from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet
+from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
 from fairask_studio.standing import known_gap, standing_of, story_of
 from fairask_studio.state import AUDIT, State
 from fairask_studio.store import Store, Transaction, is_url
@@ -171,6 +172,7 @@ class Study:
         keep: Iterable[str] = (),
         words: Mapping[str, Document] | None = None,
         text: TextColumns | None = None,
+        missing_groups: MissingGroups | None = None,
         sample: int = SAMPLE,
         random_state: int | None = None,
         **settings: Any,
@@ -197,6 +199,9 @@ class Study:
             are shown first.
         text : TextColumns, optional
             Which columns are free text, besides those that look like it.
+        missing_groups : {"drop", "own"}, optional
+            Whether rows without a group are left out, or a group of their own (the default). If some are left
+            out, rows are numbered anew, and the column ``row in the table`` has each row's number there.
         sample : int
             Most rows of the pool. A larger table is sampled once: the study numbers its rows anew, and its
             column ``row in the table`` has each row's number or key there.
@@ -210,7 +215,7 @@ class Study:
         for name in settings.keys() - Config.names():
             raise StudyError(f"{name!r} is not a setting of a study; {suggest(name, Config.names())}")
         seed = new_seed() if random_state is None else random_state
-        read = read_pool(pool, sample=sample, random_state=seed)
+        read = with_groups(read_pool(pool, sample=sample, random_state=seed), protected, missing_groups)
         table, hidden = read.table, [*hide, *([read.key] if read.key else [])]
         try:
             config = _config(table, as_specs(protected), hidden, [*keep], words or {}, text, seed, settings)
@@ -277,6 +282,11 @@ class Study:
                     self._state.apply(event)
                 self._read = (written, now)
             return self._state
+
+    @property
+    def written_as(self) -> dict[str, str]:
+        """Encoding, delimiter and decimal sign of the text that the pool was read from; empty for others."""
+        return written_as(self.table)
 
     @property
     def config(self) -> Config:

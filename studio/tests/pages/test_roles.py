@@ -45,6 +45,7 @@ o GET /settings                     o PUT /settings
 o GET /people                       o POST /people              o DELETE /people/{name}
 o POST /people/{name}/token         o POST /people/{name}/invitation
 o GET /programs                     o POST /programs            o DELETE /programs/{name}
+o PUT /people/{name}                o PUT /address
 o POST /qr                          o GET /proxies              o POST /labels
 o GET /known                        o POST /known
 o PUT /known/{row}                  o DELETE /known/{row}
@@ -58,7 +59,9 @@ HOME = """
 - POST /session        a GET /me               a DELETE /session
 o GET /studies         o POST /studies         o PUT /studies/{name}      o DELETE /studies/{name}
 o POST /studies/{name}/open                    o POST /studies/{name}/copy
+o GET /tables/{table}  o PUT /tables/{table}/files                        o GET /tables/{table}/image
 o POST /tables         o POST /tables/{table}/forecast                    o GET /tables/{table}/forecast
+o POST /tables/{table}/learned
 """
 #: Pages and files: "-" anybody; else who sees the page, where others are led to sign in or refused.
 STUDY_PAGES = """
@@ -71,7 +74,7 @@ o GET /model       o GET /certificate  o GET /settings
 HOME_PAGES = """
 - GET /signin      - POST /signin      - GET /healthz
 - GET /static/{digest}/{name}          - GET /api/openapi.json              - HEAD /api/openapi.json
-a GET /            a GET /new
+a GET /            o GET /new         o POST /new         o POST /new/study
 """
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 #: What stands for the parts of a path: nothing that is there, so that nobody changes anything.
@@ -189,7 +192,7 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 
 async def refusals(known: dict[str, str], who: dict[str, Visitor]) -> tuple[int, list[str]]:
-    """Ask for everything, as everybody, by every method; return how often, and what the table does not say."""
+    """Ask for everything, as everybody, by every method; return how often, and what differs."""
     wrong, asked = [], 0
     parts = [(*route.split(" "), letter) for route, letter in known.items()]
     patterns = [(method, _pattern(path), letter) for method, path, letter in parts]
@@ -224,6 +227,8 @@ def _is_right(status: int, letter: str | None, role: str, api: bool, method: str
     if letter == "-":
         takes_token = path in ("/signin", "/api/session")
         return status in (200, 303, 404, 422) or (takes_token and status in _UNKNOWN)
+    if not api and method == "POST" and role in LET_IN[letter]:  # a form
+        return status == 403 if forged else status in (303, 422)
     if not api:  # a page: led to sign in, or refused
         return status == (200 if role in LET_IN[letter] else 303 if role == "-" else 403)
     if letter == "t" or role == "-":

@@ -12,7 +12,13 @@ import pytest
 
 from fairask.audit import certify
 from fairask.errors import EmptyCellWarning
-from fairask.report.words import CERTIFICATE_LIMITS, by_lot_sentence, points, points_between, verdict_sentence
+from fairask.report.words import (
+    CERTIFICATE_LIMITS,
+    by_lot_sentence,
+    points,
+    points_between,
+    verdict_sentence,
+)
 from fairask_studio import Study
 from fairask_studio.events import CertificateIssued
 from fairask_studio.exports import card_html, certificate_html, report_html

@@ -385,7 +385,10 @@ class AuditFolder:
         columns = self.state["columns"]
         telling = telling_columns(self.source.take(rows), columns["predictions"])
         groups = protected_columns(columns["protected"], self.source.schema.names)
-        return {columns["predictions"], *groups, *telling} - self.shown
+        judged = [
+            name for spec in as_specs(columns.get("judge") or ()) for name in (spec, *spec.rsplit(",", 1))
+        ]
+        return {columns["predictions"], *groups, *telling, *judged} - self.shown
 
     def _finish(self) -> Decided:
         notes = tuple(f"Of the table, {note}." for note in self.notes)
@@ -604,7 +607,9 @@ def _facts_of(
         "groups": ", ".join(as_specs(columns["protected"])),
         "version": f"fairask {version('fairask')}",
     }
-    return facts | {n: str(columns[n]) for n in ("score", "cost", "known", "noise") if columns.get(n)}
+    names = ("score", "cost", "known", "observed", "missing", "noise")
+    facts |= {name: str(columns[name]) for name in names if columns.get(name)}
+    return facts | ({"judge": "; ".join(as_specs(columns["judge"]))} if columns.get("judge") else {})
 
 
 def default_folder(place: str) -> Path:

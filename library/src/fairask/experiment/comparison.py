@@ -336,14 +336,17 @@ class Comparison:
         within = int((gaps <= self.task.tolerance).sum())
         return Final(float(mean), float(error), float(gap), float(gap_error), within, len(accuracy))
 
-    def infeasible(self, name: str) -> tuple[int, int | None]:
+    def infeasible(self, name: str) -> tuple[int, tuple[float, float] | None]:
         """Count the runs whose model at the budget said "infeasible with these labels".
 
-        The second number is the median of the labels that these models said are needed, None if none did.
+        Beside it the median range of labels that these models said are needed, None if less than half did.
         """
         said = [run for run in self.of(name) if run.is_infeasible_at(self.task.budget)]
         needed = [run.labels_needed for run in said if run.labels_needed is not None]
-        return len(said), int(np.median(needed)) if needed else None
+        if not needed or 2 * len(needed) < len(said):
+            return len(said), None
+        low, high = np.median(needed, axis=0).tolist()
+        return len(said), (low, high)
 
     def by_lot(self, name: str) -> float:
         """Mean share of the test rows that the models of a method at the budget decide by lot."""

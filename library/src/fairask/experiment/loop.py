@@ -21,7 +21,7 @@ from fairask.experiment.rivals import fit_plain
 from fairask.experiment.table import Split, TestRows
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix, Metric, group_gap, group_rates
-from fairask.oracle import Labelled
+from fairask.oracle import CalibratedFairOracle, Labelled
 from fairask.oracle.base import FairFit, decision_probability, share_by_lot
 from fairask.pools import Pool
 from fairask.report.figures import SamplingDisplay
@@ -198,7 +198,7 @@ class Run:
         False where the strategy learns how to choose and did not converge.
     feasible : list of bool
         By measured round: False where the model said that the tolerance is infeasible with its labels.
-    labels_needed : int or None
+    labels_needed : pair of int, or None
         Labels that the model at the budget said are needed, if it said that the tolerance is infeasible.
     by_lot : float
         Share of the test rows that the model at the budget decides by lot.
@@ -225,7 +225,7 @@ class Run:
     group_labels: dict[str, list[int]] = field(default_factory=dict)
     converged: bool = True
     feasible: list[bool] = field(default_factory=list)
-    labels_needed: int | None = None
+    labels_needed: tuple[int, int] | None = None
     by_lot: float = 0.0
     constant: bool = False
     references: References | None = None
@@ -407,10 +407,9 @@ def _references(learner: FairActiveLearner, split: Split, metric: Metric) -> Ref
     return References(*_score(plain, *test[1:], metric), positive, share if positive else 1.0 - share)
 
 
-def _labels_needed(learner: FairActiveLearner) -> int | None:
+def _labels_needed(learner: FairActiveLearner) -> tuple[int, int] | None:
     model = learner.current_model()
-    # Only the calibrated oracle knows a number.
-    return None if model.feasible_ else getattr(model, "labels_needed_", None)
+    return model.labels_needed_ if isinstance(model, CalibratedFairOracle) else None
 
 
 def _troubled_rounds(learner: FairActiveLearner) -> dict[str, int]:

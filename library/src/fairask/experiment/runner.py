@@ -87,7 +87,7 @@ def read_run(path: Path, method: str = "") -> Run:
             group_labels=found["group_labels"],
             converged=found["converged"],
             feasible=found.get("feasible", []),
-            labels_needed=found.get("labels_needed"),
+            labels_needed=None if (needed := found.get("labels_needed")) is None else tuple(needed),
             by_lot=found.get("by_lot", 0.0),
             constant=found.get("constant", False),
             references=References(**found["references"]) if "references" in found else None,

@@ -6,9 +6,9 @@ import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from fairask.checks import check_lengths, check_tolerance
+from fairask.classifiers import Classifier
 from fairask.errors import ConstantWarning, UserError
 from fairask.matrix import row_count, row_uniforms, take_rows
 from fairask.metrics import (
@@ -37,6 +38,7 @@ from fairask.metrics import (
     check_metric,
     encode_groups,
 )
+from fairask.oracle.group_model import GroupModel, fit_group_model, settings_key
 from fairask.oracle.logistic import fast_ridge
 from fairask.report import words
 from fairask.rules import Rule, RuleMixture, decide
@@ -119,11 +121,26 @@ class Labelled:
         )
 
 
-class PoolSample(NamedTuple):
-    """Unlabelled rows that stand for the population: features and group codes."""
+@dataclass(frozen=True, eq=False)
+class PoolSample:
+    """Unlabelled rows that stand for the population: features and group codes.
+
+    All rounds of a learner fit on one sample, so the model of its groups is fitted once.
+    """
 
     X: Matrix
     groups: Int
+    _known: dict[str, GroupModel] = field(default_factory=dict, init=False, repr=False)
+
+    def group_model(self, estimator: Classifier | None) -> GroupModel:
+        """Return the probabilities of the groups given the features."""
+        key = settings_key(estimator)
+        found = None if key is None else self._known.get(key)
+        if found is None:
+            found = fit_group_model(self.X, self.groups, estimator)
+            if key is not None:
+                self._known[key] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -496,7 +513,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         names = [(CONDITION_NAMES[z], group) for z in METRICS[self.metric] for group in self.groups_]
         return dict(zip(names, np.asarray(rates, dtype=np.float64).tolist(), strict=True))
 
-    def _note_decisions(self, positive: Float, needed: int | None) -> None:
+    def _note_decisions(self, positive: Float, needed: tuple[int, int] | None) -> None:
         """Set ``constant_`` and ``by_lot_``, and warn of a constant answer.
 
         ``positive`` are the probabilities of predicting 1 on all rows. ``needed`` labels would help, as far

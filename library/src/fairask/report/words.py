@@ -82,10 +82,10 @@ NO_LEGAL_ADVICE = (
 )
 #: Who is worse off if one group's rate is above another's, by metric; {less} and {more} are the groups.
 _HAZARDS = {
-    "tpr": "People of {less} whose label is positive are accepted less often than those of {more}.",
-    "fpr": "People of {more} whose label is negative are accepted more often than those of {less}.",
-    "eo": "People of {less} are accepted less often than people of {more} who have the same label.",
-    "selection": "People of {less} are accepted less often than people of {more}.",
+    "tpr": "In group {less}, people whose label is positive are accepted less often than in group {more}.",
+    "fpr": "In group {more}, people whose label is negative are accepted more often than in group {less}.",
+    "eo": "In group {less}, people are accepted less often than people with the same label in group {more}.",
+    "selection": "In group {less}, people are accepted less often than in group {more}.",
 }
 
 
@@ -95,9 +95,9 @@ def hazard_sentence(metric: str, first: str, second: str) -> str:
     Examples
     --------
     >>> hazard_sentence("tprp", "men", "women")
-    'People of women whose label is positive are accepted less often than those of men.'
+    'In group women, people whose label is positive are accepted less often than in group men.'
     >>> hazard_sentence("selection-ratio", "men", "women")
-    'People of men are accepted less often than people of women.'
+    'In group men, people are accepted less often than in group women.'
     """
     kind = {"tprp": "tpr", "fprp": "fpr", "dp": "selection"}.get(metric, metric.removesuffix("-ratio"))
     # A difference is that of the first over the second, a ratio that of the first to the second.
@@ -527,14 +527,14 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
 
     Examples
     --------
-    >>> fitted = {"labels": 75, "feasible": False, "level": 0.95, "gap_limit": 0.45,
-    ...           "safety_cost": 0.0, "labels_needed": 1519, "contradicted": False, "constant": False,
-    ...           "by_lot": 0.0}
+    >>> fitted = {"labels": 75, "feasible": False, "level": 0.95, "gap_high": 0.45,
+    ...           "safety_cost": 0.0, "needed_low": 300, "needed_high": 600, "contradicted": False,
+    ...           "constant": False, "by_lot": 0.0}
     >>> print(safety_sentence(fitted, 0.1))
     Infeasible with these 75 labels: no useful model has a gap within 0.1 with probability 0.95. By labels
-    and pool together, the gap of this one is within 0.45. About 1,520 labels are needed.
-    >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021, "labels_needed": 210}, 0.1))
-    This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With about 210
+    and pool together, the gap of this one is within 0.45. About 300 to 600 labels are needed.
+    >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021}, 0.1))
+    This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With more
     labels it would give up less.
     >>> safety_sentence(fitted | {"feasible": True}, 0.1) is None
     True
@@ -547,7 +547,7 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
-            f"of some group, so the gap may be up to {fitted['gap_limit']:.2f}. "
+            f"of some group, so the gap may be up to {fitted['gap_high']:.2f}. "
             "Label more rows of that group."
         )
     elif not fitted["feasible"]:
@@ -556,26 +556,39 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
             f"{tolerance:g} {sure}. By labels and pool together, the gap of this one is within "
-            f"{fitted['gap_limit']:.2f}{price}. "
-            f"{_needed(fitted, rows, 'About {} labels are needed')}"
+            f"{fitted['gap_high']:.2f}{price}. "
+            f"{_needed(fitted, rows)}"
         )
     elif cost > SAME:
         said.append(
             f"This model gives up {100 * cost:.1f} points of accuracy to have a gap within {tolerance:g} "
-            f"{sure}. {_needed(fitted, rows, 'With about {} labels it would give up less')}"
+            f"{sure}. With more labels it would give up less."
         )
     if fitted["contradicted"]:
         said.append(_contradiction(fitted))
     return " ".join(said) or None
 
 
-def _needed(fitted: Mapping[str, Any], rows: int | None, words: str) -> str:
-    """Say how many labels would help, in tens."""
-    if fitted["labels_needed"] <= fitted["labels"]:  # thresholds alone are safe already, but costly ones
-        return "More labels would help."
-    count = 10 * math.ceil(fitted["labels_needed"] / 10)
-    beyond = rows is not None and count > rows
-    return words.format(f"{count:,}") + (f", more than the pool's {rows:,} rows." if beyond else ".")
+def _needed(fitted: Mapping[str, Any], rows: int | None) -> str:
+    """Say how many labels are needed, if that is known."""
+    low, high = fitted["needed_low"], fitted["needed_high"]
+    if low is None or math.isnan(low):
+        return "How many labels are needed is not known yet."
+    beyond = rows is not None and low > rows
+    return f"About {labels_range((low, high))} are needed" + (
+        f", more than the pool's {rows:,} rows." if beyond else "."
+    )
+
+
+def labels_range(needed: tuple[float, float]) -> str:
+    """Name a number of labels by its range.
+
+    Examples
+    --------
+    >>> labels_range((300, 600))
+    '300 to 600 labels'
+    """
+    return f"{needed[0]:,.0f} to {needed[1]:,.0f} labels"
 
 
 def _contradiction(fitted: Mapping[str, Any]) -> str:
@@ -629,20 +642,20 @@ def decides_sentence(fitted: Mapping[str, Any]) -> str | None:
     return by_lot_sentence(fitted["by_lot"]) if fitted["by_lot"] else None
 
 
-def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = None) -> str:
+def infeasible_sentence(method: str, said: int, runs: int, needed: tuple[float, float] | None = None) -> str:
     """Say in how many runs the last model called the tolerance infeasible, and about what it needs.
 
     Examples
     --------
-    >>> print(infeasible_sentence("FARE", 3, 3, 1234))
-    In 3 of 3 runs the last model of FARE said: infeasible with these labels. About 1,200 labels
+    >>> print(infeasible_sentence("FARE", 3, 3, (800, 1600)))
+    In 3 of 3 runs the last model of FARE said: infeasible with these labels. About 800 to 1,600 labels
     are needed.
     >>> infeasible_sentence("FARE", 0, 3)
     ''
     """
     if not said:
         return ""
-    about = "" if needed is None else f" About {float(f'{needed:.2g}'):,.0f} labels are needed."
+    about = "" if needed is None else f" About {labels_range(needed)} are needed."
     return f"In {said} of {runs} runs the last model of {method} said: infeasible with these labels.{about}"
 
 
@@ -667,13 +680,15 @@ def contradicted(by_labels: float, low: float, high: float) -> str:
     )
 
 
-def shortfall(labels: int, needed: int, goal: str, upper: float, unseen: str = "") -> str:
+def shortfall(labels: int, needed: tuple[int, int] | None, goal: str, upper: float, unseen: str = "") -> str:
     """Say, as a warning of an oracle, why labels do not suffice for a tolerance.
 
     Parameters
     ----------
-    labels, needed : int
-        Labels at hand, and about how many are needed.
+    labels : int
+        Labels at hand.
+    needed : pair of int, or None
+        About how many are needed, if that is known.
     goal : str
         The gap that is wanted, such as "tprp gap within 0.1".
     upper : float
@@ -683,7 +698,7 @@ def shortfall(labels: int, needed: int, goal: str, upper: float, unseen: str = "
 
     Examples
     --------
-    >>> print(shortfall(50, 200, "tprp gap within 0.1", 0.9, "positive rows of group 'b'"))
+    >>> print(shortfall(50, (200, 400), "tprp gap within 0.1", 0.9, "positive rows of group 'b'"))
     infeasible with these 50 labels: fewer than three of them are positive rows of group 'b', so the gap
     may be up to 0.90; label more rows of that group
     """
@@ -693,10 +708,8 @@ def shortfall(labels: int, needed: int, goal: str, upper: float, unseen: str = "
             f"{begin}fewer than three of them are {unseen}, so the gap may be up to {upper:.2f}; "
             "label more rows of that group"
         )
-    return (
-        f"{begin}no useful rule has a {goal}; that of the returned rule is within {upper:.2f}. "
-        f"About {needed} labels are needed"
-    )
+    about = "more labels are needed" if needed is None else f"about {labels_range(needed)} are needed"
+    return f"{begin}no useful rule has a {goal}; that of the returned rule is within {upper:.2f}; {about}"
 
 
 def estimate_sentence(
@@ -778,15 +791,15 @@ def leaks_sentence(accuracies: Mapping[str, float]) -> str:
     )
 
 
-def constant(answer: object, needed: int | None) -> str:
+def constant(answer: object, needed: tuple[int, int] | None) -> str:
     """Say that a model answers the same for everybody, and what would help.
 
     Examples
     --------
-    >>> constant(0, 400)
-    'this model answers 0 for everybody, which is fair and of no use; about 400 labels would help'
+    >>> constant(0, (300, 600))
+    'this model answers 0 for everybody, which is fair and of no use; about 300 to 600 labels would help'
     """
-    remedy = "more labels or other features" if needed is None else f"about {needed} labels"
+    remedy = "more labels or other features" if needed is None else f"about {labels_range(needed)}"
     return f"this model answers {answer} for everybody, which is fair and of no use; {remedy} would help"
 
 
@@ -1108,3 +1121,72 @@ def goal_sentences(
         f"Labels: {budget:,} in batches of {batch:,}; {positive!r} counts as positive, {negative!r} as "
         "negative",
     ]
+
+
+def observed_sentences(accepted: int, others: int, missing: int, random: bool, bought: int) -> list[str]:
+    r"""Say what a certificate rests on where outcomes exist because rows were accepted.
+
+    Examples
+    --------
+    >>> for text in observed_sentences(600, 0, 12, False, 140):
+    ...     print(text.replace("accepted. They", "accepted.\nThey"))
+    Observed: the outcomes of 600 accepted rows, which exist because they were accepted.
+    They are counted whole.
+    Of 12 accepted rows no outcome was observed: the bounds hold whatever it is.
+    Bought: 140 labels, all of rows whose outcome was not observed.
+    """
+    also = f", and of {others:,} rows that the model does not accept" if others else ""
+    found = [
+        f"Observed: the outcomes of {accepted:,} accepted rows, which exist because they were "
+        f"accepted{also}. They are counted whole."
+    ]
+    if missing and random:
+        found.append(
+            f"Of {missing:,} accepted rows no outcome was observed: it is declared to be missing at random "
+            "among the accepted rows of a group."
+        )
+    elif missing:
+        found.append(f"Of {missing:,} accepted rows no outcome was observed: the bounds hold whatever it is.")
+    return [*found, f"Bought: {bought:,} labels, all of rows whose outcome was not observed."]
+
+
+def trial_in_words(
+    labels: int, agreement: Mapping[str, float], judge: float, model: float, saving: float, heeded: bool
+) -> str:
+    """Say how far a judge agrees with people, and what to expect of him.
+
+    Examples
+    --------
+    >>> print(trial_in_words(60, {"men": 0.9, "women": 0.7}, 0.81, 0.86, 0.3, True))
+    The judge agrees with people in 90% (men) and 70% (women) of rows, by 60 labels.
+    His balanced agreement is 81%, the model's 86%. He is no better than the model: at most half of the labels
+    can be saved. Expected to save about 30%.
+    """
+    by = " and ".join(f"{share:.0%} ({name})" for name, share in agreement.items())
+    lines = [f"The judge agrees with people in {by} of rows, by {labels:,} labels."]
+    beside = f"His balanced agreement is {judge:.0%}, the model's {model:.0%}."
+    if not heeded:
+        return "\n".join(
+            [*lines, beside, "He would save next to nothing: labels are drawn as if there were none."]
+        )
+    if judge <= model:
+        beside += " He is no better than the model: at most half of the labels\ncan be saved."
+    return "\n".join([*lines, f"{beside} Expected to save about {saving:.0%}."])
+
+
+def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
+    """Say in a certificate what a judge was used for.
+
+    Examples
+    --------
+    >>> judge_sentence(240, 0.3, True)
+    'A judge said where labels tell most (expected to save 30% of them). All 240 labels are from people; answers of the judge are not counted.'
+    >>> judge_sentence(240, 0.02, False).partition(".")[0]
+    'A judge was tried and is not heeded, because he would save next to nothing'
+    """  # noqa: E501
+    used = (
+        f"A judge said where labels tell most (expected to save {saving:.0%} of them)."
+        if heeded
+        else "A judge was tried and is not heeded, because he would save next to nothing."
+    )
+    return f"{used} All {labels:,} labels are from people; answers of the judge are not counted."

@@ -43,6 +43,8 @@ _OLDEST = 120
 #: Rows from which on their numbers are compared with those of the fit as a whole, and how many times larger
 #: or smaller they must be in the median to be in another unit.
 _ENOUGH, _OTHER_UNIT = 20, 30.0
+#: Columns that are named in a warning.
+_NAMED = 5
 #: Texts with so many different values, or fewer, are answers to choose from, however many words they have.
 FEW_LEVELS = 12
 #: How the names of columns look that hold identifiers.
@@ -167,7 +169,7 @@ class Seen:
         if not len(known) or self.kind == "boolean" or not span > 0.0:
             return None
         n = len(known)
-        far = 0.0 if n >= _ENOUGH else 10.0 * span
+        far = (1e-4 if n >= _ENOUGH else 10.0) * span
         for side, bound, beyond in (
             ("below", self.low, known < self.low - far),
             ("above", self.high, known > self.high + far),
@@ -515,7 +517,9 @@ class Encoder:
         self._write(columns, out)
         if unlike := list(filter(None, (self._unlike(part, columns[part.name], out) for part in self.parts))):
             warnings.warn(
-                "rows are unlike those that the model was fitted on: " + "; ".join(unlike),
+                "rows are unlike those that the model was fitted on: "
+                + "; ".join(unlike[:_NAMED])
+                + (f"; and {len(unlike) - _NAMED:,} more columns" if len(unlike) > _NAMED else ""),
                 InputWarning,
                 stacklevel=3,
             )
@@ -525,7 +529,8 @@ class Encoder:
         """Say how a column differs from the one of the fit."""
         at = self._places[part.name]
         if isinstance(part, Number) and part.name in self.seen:
-            values = out[at] * part.scale + part.mean
+            # What scaling and its inverse left of a digit is no difference.
+            values = np.round(out[at] * part.scale / (unit := 1e-6 * part.scale) + part.mean / unit) * unit
             if part.missing:
                 values = np.where(out[at + 1] == 1.0, np.nan, values)
             why = self.seen[part.name].differs(values)

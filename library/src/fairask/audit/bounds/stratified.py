@@ -91,7 +91,9 @@ def collapse(
     several = (labels > 0).astype(np.float64) @ member.T > 1
     worth = 0.5 + _SHARED * (several.astype(np.float64) @ member > 0)
     guess = (hits + 0.25 + worth * common) / (labels + 0.5 + worth)
-    guess = np.clip(guess, np.maximum(0.25 / (labels + 1), noise), np.minimum(1 - 0.25 / (labels + 1), 1 - noise))
+    guess = np.clip(
+        guess, np.maximum(0.25 / (labels + 1), noise), np.minimum(1 - 0.25 / (labels + 1), 1 - noise)
+    )
     spread, wrong = guess * (1 - guess), noise * (1 - noise)
     left = 1.0 if population else np.maximum(size - labels, 1e-6) / np.maximum(size - 1, 1e-6)
     variance = np.where(labels > 0, weight**2 * ((spread - wrong) * left + wrong) / n, 0.0)
@@ -107,10 +109,12 @@ def collapse(
     blind = ((size > 0) & (labels <= 0)).astype(np.float64) @ member.T > 0
     effective = mean * (1 - mean) / np.maximum(error, 1e-30)
     spare = mean * (1 - mean)
-    # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2.
-    skew = third @ member.T / filled**3 / spare - (1 - 2 * mean) * (error / spare) ** 2
-    skew = np.where(several, skew, 0.0)
+    # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2: score limits bear that of one
+    # stratum. With wrong labels it stays though hardly any label is right, so that all of it is allowed for.
+    skew = third @ member.T / filled**3 / spare
     flips = (weight * noise) @ member.T
+    alone = np.where(several, skew - (1 - 2 * mean) * (error / spare) ** 2, 0.0)
+    skew = np.where(flips > 0, skew, alone)
     return Mass(
         base=certain - flips,
         weight=total,
@@ -122,7 +126,9 @@ def collapse(
     )
 
 
-def _constrained(w0: Float, w1: Float, c: Float, s0: Float, f0: Float, s1: Float, f1: Float) -> tuple[Float, Float]:
+def _constrained(
+    w0: Float, w1: Float, c: Float, s0: Float, f0: Float, s1: Float, f1: Float
+) -> tuple[Float, Float]:
     """Most likely shares p0 and p1 with ``w1 p1 - w0 p0 = c``, given successes and failures of both.
 
     With y = w0 p0 the likelihood's slope is s0 / y - f0 / (w0 - y) + s1 / (c + y) - f1 / (w1 - c - y): a cubic
@@ -173,7 +179,9 @@ def _beyond(zero: Mass, one: Mass, m: Float, z: Float, between: bool) -> tuple[F
     return np.where(never, np.inf, found), z + np.minimum(long, 3.0) * np.maximum(z * z - 1, 0.0) / 6
 
 
-def score_limits(zero: Mass, one: Mass, rate: Float, z: Float, *, population: bool = False) -> tuple[Float, Float]:
+def score_limits(
+    zero: Mass, one: Mass, rate: Float, z: Float, *, population: bool = False
+) -> tuple[Float, Float]:
     """Limits of the rates ``one / (zero + one)`` at ``z`` standard errors.
 
     With ``population`` the rows are a sample too: the sizes of the strata are random.

@@ -25,7 +25,7 @@ async function link(name, token = null) {
   const address = await invite(name);
   const field = el("input", { readonly: true, value: address, "aria-label": `Link for ${name}`, onfocus: (event) => event.target.select() });
   const code = el("div", { class: "qr" });
-  fill($("invited"), el("p", {}, el("strong", { dir: "auto" }, name), " signs in with this link, once, within 72 hours. It is shown only now."), el("div", { class: "filters" }, el("label", { class: "wide" }, "Link", field), copied(address)), alone() ? el("p", { class: "warn" }, "It opens on this computer only: see above.") : "", code,
+  fill($("invited"), el("p", {}, el("strong", { dir: "auto" }, name), " signs in with this link, once, within 72 hours. It is shown only now."), el("div", { class: "filters" }, el("label", { class: "wide" }, "Link", field), copied(address)), alone() ? el("p", { class: "bad-word" }, "It opens on this computer only: see above.") : "", code,
     token ? el("details", {}, el("summary", {}, "A token, for programs and other browsers"), el("code", { class: "hash" }, token)) : "");
   $("invited").hidden = false;
   const svg = await fetch(`${root}/api/qr`, { method: "POST", headers: { "X-CSRF-Token": document.querySelector('meta[name="csrf"]').content }, body: address }).then((r) => (r.ok ? r.text() : ""));
@@ -42,7 +42,7 @@ async function links(names, role) {
     } catch (error) { refused.push(`${name}: ${error.message}`); }
   }
   fill($("invited"), el("p", {}, `${number(lines.length)} people are invited. Each link signs in one of them, once, within 72 hours. They are shown only now.`),
-    alone() ? el("p", { class: "warn" }, "They open on this computer only: see above.") : "",
+    alone() ? el("p", { class: "bad-word" }, "They open on this computer only: see above.") : "",
     lines.length ? el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Links" }, table(["Name", "Link"], lines, "Links")) : "",
     lines.length ? el("p", { class: "buttons" }, copied(lines.map((line) => line.join("\t")).join("\n"), "Copy all")) : "",
     refused.length ? el("ul", { class: "refused" }, refused.map((words) => el("li", {}, words))) : "");
@@ -101,7 +101,11 @@ function people(list) {
   const role = (p) => (owns && p.role ? el("select", { "aria-label": `Role of ${p.name}`, onchange: (event) => put(path(p.name), { role: event.target.value }).then(() => { alertUser(null); say(`${p.name} is ${event.target.value} from now on.`); }).catch((error) => { fail(error); event.target.blur(); return load(); }) }, ROLES.map((one) => el("option", { value: one, selected: one === p.role }, one))) : p.role ?? "–");
   const offered = (p) => (owns ? [buttons(p)] : []);
   const rows = list.map((p) => [p.name, role(p), p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])], rows, "People"));
+  const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
+  const made = table(titles, rows, "People");
+  // On a phone a person is a card: each cell says what it is.
+  for (const line of made.querySelectorAll("tbody tr")) [...line.cells].forEach((cell, i) => { cell.dataset.title = titles[i]?.number ?? titles[i]; });
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, made);
 }
 
 async function drop(name) {
