@@ -23,7 +23,7 @@ from fairask.audit.audit import SKIPPED, Audit, AuditQuery
 from fairask.audit.certificate import STATE, Certificate, joint_verdict, seal, sign
 from fairask.audit.plan import TARGETS, AuditPlan
 from fairask.audit.predictions import Classes, key, open_audit_table, open_table, table_digest
-from fairask.documents import read_json
+from fairask.documents import read_json, reading
 from fairask.errors import TableError, UserError
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
@@ -507,13 +507,12 @@ def _resume(
             f"{place} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    try:
-        return source, Audit.from_dict(state["audit"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise AuditError(
-            f"{folder / STATE} is damaged: {error}",
-            "Restore it from a copy, or begin another audit with --out",
-        ) from error
+    with reading(
+        str(folder / STATE), "Restore it from a copy, or begin another audit with --out", AuditError
+    ):
+        audit = Audit.from_dict(state["audit"])
+        audit.certificate()  # numbers of rows that do not belong together are noticed here
+        return source, audit
 
 
 # -- sheets: rows to label, and the labels that come back ----------------------------------------
