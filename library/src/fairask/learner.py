@@ -879,7 +879,10 @@ class FairActiveLearner:
             X = columns.features(X)
         learner = cls(X, groups, **settings)
         if learner.pool.fingerprint() != state["digest"]:
-            raise ValueError("X is not the table this learner was made with")
+            raise UserError(
+                f"X is not the table that the learner in {name} was made with",
+                "give that table, or a whole file",
+            )
         learner.columns_ = columns
         with damaged():
             log = DrawLog.from_list(len(learner._drawn_from), state["log"])

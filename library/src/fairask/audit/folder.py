@@ -36,7 +36,7 @@ from fairask.audit.plan import QUESTIONS, TARGETS, AuditPlan
 from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table, open_table, table_digest
 from fairask.audit.signature import OwnerKey, fingerprint
 from fairask.audit.tally import Tally
-from fairask.documents import read_json
+from fairask.documents import read_json, reading
 from fairask.errors import TableError, UserError
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
@@ -704,13 +704,12 @@ def _resume(
             f"{place} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    try:
-        return source, Audit.from_dict(state["audit"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise AuditError(
-            f"{folder / STATE} is damaged: {error}",
-            "Restore it from a copy, or begin another audit with --out",
-        ) from error
+    with reading(
+        str(folder / STATE), "Restore it from a copy, or begin another audit with --out", AuditError
+    ):
+        audit = Audit.from_dict(state["audit"])
+        audit.certificate()  # numbers of rows that do not belong together are noticed here
+        return source, audit
 
 
 # -- sheets: rows to label, and the labels that come back ----------------------------------------
