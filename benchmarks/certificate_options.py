@@ -1,13 +1,13 @@
-"""Does each option of an audit keep the promise? Random settings at the boundary, and the worst of them again.
+"""Does each option of an audit keep the promise? Random settings at the boundary, and the worst again.
 
     python -m benchmarks.certificate_options [--option score known noise cost plain] [--settings 300]
         [--audits 1000] [--again 8000] [--development]
 
-A setting is a random pool (two to six groups, sizes, base rates, error rates, metric, looks, budget) and what
-the option says of its rows: a score that tells nothing or hides the missed positives in its surest bin, labels
-that are known because of what they are, wrong labels, costs that depend on the label. The tolerance is a hair
-below the pool's own gap, so that every certificate is false. Seeds of ``--development`` were seen while the
-bounds were made; those of the table were not.
+A setting is a random pool (two to six groups, sizes, base rates, error rates, metric, looks, budget) and
+what the option says of its rows: a score that tells nothing or hides the missed positives in its surest
+bin, labels that are known because of what they are, wrong labels, costs that depend on the label. The
+tolerance is a hair below the pool's own gap, so that every certificate is false. Seeds of ``--development``
+were seen while the bounds were made; those of the table were not.
 """
 
 from __future__ import annotations
@@ -171,7 +171,10 @@ def check(option: str, settings: int, audits: int, again: int, first: int) -> bo
         one = setting(option, number, first)
         now = one.false(again, [first, number, 2]) if again else share[number]
         checked.append(now)
-        print(f"  {share[number]:.4f} {now:.4f}{'*' if again and now > bar else ' '} #{number} {one.words}", flush=True)
+        print(
+            f"  {share[number]:.4f} {now:.4f}{'*' if again and now > bar else ' '} #{number} {one.words}",
+            flush=True,
+        )
     held = max(checked) <= (bar if again else DELTA + 3 * error)
     print(f"  worst again, {again:,} audits each: {max(checked):.4f}; at most {bar:.4f}: "
           f"{'holds' if held else 'FAILS'} ({time.perf_counter() - start:.0f} s)", flush=True)  # fmt: skip

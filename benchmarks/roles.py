@@ -28,27 +28,26 @@ def main() -> None:
     ).parse_args()
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        study, other = (
+        study, first, second = (
             Study.create(f"{folder}/{name}", people_table(), protected="sex", classes=("bad", "good"))
-            for name in ("study", "other")
+            for name in ("study", "first", "second")
         )
         Path(folder, "home").mkdir()
         Store.create_people(f"{folder}/home").close()
         app, home = create_app(study, local=False, train=False), create_home(f"{folder}/home", local=False)
-        cases: list[tuple[str, FastAPI, Store, dict[str, str]]] = [
-            ("study", app, study.store, roles.expected(roles.STUDY, roles.STUDY_PAGES)),
-            ("home", home, home.state.access.store, roles.expected(roles.HOME, roles.HOME_PAGES)),
+        cases: list[tuple[str, FastAPI, Store, Study, dict[str, str]]] = [
+            ("study", app, study.store, first, roles.expected(roles.STUDY, roles.STUDY_PAGES)),
+            ("home", home, home.state.access.store, second, roles.expected(roles.HOME, roles.HOME_PAGES)),
         ]
-        for name, served, store, known in cases:
+        for name, served, store, other, known in cases:
             who = roles.visitors(served, store, other.store)
             asked, wrong = asyncio.run(roles.refusals(known, who))
-            print(
-                f"{name:6} {len(known)} routes, {len(who)} visitors, {asked} requests: {len(wrong)} otherwise"
-            )
+            size = f"{len(known)} routes, {len(who)} visitors, {asked} requests"
+            print(f"{name:6} {size}: {len(wrong)} answered otherwise than the table says")
             print("\n".join(wrong))
             failed |= bool(wrong)
-        study.close()
-        other.close()
+        for opened in (study, first, second):
+            opened.close()
     raise SystemExit(failed)
 
 

@@ -96,6 +96,14 @@ def check_metric(metric: object) -> Metric:
     return cast(Metric, check_choice(metric, "metric", METRICS))
 
 
+def _missing(name: str, gaps: ArrayLike) -> str:
+    rows = np.flatnonzero(gaps)
+    return (
+        f"{name} has missing values in {len(rows):,} rows, the first is {rows[0]:,} (from 0); give them "
+        "a group of their own or drop the rows"
+    )
+
+
 def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], Int]:
     """Return the distinct group values, sorted, and an integer code for each row.
 
@@ -123,13 +131,11 @@ def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], I
         array = groups
     if array.dtype != object and array.ndim == 1:
         if array.dtype.kind == "f" and np.isnan(array).any():
-            raise ValueError(
-                f"{name} has missing values (NaN); give them a group of their own or drop the rows"
-            )
+            raise ValueError(_missing(name, np.isnan(array)))
         unique, codes = np.unique(array, return_inverse=True)
         return unique.tolist(), codes.astype(np.int64)
     if any(map(is_gap, values)):
-        raise ValueError(f"{name} has missing values; give them a group of their own or drop the rows")
+        raise ValueError(_missing(name, [is_gap(value) for value in values]))
     distinct: set[Any] = set(values)
     try:
         ordered: list[Any] = sorted(distinct)

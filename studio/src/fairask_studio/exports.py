@@ -249,6 +249,14 @@ def model_card(study: Study, model: TableModel) -> str:
                     if oracle.needs_groups
                     else "Decisions do not read the protected columns."
                 )
+                + " A missing column, or numbers in place of dates, is an error; columns whose values are "
+                "unlike those that the model learned from are named in a warning."
+                + (
+                    " A row without one of the groups gets no decision: predict gives None, predict_proba "
+                    "NaN."
+                    if oracle.needs_groups
+                    else ""
+                )
             ),
             "Fairness": (
                 f"The {what} is to be at most {goal.tolerance:g} between the groups "
@@ -327,17 +335,17 @@ _OPTIONS = {
 
 def report_html(study: Study) -> str:
     """Return the report on a study as one HTML page."""
-    return _pages().render_study(_report(study, _drawn(study)))
+    return str(_pages().render_study(_report(study, _drawn(study))))
 
 
 def card_html(study: Study) -> str:
     """Return the model card of a study as one HTML page."""
-    return _pages().render_card(_report(study))
+    return str(_pages().render_card(_report(study)))
 
 
 def certificate_html(study: Study) -> str:
     """Return the last certificate of a study as a page to print and sign."""
-    return _pages().render_certificate(_report(study))
+    return str(_pages().render_certificate(_report(study)))
 
 
 def _pages() -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from fairask.pools.files import local_path
 from fairask.pools.sample import SAMPLE
 from fairask.tables import TableFormat, read_table
 from fairask.tables.formats import PARQUET_SUFFIXES, is_dataset_folder, read_noted
+from fairask.tables.groups import MissingGroups, sort_out_missing
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell
 
@@ -93,11 +94,36 @@ def _sampled(place: str | Path | pa.Table, notes: list[str], sample: int, seed: 
     except FileNotFoundError as error:
         raise StudyError(str(error), "Give a file or folder that is there") from error
     table, found = read_noted(drawn.table)
+    if isinstance(place, pa.Table):  # how its text was written
+        table = table.replace_schema_metadata(place.schema.metadata)
     said = (*notes, *found)
     if len(drawn.keys) == drawn.of:
         return ReadPool(table, said)
     key = _free_name(table.column_names)
     return ReadPool(table.append_column(key, pa.array(drawn.keys)), said, drawn.of, key)
+
+
+def with_groups(
+    read: ReadPool, protected: str | Sequence[str], missing_groups: MissingGroups | None
+) -> ReadPool:
+    """Return the pool with what is said of rows without a group, or without these rows.
+
+    Examples
+    --------
+    >>> read = read_pool({"age": [20, 30, 40], "sex": ["f", None, "m"]})
+    >>> with_groups(read, "sex", "drop").table.to_pydict()
+    {'age': [20, 40], 'sex': ['f', 'm'], 'row in the table': [0, 2]}
+    """
+    notes: list[str] = []
+    stay = sort_out_missing(read.table, protected, missing_groups, notes)
+    read = replace(read, notes=(*read.notes, *notes))
+    if stay.all():
+        return read
+    table, key = read.table, read.key
+    if key is None:
+        key = _free_name(table.column_names)
+        table = table.append_column(key, pa.array(range(table.num_rows)))
+    return replace(read, table=table.filter(stay).combine_chunks(), key=key)
 
 
 def _free_name(names: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ class Standing:
 def certificate_of_model(state: State) -> Document | None:
     """Return the last certificate, if it is about the study's model."""
     made = state.certificates[-1] if state.certificates else None
-    if made is None or state.model is None or made.get("model") is None:
+    if made is None or state.model is None or not made.get("model"):
         return None
     return made if made["model"]["digest"] == state.model["digest"] else None
 

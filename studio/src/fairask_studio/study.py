@@ -32,11 +32,12 @@ from fairask.pools.sample import SAMPLE
 from fairask.report.words import EMBED, decides_sentence, images_sentence, repeats_sentence, safety_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.encoder import Vector
-from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
+from fairask.tables.formats import written_as
+from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
 from fairask.tables.sheets import check_code
 from fairask_studio import events as happened
-from fairask_studio.columns import column_infos, guess_displays
+from fairask_studio.columns import ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
 from fairask_studio.errors import SENSELESS, NotYoursError, StudyError, senseless
 from fairask_studio.estimates import estimate, model_digest
@@ -51,7 +52,7 @@ from fairask_studio.gold import (
     due_row,
     gold_figures,
 )
-from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet
+from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
 from fairask_studio.standing import known_gap, standing_of, story_of
 from fairask_studio.state import AUDIT, State
 from fairask_studio.store import Store, Transaction, is_url
@@ -171,6 +172,7 @@ class Study:
         keep: Iterable[str] = (),
         words: Mapping[str, Document] | None = None,
         text: TextColumns | None = None,
+        missing_groups: MissingGroups | None = None,
         sample: int = SAMPLE,
         random_state: int | None = None,
         **settings: Any,
@@ -197,6 +199,9 @@ class Study:
             are shown first.
         text : TextColumns, optional
             Which columns are free text, besides those that look like it.
+        missing_groups : {"drop", "own"}, optional
+            Whether rows without a group are left out, or a group of their own (the default). If some are left
+            out, rows are numbered anew, and the column ``row in the table`` has each row's number there.
         sample : int
             Most rows of the pool. A larger table is sampled once: the study numbers its rows anew, and its
             column ``row in the table`` has each row's number or key there.
@@ -210,7 +215,7 @@ class Study:
         for name in settings.keys() - Config.names():
             raise StudyError(f"{name!r} is not a setting of a study; {suggest(name, Config.names())}")
         seed = new_seed() if random_state is None else random_state
-        read = read_pool(pool, sample=sample, random_state=seed)
+        read = with_groups(read_pool(pool, sample=sample, random_state=seed), protected, missing_groups)
         table, hidden = read.table, [*hide, *([read.key] if read.key else [])]
         try:
             config = _config(table, as_specs(protected), hidden, [*keep], words or {}, text, seed, settings)
@@ -277,6 +282,11 @@ class Study:
                     self._state.apply(event)
                 self._read = (written, now)
             return self._state
+
+    @property
+    def written_as(self) -> dict[str, str]:
+        """Encoding, delimiter and decimal sign of the text that the pool was read from; empty for others."""
+        return written_as(self.table)
 
     @property
     def config(self) -> Config:
@@ -1007,8 +1017,37 @@ def _config(
         if name not in table.column_names:
             raise StudyError(f"no column {name!r}; {suggest(name, table.column_names)}")
     with_groups = bool(chosen.get("use_protected", False))
-    learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
     group_names(table, protected)  # refuses what cannot be groups
+    encoder, columns = fit_columns(table, grouped, hide, words, keep=keep, text=text, with_groups=with_groups)
+    config = Config.make(
+        protected=protected[0] if len(protected) == 1 else tuple(protected),
+        columns=columns,
+        encoder=encoder.to_dict(),
+        rows=table.num_rows,
+        random_state=random_state,
+        **chosen,
+    )
+    # Only a learner with the rows knows whether they have groups that its strategy can work with.
+    bare = replace(config.learner, budget=None, stopping=None)
+    FairActiveLearner(encoder.transform(table), group_names(table, protected), **vars(bare))
+    return config
+
+
+def fit_columns(
+    table: pa.Table,
+    grouped: Sequence[str],
+    hide: Sequence[str],
+    words: Mapping[str, Document],
+    *,
+    keep: Sequence[str] = (),
+    text: TextColumns | None = None,
+    with_groups: bool = False,
+) -> tuple[Encoder, tuple[ColumnInfo, ...]]:
+    """Return what turns columns into features, and what each column is for; refuse where none is left.
+
+    ``grouped`` are the protected columns, ``hide`` those left out, ``words`` as in :meth:`Study.create`.
+    """
+    learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
     displays = guess_displays(table)
     displays |= {name: said["display"] for name, said in words.items() if said.get("display")}
     # The name of a file says nothing of the image.
@@ -1019,25 +1058,9 @@ def _config(
         if images and error.what.startswith("no column is left"):
             raise StudyError(images_sentence(images, []).rstrip("."), EMBED) from error
         raise
-    config = Config.make(
-        protected=protected[0] if len(protected) == 1 else tuple(protected),
-        columns=column_infos(
-            table.schema,
-            grouped,
-            hide=hide,
-            words=words,
-            idle={*encoder.left_out, *images},
-            displays=displays,
-        ),
-        encoder=encoder.to_dict(),
-        rows=table.num_rows,
-        random_state=random_state,
-        **chosen,
-    )
-    # Only a learner with the rows knows whether they have groups that its strategy can work with.
-    bare = replace(config.learner, budget=None, stopping=None)
-    FairActiveLearner(encoder.transform(table), group_names(table, protected), **vars(bare))
-    return config
+    idle = {*encoder.left_out, *images}
+    infos = column_infos(table.schema, grouped, hide=hide, words=words, idle=idle, displays=displays)
+    return encoder, infos
 
 
 def unseen_images(config: Config, encoder: Encoder) -> str | None:

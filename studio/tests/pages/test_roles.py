@@ -60,6 +60,7 @@ HOME = """
 o GET /studies         o POST /studies         o PUT /studies/{name}      o DELETE /studies/{name}
 o POST /studies/{name}/open                    o POST /studies/{name}/copy
 o GET /tables/{table}  o PUT /tables/{table}/files                        o GET /tables/{table}/image
+o POST /tables/{table}/learned
 o POST /tables         o POST /tables/{table}/forecast                    o GET /tables/{table}/forecast
 """
 #: Pages and files: "-" anybody; else who sees the page, where others are led to sign in or refused.
@@ -73,13 +74,13 @@ o GET /model       o GET /certificate  o GET /settings
 HOME_PAGES = """
 - GET /signin      - POST /signin      - GET /healthz
 - GET /static/{digest}/{name}          - GET /api/openapi.json              - HEAD /api/openapi.json
-a GET /            a GET /new
+a GET /            o GET /new          f POST /new       f POST /new/study
 """
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 #: What stands for the parts of a path: nothing that is there, so that nobody changes anything.
 PARTS = {"row": "0", "event": "999", "flag": "999", "table": "gone", "column": "income", "digest": "0"}
 #: Which of the roles each letter lets in.
-LET_IN = {"-": "-aro", "a": "aro", "r": "ro", "o": "o", "t": ""}
+LET_IN = {"f": "", "-": "-aro", "a": "aro", "r": "ro", "o": "o", "t": ""}
 
 
 def table(words: str) -> dict[str, str]:
@@ -191,7 +192,7 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 
 async def refusals(known: dict[str, str], who: dict[str, Visitor]) -> tuple[int, list[str]]:
-    """Ask for everything, as everybody, by every method; return how often, and what the table does not say."""
+    """Ask for everything, as everybody, by every method; return how often, and what differs."""
     wrong, asked = [], 0
     parts = [(*route.split(" "), letter) for route, letter in known.items()]
     patterns = [(method, _pattern(path), letter) for method, path, letter in parts]
@@ -226,6 +227,8 @@ def _is_right(status: int, letter: str | None, role: str, api: bool, method: str
     if letter == "-":
         takes_token = path in ("/signin", "/api/session")
         return status in (200, 303, 404, 422) or (takes_token and status in _UNKNOWN)
+    if letter == "f":  # a form: without the session's token it does nothing, whoever sends it
+        return status in (303, 403)
     if not api:  # a page: led to sign in, or refused
         return status == (200 if role in LET_IN[letter] else 303 if role == "-" else 403)
     if letter == "t" or role == "-":

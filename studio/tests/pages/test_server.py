@@ -27,12 +27,12 @@ from typer.testing import CliRunner
 from fairask.errors import FairaskWarning
 from fairask_studio import Study, StudyError
 from fairask_studio.cli.studio import studio
-from fairask_studio.pages import create_app, worker
+from fairask_studio.pages import create_app
 from fairask_studio.pages.demo import Robot, demo_study
 from fairask_studio.pages.server import serve, serve_demo, warn_of_sqlite
 from fairask_studio.pages.stopgap import Stopgap
 from fairask_studio.pages.worker import Trainer, TrainerProcess
-from fairask_studio.store import Training
+from fairask_studio.store import Training, database
 from studio.tests.forked import forked, serve_study
 from studio.tests.pages.conftest import bearer, new_database
 from studio.tests.pages.serving import serving
@@ -184,7 +184,7 @@ def test_people_who_wait_get_rows_at_once_where_a_draw_takes_long(make: Callable
 def test_the_trainer_waits_for_its_database_in_one_line_and_goes_on(
     make: Callable[..., Study], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(worker, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(database, "_FIRST_WAIT", 0.001)
     trainer, refusals = Trainer(make()), 6
     faults: list[Exception] = [
         OperationalError("BEGIN IMMEDIATE", {}, Exception("database is locked")),

@@ -209,6 +209,7 @@ def walk_home(client: TestClient, csv: str) -> dict[str, dict[str, Any]]:
     walk("PUT /tables/{table}/files", "GIF89a", query={"name": "photos/1.gif"}, table=table["id"])
     walk("GET /tables/{table}/image", query={"name": "1.gif"}, table=table["id"])
     walk("GET /tables/{table}", table=table["id"])
+    walk("POST /tables/{table}/learned", {"protected": ["sex"], "drop": ["complaint"]}, table=table["id"])
     walk("POST /tables/{table}/forecast", known, table=table["id"])
     walk("GET /tables/{table}/forecast", table=table["id"])
     walk.client.app.state.forecasts.stop()  # type: ignore[attr-defined]

@@ -28,8 +28,13 @@ from fairask.tables.groups import UNKNOWN
 #: Name and version of what :meth:`Certificate.to_dict` writes.
 SCHEMA, VERSION = "fairask-certificate", 1
 
-#: Schemas by document: a certificate, ``certificate.json`` and ``audit.json`` of an audit's folder.
-JSON_SCHEMAS = {"certificate": "certificate-1", "audit": "audit-1", "audit-state": "audit-state-3"}
+#: Schemas by document: a certificate, ``certificate.json`` and ``audit.json`` of an audit's folder, a form.
+JSON_SCHEMAS = {
+    "certificate": "certificate-1",
+    "audit": "audit-1",
+    "audit-state": "audit-state-3",
+    "form": "form-1",
+}
 #: The state of an audit and its certificates for programs, in the folder of an audit.
 STATE, CERTIFICATE = "audit.json", "certificate.json"
 #: What the owner of a study signed of its export: the digests of its files.
@@ -425,7 +430,7 @@ def _groups(certificate: Certificate) -> str:
 
 
 def json_schema(document: str) -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of a document: "certificate", "audit" or "audit-state".
+    """Return the JSON schema (draft 2020-12) of a document: "certificate", "audit", "audit-state" or "form".
 
     The schema of "audit" refers to that of a certificate by its ``$id``.
 

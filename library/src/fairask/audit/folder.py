@@ -63,6 +63,7 @@ _PARTS = ("pool", "columns", "audit", "shown", "corrections", "register")
 _ROW, _LABEL = "row", "label"
 _LIMITS = ("value", "low", "high")
 _OWN = (_ROW, _LABEL, CHECK)
+_RESTORE = "Restore it from a copy, or begin another audit with --out"
 #: The label of a row that nobody can label.
 _SKIP = "skip"
 #: Rows of each decision that a column must separate before it counts as the model's score.
@@ -385,7 +386,10 @@ class AuditFolder:
         columns = self.state["columns"]
         telling = telling_columns(self.source.take(rows), columns["predictions"])
         groups = protected_columns(columns["protected"], self.source.schema.names)
-        return {columns["predictions"], *groups, *telling} - self.shown
+        judged = [
+            name for spec in as_specs(columns.get("judge") or ()) for name in (spec, *spec.rsplit(",", 1))
+        ]
+        return {columns["predictions"], *groups, *telling, *judged} - self.shown
 
     def _finish(self) -> Decided:
         notes = tuple(f"Of the table, {note}." for note in self.notes)
@@ -416,7 +420,8 @@ class AuditFolder:
 
     def _accuracy(self) -> tuple[float, float, float] | None:
         """The accuracy, where labels were asked for, are right and reach all strata."""
-        if not self.audit.schedule.claims or self.state["columns"].get("noise"):
+        columns = self.state["columns"]
+        if not self.audit.schedule.claims or columns.get("noise") or columns.get("observed"):
             return None
         found = self.audit.accuracy()
         return None if math.isnan(found[0]) else found
@@ -604,7 +609,9 @@ def _facts_of(
         "groups": ", ".join(as_specs(columns["protected"])),
         "version": f"fairask {version('fairask')}",
     }
-    return facts | {n: str(columns[n]) for n in ("score", "cost", "known", "noise") if columns.get(n)}
+    names = ("score", "cost", "known", "observed", "missing", "noise")
+    facts |= {name: str(columns[name]) for name in names if columns.get(name)}
+    return facts | ({"judge": "; ".join(as_specs(columns["judge"]))} if columns.get("judge") else {})
 
 
 def default_folder(place: str) -> Path:
@@ -654,7 +661,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        state: dict[str, Any] = read_json(file, kind=AuditError)
+        state: dict[str, Any] = read_json(file, remedy=_RESTORE, kind=AuditError)
         found = state["format"]
         if found == _FORMAT and all(isinstance(state[part], dict) for part in _PARTS[:3]):
             return {part: state[part] for part in ("format", *_PARTS)}
@@ -665,7 +672,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
             f"{file} has format {found!r}, and this version reads format {_FORMAT}",
             "Use the version of fairask that began the audit, or begin another with --out",
         )
-    raise AuditError(f"{file} is damaged", "Restore it from a copy, or begin another audit with --out")
+    raise AuditError(f"{file} is damaged", _RESTORE)
 
 
 def _resume(

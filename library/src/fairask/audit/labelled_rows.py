@@ -204,7 +204,7 @@ def certify_known(
             by_stratum = rows.T.ravel()
             made.append(parity(groups, by_stratum, target, claim.tolerance, delta, claim.metric))
             continue
-        sizes = {label: labels[label].sum(axis=0) for label in question.labels}
+        sizes: dict[int | None, Int] = {label: labels[label].sum(axis=0) for label in question.labels}
         large = max(int(size.max()) for size in sizes.values()) > _MOST_EXACT
         name = "clopper-pearson" if question.ratio or large else "exact"
         found = _certificate(
@@ -400,10 +400,10 @@ def _comparisons(
                 lows.append(gap)
                 highs.append(gap)
             elif question.ratio:
-                low, high = clopper_pearson(t, n, level / 2)
-                highs.append(float(1 - low[a] / high[b]))
-                low, high = clopper_pearson(t, n, level / (len(sizes) * len(each)) / 2)
-                lows.append(float(1 - high[a] / low[b]) if low[b] > 0 else -1.0)
+                least, top = clopper_pearson(t, n, level / 2)
+                highs.append(float(1 - least[a] / top[b]))
+                least, top = clopper_pearson(t, n, level / (len(sizes) * len(each)) / 2)
+                lows.append(float(1 - top[a] / least[b]) if least[b] > 0 else -1.0)
             else:
                 ta, na, tb, nb = int(t[a]), int(n[a]), int(t[b]), int(n[b])
                 lows.append(-float(upper_of(tb, nb, ta, na, level / (len(sizes) * len(each)))))

@@ -202,10 +202,12 @@ class AuditPlan:
             asked.append((check_question(name), check_share(tolerance, "tolerance")))
         return [Claim(metric, tolerance, model) for model in range(models) for metric, tolerance in asked]
 
-    def schedule(self, pool_size: float, models: int = 1) -> Schedule:
-        """Return the looks at a pool of so many rows: at equal shares of the budget."""
+    def schedule(self, pool_size: float, models: int = 1, *, pilot: int = 0) -> Schedule:
+        """Return the looks at a pool of so many rows: at equal shares of the budget, after a pilot if any."""
         top = min(self.budget, pool_size)
         totals = sorted({max(1, round(top * k / self.looks)) for k in range(1, self.looks + 1)})
+        if 0 < pilot < totals[0]:
+            totals = [pilot, *totals]
         claims = tuple(claim for claim in self.claims(models) if claim.question.labels)
         return Schedule(claims, self.delta, tuple(totals), self.target == "population")
 
@@ -321,7 +323,7 @@ class Schedule:
         """
         size, drawn = counts.size, np.where(layout.known, 0.0, counts.labels)
         free = np.where(layout.known, 0.0, size)
-        weight = within = layout.within(free)
+        weight = within = layout.within(free, counts if look else None)
         if look:
             whole = self._neyman(size, _guess(counts, layout), layout)  # of each bin
             weight = whole / np.maximum(size, 1.0) * (free @ layout.siblings)

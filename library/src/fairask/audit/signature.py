@@ -71,7 +71,8 @@ def public_text(key: Ed25519PublicKey) -> str:
     """Return a public key as one line."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-    return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode("ascii")
+    text: str = key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode("ascii")
+    return text
 
 
 def fingerprint(public: str) -> str:
@@ -196,7 +197,8 @@ def signature_problems(document: Mapping[str, Any], public: str | None) -> list[
     try:
         key, text = read_public(signature["key"]), signature["value"]
         value = base64.b64decode(text, validate=True)
-        whole = base64.b64encode(value).decode("ascii") == text and key == signature["key"]
+        whole = len(value) == 64 and base64.b64encode(value).decode("ascii") == text
+        whole = whole and key == signature["key"]
     except (UserError, KeyError, TypeError, ValueError):
         whole = False
     if not whole or set(signature) != {"kind", "key", "value"} or signature["kind"] != "ed25519":

@@ -40,6 +40,7 @@ _WORDS = {
     **dict.fromkeys(("token_env", "secret_env"), "VARIABLE"),
     "vectors": "FILE",
     "positive": "VALUE",
+    "missing_groups": "WAY",
     "classes": "A,B",
     "noise": "SHARE",
     "sign": "KEY",

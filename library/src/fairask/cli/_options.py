@@ -33,6 +33,13 @@ Keep = Annotated[
     list[str] | None,
     typer.Option(help="Columns to learn from though they look like identifiers or have many values: a,b."),
 ]
+MissingGroups = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows without a group: drop leaves them out, own makes them a group (default).",
+        show_default=False,
+    ),
+]
 UseProtected = Annotated[
     bool,
     typer.Option("--use-protected/--exclude-protected", help="Whether models may use the protected column."),

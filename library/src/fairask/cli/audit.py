@@ -76,6 +76,10 @@ class AuditOptions:
     at_least: Annotated[float | None, _option("Of a ratio: the least allowed, e.g. 0.8.")] = None
     compare: Annotated[str | None, _option("pairs (default), or rest: each group with all others.")] = None
     score: Annotated[str | None, _option("A column that may tell positives: fewer labels.")] = None
+    judge: Annotated[
+        list[str] | None,
+        _option("A judge's answers: COLUMN or COLUMN,CONFIDENCE; repeat it for several. People still label."),
+    ] = None
     cost: Annotated[str | None, _option("A column with the cost of a label; --budget is a cost then.")] = None
     known: Annotated[
         str | None,
@@ -85,10 +89,18 @@ class AuditOptions:
         bool,
         _flag("--not-random", "The rows with known labels were not drawn at random: asks for others."),
     ] = False
+    observed: Annotated[
+        str | None,
+        _option("A column of outcomes that exist because rows were accepted: only others are asked for."),
+    ] = None
+    missing: Annotated[
+        str | None, _option("Accepted rows without an outcome: worst (default), or random if they are.")
+    ] = None
     noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None
-    unknown_groups: Annotated[
-        bool, _flag("--unknown-groups", "Rows without a group may be of any group: the bounds allow for it.")
-    ] = False
+    missing_groups: Annotated[
+        str | None,
+        _option("Rows without a group: drop, own (a group, the default), or unknown (of any: bounds allow)."),
+    ] = None
     plan_only: Annotated[
         bool, _flag("--plan", "Say what budgets buy, and write nothing (--out: a plot).")
     ] = False
@@ -144,7 +156,8 @@ class AuditOptions:
         return {
             "predictions": models[0] if models else None, "protected": protected, "positive": positive,
             "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
-            "unknown_groups": self.unknown_groups or None,
+            "observed": self.observed, "missing": self.missing, "judge": self.judge or None,
+            "missing_groups": self.missing_groups,
         }  # fmt: skip
 
     def plan(self) -> AuditPlan:
@@ -191,7 +204,7 @@ def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     from fairask.audit.predictions import open_audit_table
 
     columns = _needed(options)
-    for name in ("cost", "known", "noise"):
+    for name in ("cost", "known", "observed", "noise"):
         if name in columns:
             raise UserError(f"--plan does not allow for --{name}", f"Leave out --{name} or --plan")
     form, seed = options.reading.format(), plan.random_state
@@ -266,7 +279,17 @@ def _decide(options: AuditOptions, screen: Screen) -> None:
     """Decide from labels that exist; end with the exit code of the verdict."""
     from fairask.audit.folder import KnownLabels
 
-    for name in ("budget", "looks", "compare", "cost", "noise", "show", "unknown_groups"):
+    for name in (
+        "budget",
+        "looks",
+        "compare",
+        "cost",
+        "noise",
+        "show",
+        "missing_groups",
+        "judge",
+        "observed",
+    ):
         if getattr(options, name) not in (None, False):
             option = name.replace("_", "-")
             raise UserError(
@@ -281,9 +304,9 @@ def _decide(options: AuditOptions, screen: Screen) -> None:
         form=options.reading.format(),
         key=_key(options),
     )
+    found = work.decide()
     screen.say(work.about(), style="bold")
     screen.notes([*work.table.hints, *work.pool["notes"]])
-    found = work.decide()
     screen.outcome(found)
     screen.data({**found.to_dict(), "notes": [*work.table.hints, *work.pool["notes"]]})
     if code := EXIT_CODES[found.verdict]:
@@ -320,6 +343,8 @@ def _advance(options: AuditOptions, screen: Screen) -> None:
     if tell is not None:
         changed = f" {corrected:,} changed;" if corrected else ""
         screen.say(f"{new:,} new labels;{changed} {work.audit.n_labels:,} in all.")
+        if work.audit.trial is not None:
+            screen.say(str(work.audit.trial))
     found = work.advance()
     work.source.close()
     screen.outcome(found)

@@ -26,6 +26,7 @@ from fairask.oracle.base import (
     Seed,
     missing_groups,
     weighted_rows,
+    with_labels,
 )
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import FEW_FEATURES, fast_ridge
@@ -234,6 +235,9 @@ class CalibratedFairOracle(FairOracle):
         if pool is None:
             return super().fit(X, y, sensitive_features, sample_weight, fairness_weight)
         self.check_settings()
+        X, y, sensitive_features, sample_weight, fairness_weight = with_labels(
+            X, y, sensitive_features, sample_weight, fairness_weight
+        )
         X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features, pool[0])
         if sensitive_features is None:
             raise missing_groups()

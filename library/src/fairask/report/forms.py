@@ -392,7 +392,8 @@ def _eu(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> D
         "computed": all(c.valid == "known" for c in mine),
         "labels": first.n_labels,
         "verdict": issued.document["verdict"],
-        "scenarios": scenarios,
+        # The worst that the bounds allow comes first.
+        "scenarios": sorted(scenarios, key=lambda s: (s["metric"], -s["high"])),
         "unclear": sorted({group for c in mine for group in c.unclear}),
         "more_labels": first.more_labels if first.verdict == "undecided" else 0,
         "assumptions": list(dict.fromkeys(text for c in mine for text in c.assumptions)),
@@ -422,12 +423,13 @@ def _lda(issued: Issued, beside: Sequence[Issued], facts: Mapping[str, str]) -> 
             )
         if one.tally.columns != plain.tally.columns:
             raise UserError("the audits are by different protected columns", "Audit both models by the same")
+    for one in models:
         if one.document["accuracy"] is None:
             raise UserError(
                 f"the audit of {one.document['made_from']['predictions']} has no labels, so no accuracy",
                 "Audit with labels: --known COLUMN, or --metric tprp",
             )
-    tables = []
+    tables: list[Document] = []
     for column in plain.tally.columns:
         known = [c for c in plain.tally.by(column) if c.known]
         reference = max(known, key=lambda c: c.rate)

@@ -82,10 +82,10 @@ NO_LEGAL_ADVICE = (
 )
 #: Who is worse off if one group's rate is above another's, by metric; {less} and {more} are the groups.
 _HAZARDS = {
-    "tpr": "People of {less} whose label is positive are accepted less often than those of {more}.",
-    "fpr": "People of {more} whose label is negative are accepted more often than those of {less}.",
-    "eo": "People of {less} are accepted less often than people of {more} who have the same label.",
-    "selection": "People of {less} are accepted less often than people of {more}.",
+    "tpr": "In group {less}, people whose label is positive are accepted less often than in group {more}.",
+    "fpr": "In group {more}, people whose label is negative are accepted more often than in group {less}.",
+    "eo": "In group {less}, people are accepted less often than people with the same label in group {more}.",
+    "selection": "In group {less}, people are accepted less often than in group {more}.",
 }
 
 
@@ -95,9 +95,9 @@ def hazard_sentence(metric: str, first: str, second: str) -> str:
     Examples
     --------
     >>> hazard_sentence("tprp", "men", "women")
-    'People of women whose label is positive are accepted less often than those of men.'
+    'In group women, people whose label is positive are accepted less often than in group men.'
     >>> hazard_sentence("selection-ratio", "men", "women")
-    'People of men are accepted less often than people of women.'
+    'In group men, people are accepted less often than in group women.'
     """
     kind = {"tprp": "tpr", "fprp": "fpr", "dp": "selection"}.get(metric, metric.removesuffix("-ratio"))
     # A difference is that of the first over the second, a ratio that of the first to the second.
@@ -855,6 +855,17 @@ def points(share: float) -> str:
     return f"{value} point{'s' * (value != '1')}"
 
 
+def points_between(low: float, high: float) -> str:
+    """Return two limits in points.
+
+    Examples
+    --------
+    >>> points_between(0.0, 0.207)
+    '0 to 20.7 points'
+    """
+    return f"{points(low).split()[0]} to {points(high)}"
+
+
 #: Why a study has no gap yet.
 NO_GAP = "One group has no such labels yet, so the gap between groups is not known."
 
@@ -1010,6 +1021,37 @@ AUDIT_SIZES = {
 }
 
 
+def forecast_sentence(labels: int, accuracy: float, gap: float, tolerance: float) -> str:
+    """Say what to expect of a study with so many labels.
+
+    Examples
+    --------
+    >>> forecast_sentence(250, 0.78, 0.041, 0.1)
+    'With 250 labels expect about 78 right answers of 100 and a gap of about 4.1 points; you allow 10.'
+    """
+    return (
+        f"With {labels:,} labels expect about {round(100 * accuracy)} right answers of 100 and a gap of "
+        f"about {points(gap)}; you allow {100 * tolerance:g}."
+    )
+
+
+#: Asked of whoever makes a study without naming groups.
+NO_PROTECTED = "Mark at least one column as protected: groups are compared by it."
+
+
+def no_groups_words(different: int, most: int) -> str:
+    """Say why a column cannot be protected.
+
+    Examples
+    --------
+    >>> no_groups_words(900, 50), no_groups_words(1, 50)
+    ('900 different values: groups need 50 or fewer', 'one value only')
+    """
+    if different > most:
+        return f"{different:,} different values: groups need {most} or fewer"
+    return "one value only" if different == 1 else "no values that make groups"
+
+
 def sampled_sentence(rows: int, of: int, key: str) -> str:
     """Say that the pool of a study is a sample, and where its rows are.
 
@@ -1079,3 +1121,143 @@ def goal_sentences(
         f"Labels: {budget:,} in batches of {batch:,}; {positive!r} counts as positive, {negative!r} as "
         "negative",
     ]
+
+
+def observed_sentences(accepted: int, others: int, missing: int, random: bool, bought: int) -> list[str]:
+    r"""Say what a certificate rests on where outcomes exist because rows were accepted.
+
+    Examples
+    --------
+    >>> for text in observed_sentences(600, 0, 12, False, 140):
+    ...     print(text.replace("accepted. They", "accepted.\nThey"))
+    Observed: the outcomes of 600 accepted rows, which exist because they were accepted.
+    They are counted whole.
+    Of 12 accepted rows no outcome was observed: the bounds hold whatever it is.
+    Bought: 140 labels, all of rows whose outcome was not observed.
+    """
+    also = f", and of {others:,} rows that the model does not accept" if others else ""
+    found = [
+        f"Observed: the outcomes of {accepted:,} accepted rows, which exist because they were "
+        f"accepted{also}. They are counted whole."
+    ]
+    if missing and random:
+        found.append(
+            f"Of {missing:,} accepted rows no outcome was observed: it is declared to be missing at random "
+            "among the accepted rows of a group."
+        )
+    elif missing:
+        found.append(f"Of {missing:,} accepted rows no outcome was observed: the bounds hold whatever it is.")
+    return [*found, f"Bought: {bought:,} labels, all of rows whose outcome was not observed."]
+
+
+def trial_in_words(
+    labels: int, agreement: Mapping[str, float], judge: float, model: float, saving: float, heeded: bool
+) -> str:
+    """Say how far a judge agrees with people, and what to expect of him.
+
+    Examples
+    --------
+    >>> print(trial_in_words(60, {"men": 0.9, "women": 0.7}, 0.81, 0.86, 0.3, True))
+    The judge agrees with people in 90% (men) and 70% (women) of rows, by 60 labels.
+    His balanced agreement is 81%, the model's 86%. He is no better than the model: at most half of the labels
+    can be saved. Expected to save about 30%.
+    """
+    by = " and ".join(f"{share:.0%} ({name})" for name, share in agreement.items())
+    lines = [f"The judge agrees with people in {by} of rows, by {labels:,} labels."]
+    beside = f"His balanced agreement is {judge:.0%}, the model's {model:.0%}."
+    if not heeded:
+        return "\n".join(
+            [*lines, beside, "He would save next to nothing: labels are drawn as if there were none."]
+        )
+    if judge <= model:
+        beside += " He is no better than the model: at most half of the labels\ncan be saved."
+    return "\n".join([*lines, f"{beside} Expected to save about {saving:.0%}."])
+
+
+def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
+    """Say in a certificate what a judge was used for.
+
+    Examples
+    --------
+    >>> judge_sentence(240, 0.3, True)
+    'A judge said where labels tell most (expected to save 30% of them). All 240 labels are from people; answers of the judge are not counted.'
+    >>> judge_sentence(240, 0.02, False).partition(".")[0]
+    'A judge was tried and is not heeded, because he would save next to nothing'
+    """  # noqa: E501
+    used = (
+        f"A judge said where labels tell most (expected to save {saving:.0%} of them)."
+        if heeded
+        else "A judge was tried and is not heeded, because he would save next to nothing."
+    )
+    return f"{used} All {labels:,} labels are from people; answers of the judge are not counted."
+
+
+def standing_sentence(verdict: str, since: str | None, tolerance: float, needed: int | None) -> str:
+    """Where a watched model stands.
+
+    Examples
+    --------
+    >>> standing_sentence("refuted", "2026-05", 0.1, None)
+    'REFUTED: the gap is above 0.1 since about 2026-05.'
+    >>> standing_sentence("undecided", "2025-01", 0.1, 600)
+    'CANNOT TELL any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
+    """
+    if verdict == "refuted":
+        return f"REFUTED: the gap is above {tolerance:g} since about {since}."
+    if verdict == "certified":
+        return (
+            f"STILL CERTIFIED: a gap of at most {tolerance:g} was certified in {since}; nothing refutes it."
+        )
+    before = "there is no certificate yet." if since is None else f"the last certificate is of {since}."
+    more = (
+        f"About {needed:,} labels would likely certify{' again' if since else ''}."
+        if needed
+        else f"The labels so far do not say that more of them would certify a gap of at most {tolerance:g}."
+    )
+    return f"CANNOT TELL{' any more' if since else ''}: {before} {more}"
+
+
+def standing_details(
+    gap: float, months: tuple[str, str] | None, labels: int, metric: str, tolerance: float
+) -> str:
+    """What the state of a watched model rests on.
+
+    Examples
+    --------
+    >>> standing_details(0.041, ("2026-01", "2026-06"), 1200, "tprp", 0.1)
+    'Gap measured from 2026-01 to 2026-06: 0.041 (tprp, tolerance 0.1). Labels in all: 1,200.'
+    """
+    if months is None or gap != gap:
+        return f"No gap is measured yet ({metric}, tolerance {tolerance:g}). Labels in all: {labels:,}."
+    when = f"in {months[0]}" if months[0] == months[1] else f"from {months[0]} to {months[1]}"
+    return f"Gap measured {when}: {gap:.3f} ({metric}, tolerance {tolerance:g}). Labels in all: {labels:,}."
+
+
+def shift_sentences(shift: Mapping[str, Any]) -> list[str]:
+    """How the last month differs from the first, as far as no label is needed.
+
+    Examples
+    --------
+    >>> groups = {"f": {"share": [0.3, 0.4], "selected": [0.5, 0.45]}}
+    >>> shift_sentences({"months": ["2026-01", "2026-06"], "groups": groups, "psi": 0.31})
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['From 2026-01 to 2026-06 the share of f went from 30 % to 40 % of the rows, and that of its positive
+      decisions from 50 % to 45 %.', 'Population stability index of the scores: 0.31 (above 0.25 is commonly
+      called large).']
+    """
+    if not shift:
+        return []
+    first, last = shift["months"]
+    lines = []
+    for group, found in shift["groups"].items():
+        (had, has), (gave, gives) = (
+            [f"{100 * v:.0f} %" for v in found[name]] for name in ("share", "selected")
+        )
+        lines.append(
+            f"From {first} to {last} the share of {group} went from {had} to {has} of the rows, and that of "
+            f"its positive decisions from {gave} to {gives}."
+        )
+    if "psi" in shift:
+        index = f"{shift['psi']:.2f} (above 0.25 is commonly called large)"
+        lines.append(f"Population stability index of the scores: {index}.")
+    return lines

@@ -10,7 +10,6 @@ import shlex
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -43,6 +42,8 @@ _OLDEST = 120
 #: Rows from which on their numbers are compared with those of the fit as a whole, and how many times larger
 #: or smaller they must be in the median to be in another unit.
 _ENOUGH, _OTHER_UNIT = 20, 30.0
+#: Columns that are named in a warning.
+_NAMED = 5
 #: Texts with so many different values, or fewer, are answers to choose from, however many words they have.
 FEW_LEVELS = 12
 #: How the names of columns look that hold identifiers.
@@ -488,7 +489,7 @@ class Encoder:
     def __call__(self, batch: Arrow) -> npt.NDArray[np.float32]:
         """Encode a record batch in single precision; the matrix is stored feature by feature."""
         out = np.empty((len(self.feature_names_out), batch.num_rows), dtype=np.float32)
-        self._write({part.name: batch.column(part.name) for part in self.parts}, out)
+        self._write({part.name: self._read(part, batch.column(part.name)) for part in self.parts}, out)
         return out.T
 
     def transform(self, data: Arrow) -> npt.NDArray[np.float64]:
@@ -511,24 +512,23 @@ class Encoder:
         else:
             table = frame_table(data, self.columns).combine_chunks()
             columns = {name: table.column(name) for name in self.columns}
+        columns = {part.name: self._read(part, columns[part.name]) for part in self.parts}
         out = np.empty((len(self.feature_names_out), len(columns[self.columns[0]])), dtype=np.float64)
         self._write(columns, out)
-        if unlike := list(filter(None, (self._unlike(part, columns[part.name], out) for part in self.parts))):
+        if unlike := list(filter(None, (self._unlike(part, columns[part.name]) for part in self.parts))):
             warnings.warn(
-                "rows are unlike those that the model was fitted on: " + "; ".join(unlike),
+                "rows are unlike those that the model was fitted on: "
+                + "; ".join(unlike[:_NAMED])
+                + (f"; and {len(unlike) - _NAMED:,} more columns" if len(unlike) > _NAMED else ""),
                 InputWarning,
                 stacklevel=3,
             )
         return np.ascontiguousarray(out.T)
 
-    def _unlike(self, part: Part, column: Column, out: Out) -> str | None:
+    def _unlike(self, part: Part, column: Column) -> str | None:
         """Say how a column differs from the one of the fit."""
-        at = self._places[part.name]
         if isinstance(part, Number) and part.name in self.seen:
-            values = out[at] * part.scale + part.mean
-            if part.missing:
-                values = np.where(out[at + 1] == 1.0, np.nan, values)
-            why = self.seen[part.name].differs(values)
+            why = self.seen[part.name].differs(as_numbers(column, part.name).astype(np.float64))
             return why and f"column {part.name!r}: {why}"
         if isinstance(part, Category) and REST not in part.levels:
             values, codes = coded(column)
@@ -542,23 +542,21 @@ class Encoder:
                 )
         return None
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """The first feature of each column."""
-        widths = [len(part.features) for part in self.parts]
-        return dict(zip(self.columns, np.cumsum([0, *widths[:-1]]).tolist(), strict=True))
+    def _read(self, part: Part, column: Column) -> Column:
+        """Return a column with its texts read as they were for the fit."""
+        if part.name in self.readings and _is_text(column):
+            # Words among numbers were gaps when the encoder was fitted, or there were none.
+            gaps = f"{part.name} is missing" in part.features
+            column = self.readings[part.name].read(column, strict=None if gaps else part.name)
+        if part.name in self.seen:
+            _check_kind(part.name, self.seen[part.name].kind, column)
+        return column
 
     def _write(self, batch: Mapping[str, Column], out: Out) -> None:
         at = 0
         for part in self.parts:
             width = len(part.features)
             column = batch[part.name]
-            if part.name in self.readings and _is_text(column):
-                # Words among numbers were gaps when the encoder was fitted, or there were none.
-                gaps = f"{part.name} is missing" in part.features
-                column = self.readings[part.name].read(column, strict=None if gaps else part.name)
-            if part.name in self.seen:
-                _check_kind(part.name, self.seen[part.name].kind, column)
             part.write(column, out[at : at + width])
             at += width
 

@@ -34,7 +34,7 @@ from fairask.documents import (
 )
 from fairask.errors import TableError, suggest
 from fairask.tables.arrow import Arrow, decoded, frame_table, is_text, optional
-from fairask.tables.cells import MISSING, is_number, mixed_column, read_cells, text_of
+from fairask.tables.cells import MISSING, Reading, is_number, mixed_column, read_cells, text_of
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,30 @@ class TableFormat:
             raise TableError(f"--thousands {self.thousands!r} is unknown", "Give ',', '.', \"'\" or a blank")
         if self.decimal is not None and self.decimal == self.thousands:
             raise TableError(f"--decimal and --thousands are both {self.decimal!r}", "Give two signs")
+
+
+class _AsWritten(TableFormat):
+    """Texts that mean numbers or dates stay as they are."""
+
+
+#: Where the schema of a table that was a text says how it was written.
+_WRITTEN_AS = b"fairask: written as"
+
+
+def written_as(table: Arrow) -> dict[str, str]:
+    """Return encoding, delimiter and decimal sign of the text that a table was read from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "t.csv")
+    ...     _ = file.write_text("a;b\\n1,5;x\\n")
+    ...     written_as(read_table(file))
+    {'encoding': 'utf-8', 'delimiter': ';', 'decimal': ','}
+    """
+    said = (table.schema.metadata or {}).get(_WRITTEN_AS, b"{}")
+    return {str(name): str(value) for name, value in json.loads(said).items()}
 
 
 #: Most characters of a field. A longer one is usually a quote that is never closed.
@@ -177,6 +201,41 @@ def read_noted(source: Arrow, form: TableFormat | None = None) -> tuple[Arrow, l
     return table.combine_chunks(), notes
 
 
+def read_raw(file: Path, form: TableFormat | None = None) -> Arrow:
+    """Read a file whose cells stay as they are: a sheet that people filled in, where "1.5" may be a label.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "t.jsonl")
+    ...     _ = file.write_text('{"row": 1, "label": "5 %"}')
+    ...     read_raw(file).to_pydict()
+    {'row': [1], 'label': ['5 %']}
+    """
+    return _read_file(file, _AsWritten(**vars(form or TableFormat())), [])
+
+
+def sheet_content(file: Path, form: TableFormat | None = None) -> str | None:
+    """Return the text of a file of fields with a sign between them, packed or not; None for other files."""
+    form, packed = form or TableFormat(), file.stat().st_size
+    with reading(file.name):
+        if file.suffix.lower() == ".gz":
+            with gzip.open(file) as stream:
+                name, content = file.stem, _unpacked(file, stream, packed)
+        elif file.suffix.lower() == ".zip":
+            name, content = _member(file, form.sheet)
+        else:
+            name, content = file.name, b""
+        if Path(name).suffix.lower() not in CSV_SUFFIXES:
+            return None
+        content = content or file.read_bytes()
+        _check_kind(name, _kind(content[:64]), content[:64])
+        text, _ = _decode(name, content, form.encoding, [])
+        found = re.match(r"sep=.\r?\n", text)
+        return text[found.end() :] if found else text
+
+
 def check_names(source: str, names: list[str]) -> None:
     """Raise TableError for a table with fewer than two columns or too many, or two of one name."""
     _check_width(source, len(names))
@@ -261,15 +320,17 @@ def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]
     if suffix in PARQUET_SUFFIXES:
         return _read_cells(_read_parquet(name, content), form, notes)
     _check_kind(name, _kind(content[:64]), content[:64])
-    text = _decode(name, content, form.encoding, notes)
+    text, encoding = _decode(name, content, form.encoding, notes)
     if suffix in _JSON_SUFFIXES:
         return _read_cells(_read_records(name, text, lines=suffix != ".json"), form, notes)
-    return _read_delimited(name, text, form, notes)
+    return _read_delimited(name, text, encoding, form, notes)
 
 
 def _read_cells(
     table: Arrow, form: TableFormat, notes: list[str], *, comma: bool = True, typed: bool = True
 ) -> Arrow:
+    if isinstance(form, _AsWritten):
+        return table
     return read_cells(table, notes, decimal=form.decimal, thousands=form.thousands, comma=comma, typed=typed)
 
 
@@ -397,38 +458,41 @@ _MARKS = {
 }
 
 
-def _decode(name: str, content: bytes, encoding: str | None, notes: list[str]) -> str:
-    """Return a file's text; what is not said is recognised, and noted where it is not UTF-8.
+def _decode(name: str, content: bytes, encoding: str | None, notes: list[str]) -> tuple[str, str]:
+    """Return a file's text and its encoding; what is not said is recognised, and noted where it is not UTF-8.
 
     Examples
     --------
     >>> notes = []
-    >>> _decode("t.csv", "é".encode("latin-1"), None, notes), notes
-    ('é', ['t.csv is not UTF-8 and was read as Windows-1252 (Latin-1); --encoding says otherwise'])
+    >>> _decode("t.csv", "é".encode("latin-1"), None, notes)
+    ('é', 'cp1252')
+    >>> notes
+    ['t.csv is not UTF-8 and was read as Windows-1252 (Latin-1); --encoding says otherwise']
     >>> _decode("t.csv", "a,b".encode("utf-16"), None, [])
-    'a,b'
+    ('a,b', 'utf-16')
     """
     if encoding is not None:
         text = _strictly(name, content, encoding)
     elif found := next((e for mark, e in _MARKS.items() if content.startswith(mark)), None):
-        text = _strictly(name, content, found)
+        text, encoding = _strictly(name, content, found), found
     elif found := _without_mark(content):
         notes.append(f"{name} was read as UTF-16")
-        text = _strictly(name, content, found)
+        text, encoding = _strictly(name, content, found), found
     else:
         try:
-            text = content.decode("utf-8")
+            text, encoding = content.decode("utf-8"), "utf-8"
         except UnicodeDecodeError:
             # A byte that Windows-1252 leaves undefined is a control character of Latin-1.
-            text = content.decode("cp1252", "replace")
-            text = content.decode("latin-1") if "\ufffd" in text else text
+            text, encoding = content.decode("cp1252", "replace"), "cp1252"
+            if "\ufffd" in text:
+                text, encoding = content.decode("latin-1"), "latin-1"
             notes.append(
                 f"{name} is not UTF-8 and was read as Windows-1252 (Latin-1); --encoding says otherwise"
             )
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise TableError(f"{name} is not text: line {line} has a zero byte", "Export it again as CSV (UTF-8)")
-    return text.removeprefix("\ufeff")
+    return text.removeprefix("\ufeff"), encoding
 
 
 def _strictly(name: str, content: bytes, encoding: str) -> str:
@@ -527,7 +591,7 @@ def _below_title(rows: Sequence[Sequence[object]]) -> int:
     return 0
 
 
-def _read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) -> Arrow:
+def _read_delimited(name: str, text: str, encoding: str, form: TableFormat, notes: list[str]) -> Arrow:
     """Read text whose fields are separated by one sign; name columns without a name."""
     import pyarrow as pa
 
@@ -566,7 +630,11 @@ def _read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) -
     names = [" ".join(str(n).split()) or f"(unnamed {i + 1})" for i, n in enumerate(table.column_names)]
     table = table.rename_columns(names)
     _check_fields(name, table)
-    return _read_cells(table, form, notes, comma=delimiter == ",", typed=False)
+    table = _read_cells(table, form, notes, comma=delimiter == ",", typed=False)
+    readings = [Reading.of(field) for field in table.schema]
+    comma = form.decimal == "," or any(reading and reading.decimal == "," for reading in readings)
+    written = {"encoding": encoding, "delimiter": delimiter, "decimal": "," if comma else "."}
+    return table.replace_schema_metadata({_WRITTEN_AS: json.dumps(written)})
 
 
 def _parsed(

@@ -16,11 +16,13 @@ from fairask.tables.cells import is_number, listed, text_of, texts
 from fairask.tables.encoder import Encoder, TextColumns, fit_encoder
 from fairask.tables.groups import (
     GroupColumns,
+    MissingGroups,
     as_specs,
     folding,
     group_notes,
     groups_by_column,
     protected_columns,
+    sort_out_missing,
     spelling_notes,
 )
 from fairask.tables.leaks import group_leaks
@@ -290,6 +292,7 @@ def prepare(
     keep: Sequence[str] = (),
     use_protected: bool = True,
     text: TextColumns | None = None,
+    missing_groups: MissingGroups | None = None,
     digest: str = "",
 ) -> Prepared:
     """Turn a pyarrow table into features, labels and groups.
@@ -312,6 +315,8 @@ def prepare(
         Whether the protected column is a feature; in the paper it is.
     text : TextColumns, optional
         Which columns are free text, besides those that look like it.
+    missing_groups : {"drop", "own"}, optional
+        Whether rows without a group are left out, or a group of their own (the default).
     digest : str
         Passed on to the result.
 
@@ -323,8 +328,9 @@ def prepare(
     ["label 'yes' counts as positive, 'no' as negative; --positive no turns it round"]
     """
     names = _feature_columns(table.column_names, label, protected, drop, use_protected=use_protected)
-    table = table.combine_chunks()
     specs = as_specs(protected)
+    ungrouped = list[str]()
+    table = table.filter(sort_out_missing(table, specs, missing_groups, ungrouped)).combine_chunks()
     counts = GroupColumns.counted(table, [*specs, label])
     columns, positives, negative, notes = _label_facts(label, specs, counts, positive)
     answers = texts(table.column(label))
@@ -341,7 +347,7 @@ def prepare(
         encoder=encoder,
         positive=" or ".join(positives),
         negative=negative,
-        notes=[*notes, *encoder.notes(), *leaks],
+        notes=[*ungrouped, *notes, *encoder.notes(), *leaks],
         digest=digest,
         by_column=groups_by_column(table, specs),
     )
@@ -428,6 +434,10 @@ def _label_facts(
     negative = others.pop() if len(others) == 1 else f"not {' or '.join(chosen)}"
     if missing := sum(n for (_, answer), n in labels.items() if answer is None):
         notes.append(f"{missing:,} rows have no value in {label!r} and were left out")
+        notes.append(
+            f"if {label!r} is known because rows were accepted, what is learned and measured is about "
+            "accepted rows only"
+        )
     notes += spelling_notes(named, rows)
     notes += group_notes(named, dict(zip(columns.values, columns.rows, strict=True)))
     tally: Counter[tuple[Hashable, bool]] = Counter()

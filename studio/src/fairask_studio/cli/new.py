@@ -60,6 +60,7 @@ class NewOptions:
     reading: opt.ReadingWithVectors
     text: opt.Text = None
     text_model: opt.TextModel = None
+    missing_groups: opt.MissingGroups = None
     words: Annotated[Path | None, typer.Option(help="Column dictionary, JSON: titles, units, values.")] = None
     show_protected: Annotated[
         bool, typer.Option("--show-protected", help="Annotators see the protected attribute.")
@@ -97,6 +98,7 @@ class NewOptions:
             "use_protected": self.use_protected,
             "words": None if self.words is None else read_words(self.words),
             "text": TextColumns(self.text or (), self.text_model),
+            "missing_groups": self.missing_groups,
             "random_state": self.seed,
             **({} if self.budget is None else {"budget": self.budget}),
         }

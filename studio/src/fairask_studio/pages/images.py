@@ -8,6 +8,7 @@ the study's pool.
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ import httpx
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from fairask_studio import Study, StudyError
+from fairask_studio.connect.outside import outside_client
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import RowNumber, study_of
 from fairask_studio.pages.label import was_given
@@ -107,15 +109,20 @@ class Images:
             raise HTTPException(
                 403, f"images from {host} are not allowed; start the studio with --images {host}"
             )
-        data = b""
+        data, until = b"", time.monotonic() + _SECONDS
         try:
             # Redirects are not followed: they could lead to a host that is not allowed.
-            with httpx.stream("GET", address, timeout=_SECONDS) as found:
+            with (
+                outside_client(list(self.hosts), _SECONDS) as client,
+                client.stream("GET", address) as found,
+            ):
                 found.raise_for_status()
                 for part in found.iter_bytes():
                     data += part
                     if len(data) > LARGEST:
                         break
+                    if time.monotonic() > until:  # a byte now and then
+                        raise HTTPException(502, f"{host} did not give the image within {_SECONDS:.0f} s")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise HTTPException(502, f"{host} did not give the image: {error}") from error
         return data

@@ -24,7 +24,7 @@ from fairask.errors import UserError
 from fairask_studio import Study
 from fairask_studio.events import now
 from fairask_studio.pages.processes import begin_process, process_context
-from fairask_studio.store import UNREACHABLE, Store, Training, why_unreachable
+from fairask_studio.store import UNREACHABLE, Outage, Store, Training, why_unreachable
 
 _LOG = logging.getLogger("fairask_studio.pages")
 
@@ -36,44 +36,6 @@ _RATE_SECONDS, _FASTEST = 20.0, 2.0
 
 #: Seconds of a draw that people wait for; and how many labels a fit takes a second for.
 _PATIENCE, _LABELS_PER_SECOND = 3.0, 5000.0
-
-
-#: First and longest pause before what the database refused is tried again.
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 5.0
-
-
-class Outage:
-    """Waits while the database cannot be used, longer each time; says why in one line, and when it is over.
-
-    Parameters
-    ----------
-    who : str
-        Who waits, for the log.
-    wait : callable
-        Waits for so many seconds.
-    """
-
-    def __init__(self, who: str, wait: Callable[[float], object]) -> None:
-        self.who, self._wait = who, wait
-        self._pause, self._said = _FIRST_WAIT, ""
-
-    def passes(self, error: Exception) -> bool:
-        """Wait if the error is one that passes; return whether it is."""
-        why = why_unreachable(error)
-        if why is None:
-            return False
-        if why != self._said:
-            _LOG.warning("%s waits for the database and tries again: %s", self.who, why)
-        self._said = why
-        self._wait(self._pause)
-        self._pause = min(2 * self._pause, _LONGEST_WAIT)
-        return True
-
-    def is_over(self) -> None:
-        """Note that the database was used."""
-        if self._said:
-            _LOG.warning("%s goes on: the database answers", self.who)
-        self._pause, self._said = _FIRST_WAIT, ""
 
 
 class Trainer:

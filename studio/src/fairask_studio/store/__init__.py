@@ -1,6 +1,6 @@
 """Everything of a study that talks to a database."""
 
-from fairask_studio.store.database import UNREACHABLE, why_unreachable
+from fairask_studio.store.database import UNREACHABLE, Outage, why_unreachable
 from fairask_studio.store.people import ROLES, TOKEN_SECONDS, Attempts, People, Person, Session
 from fairask_studio.store.postgres import Server, is_server, is_url
 from fairask_studio.store.store import Store, Training
@@ -11,6 +11,7 @@ __all__ = [
     "TOKEN_SECONDS",
     "UNREACHABLE",
     "Attempts",
+    "Outage",
     "People",
     "Person",
     "Server",

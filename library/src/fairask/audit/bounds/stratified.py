@@ -20,7 +20,8 @@ import numpy as np
 
 from fairask.metrics import Float
 
-_STEPS = 26
+#: Halvings of an interval around a limit; what is left of it is added to the limit.
+_STEPS = 18
 #: Labels that a stratum among several is taken to have besides its own, shared like the union's.
 _SHARED = 2.0
 
@@ -31,8 +32,8 @@ class Mass:
 
     ``base`` is what is certain: labels that are all told, less the wrong labels to expect. ``share`` is the
     share of labels as told among the other rows, and ``labels`` the number of independent labels that would
-    estimate it as well; zero where a stratum has rows and no label. ``skew`` is the third cumulant of the share
-    beyond that of so many labels, over its variance per label. ``least`` and ``most`` bound the share.
+    estimate it as well; zero where a stratum has rows and no label. ``skew`` is the third cumulant of the
+    share beyond that of so many labels, over its variance per label. ``least`` and ``most`` bound the share.
     """
 
     base: Float
@@ -109,10 +110,12 @@ def collapse(
     blind = ((size > 0) & (labels <= 0)).astype(np.float64) @ member.T > 0
     effective = mean * (1 - mean) / np.maximum(error, 1e-30)
     spare = mean * (1 - mean)
-    # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2.
-    skew = third @ member.T / filled**3 / spare - (1 - 2 * mean) * (error / spare) ** 2
-    skew = np.where(several, skew, 0.0)
+    # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2: score limits bear that of
+    # one stratum. With wrong labels it stays though hardly any label is right: all of it is allowed for.
+    skew = third @ member.T / filled**3 / spare
     flips = (weight * noise) @ member.T
+    alone = np.where(several, skew - (1 - 2 * mean) * (error / spare) ** 2, 0.0)
+    skew = np.where(flips > 0, skew, alone)
     return Mass(
         base=certain - flips,
         weight=total,
@@ -129,8 +132,8 @@ def _constrained(
 ) -> tuple[Float, Float]:
     """Most likely shares p0 and p1 with ``w1 p1 - w0 p0 = c``, given successes and failures of both.
 
-    With y = w0 p0 the likelihood's slope is s0 / y - f0 / (w0 - y) + s1 / (c + y) - f1 / (w1 - c - y): a cubic
-    whose roots lie between its four poles, the one that is sought between the second and the third.
+    With y = w0 p0 the likelihood's slope is s0 / y - f0 / (w0 - y) + s1 / (c + y) - f1 / (w1 - c - y): a
+    cubic whose roots lie between its four poles, the one that is sought between the second and the third.
     """
     low, high = np.maximum(0.0, -c), np.minimum(w0, w1 - c)
     # Poles at 0, -c, w0 and w1 - c; scaled, so that coefficients are of a size.

@@ -47,16 +47,16 @@ function panel({ top, height, width, left, x, range, name, tone, series, write, 
 
 // Accuracy above, gap below, aligned on labels; the forbidden side is tinted.
 // What an audit found stands at the end, beside the estimates.
-export function curves(node, history, tolerance, budget, audited = null) {
+export function curves(node, history, tolerance, budget, audited = null, high = 150) {
   const width = Math.max(node.clientWidth, 260);
-  const left = 52, high = 150, apart = 52, top = 24;
+  const left = 52, apart = 52, top = 24;
   const seen = history.filter((entry) => entry.estimate);
   const most = Math.max(budget, ...seen.map((entry) => entry.labels));
   const x = (labels) => left + ((width - left - 8) * labels) / most;
   const series = (name) => seen.map((entry) => ({ x: entry.labels, value: null, ...entry.estimate[name] }));
   const accuracy = series("accuracy"), gap = series("gap");
   const ceiling = Math.min(1, Math.max(2.2 * tolerance, audited?.high ?? 0, ...gap.filter((p) => p.value !== null).map((p) => p.high)) * 1.05);
-  const floor = Math.max(0, Math.min(0.5, ...accuracy.map((p) => p.low)) - 0.05);
+  const floor = Math.max(0, Math.min(0.5, ...accuracy.filter((p) => p.value !== null).map((p) => p.low)) - 0.05);
   const second = top + high + apart, height = second + high + 40;
   const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `Accuracy and gap between groups by labels, ${seen.length} models; the numbers are in the table below` },
     panel({ top, height: high, width, left, x, range: [floor, 1], name: "Right answers", tone: "blue", series: accuracy, write: percent }),

@@ -151,9 +151,12 @@ $("new-person")?.addEventListener("submit", async (event) => {
   try {
     if (names.length === 1) {
       const made = await post("/people", { name: names[0], role });
+      event.target.reset(); // before the rest: somebody may be typing the next name
       await link(names[0], made.token);
-    } else await links(names, role);
-    event.target.reset();
+    } else {
+      event.target.reset();
+      await links(names, role);
+    }
     await load();
     alertUser(null);
   } catch (error) { fail(error); }
