@@ -1136,6 +1136,7 @@ def story_of(state: State) -> Document | None:
         config.classes[constant["answer"]],
         config.learner.tolerance,
         fitted["labels"],
+        fitted["level"] if fitted["feasible"] and "level" in fitted else None,
     )
     telling = fitted.get("telling")
     return {

@@ -10,7 +10,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from fairask.audit.certificate import labels_needed
 from fairask.log import LABELLED
 from fairask.report import words
 from fairask_studio import Study
@@ -60,8 +59,9 @@ def headline(status: Document) -> list[str]:
     labels, tolerance = status["labels"], status["tolerance"]
     if not labels:
         return [words.begin_sentence("labels", status["batch_size"])]
-    found = _estimate(status)
-    if found is None:
+    fitted = _fitted(status)
+    found = None if fitted is None else fitted["estimate"]
+    if fitted is None or found is None:
         return [words.right_sentence(labels, None)]
     said = [words.right_sentence(labels, found["accuracy"]["value"])]
     if found["gap"] is None:
@@ -71,17 +71,14 @@ def headline(status: Document) -> list[str]:
         made = status["certificate"]
         return [*said, words.verdict_sentence(made["verdict"], made["upper"], made["delta"])]
     gap = words.guess_of(found["gap"])
-    # The interval has 2.5 % on either side.
-    more = labels_needed(gap.value, gap.low, gap.high, tolerance, 0.025, labels)
-    return [*said, words.allowed_sentence(gap, tolerance, more, status["rows"] - labels)]
+    return [*said, words.allowed_sentence(gap, tolerance, fitted)]
 
 
-def _estimate(status: Document) -> Document | None:
-    """Return the estimates of the study's model."""
+def _fitted(status: Document) -> Document | None:
+    """Return the entry of the study's model in the history."""
     model = status.get("model")
     entries = [e for e in status["history"] if model is None or e["digest"] == model["digest"]]
-    found: Document | None = entries[-1]["estimate"] if entries else None
-    return found
+    return entries[-1] if entries else None
 
 
 def _is_about_model(status: Document) -> bool:
