@@ -5,8 +5,8 @@
 A run goes on until its model is feasible in two rounds running, or to 1,000 labels. Each earlier round in
 which the model named a range is a forecast: the geometric mean of its ends. It is right if the labels of the
 first feasible round are within a factor of two of it; where there was none, if twice the forecast is above
-the 1,000. Pools have 4,000 rows of :mod:`benchmarks.hostile_populations`, those of development by default. Runs
-that the file has are not run again.
+the 1,000. Pools have 4,000 rows of :mod:`benchmarks.hostile_populations`, those of development by
+default. Runs that the file has are not run again.
 """
 
 from __future__ import annotations

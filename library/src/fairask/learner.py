@@ -10,6 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -29,7 +30,8 @@ from fairask.cards import card
 from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.defaults import BATCH
-from fairask.errors import FairaskWarning, SampleWarning, UserError, suggest
+from fairask.documents import check_archive, parse_json, reading
+from fairask.errors import ColumnWarning, FairaskWarning, SampleWarning, UserError, suggest
 from fairask.log import DrawLog, HistoryRow, LearnerState, Query
 from fairask.matrix import row_count
 from fairask.metrics import Float, Int, Matrix, Metric, check_metric, encode_groups
@@ -46,6 +48,7 @@ from fairask.strategies.strategy import uniform_proposal
 from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
 from fairask.tables.groups import check_group_count
+from fairask.tables.leaks import group_leaks
 
 __all__ = ["FairActiveLearner"]
 
@@ -272,6 +275,8 @@ class FairActiveLearner:
         Share of the budget kept to audit the final model.
     stopping : StoppingRule or str, optional
         A rule of :mod:`fairask.stopping`, or its name (``"plateau:5"``); ``stop_reason_`` reports it.
+    keep : list of str
+        Columns of a data frame to learn from although they look like identifiers or have too many values.
     random_state : int, Generator or RandomState, optional
         The same seed gives the same answers. A generator is drawn from once; the field then holds the seed.
 
@@ -322,6 +327,7 @@ class FairActiveLearner:
         budget: int | None = None,
         audit_share: float = 0.0,
         stopping: StoppingRule | str | None = None,
+        keep: Sequence[str] = (),
         random_state: Seed = None,
     ) -> None:
         self.config = config = LearnerConfig(
@@ -357,7 +363,9 @@ class FairActiveLearner:
                 raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
             self.pool, self.columns_ = X, X.columns
         else:
-            self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template)
+            self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template, keep)
+            if blind and self.columns_ is not None:
+                _warn_of_leaks(self.pool, self.columns_)
         self.groups_ = self.pool.group_values
         check_group_count(self.groups_)
         self._drawn_from = self.pool if self._pool_given else self._sampled()
@@ -840,19 +848,25 @@ class FairActiveLearner:
         True
         """
         name = Path(path).name
-        try:
+        damaged = partial(reading, name, "Give a file that save() has written", UserError)
+        with damaged():
+            check_archive(name, Path(path), UserError)
             with zipfile.ZipFile(path) as archive:
-                state = json.loads(archive.read("state.json"))
+                state = parse_json(archive.read("state.json"), f"{name}: state.json")
                 inside = {n: io.BytesIO(archive.read(n)) for n in archive.namelist() if n != "state.json"}
             if state["format"] != FORMAT:
-                raise ValueError(f"it has format {state['format']}, and this version reads {FORMAT}")
+                raise UserError(
+                    f"{name} has format {state['format']!r}, and this version reads {FORMAT}",
+                    "read it with the version of fairask that wrote it",
+                )
             codes = None if state["pool"] else np.load(inside["groups.npy"], allow_pickle=False)
             if X is None and "X.npz" in inside:
                 X = load_npz(inside["X.npz"])
             elif X is None and "X.npy" in inside:
                 X = np.load(inside["X.npy"], allow_pickle=False)
-        except (zipfile.BadZipFile, KeyError, ValueError) as error:
-            raise ValueError(f"{name} is not a saved learner, or is damaged: {error}") from error
+            columns = FrameColumns.from_dict(state["columns"]) if state["columns"] else None
+            groups = None if codes is None else [_hashable(state["groups"][code]) for code in codes]
+            settings = {**state["settings"], **objects, "classes": tuple(state["settings"]["classes"])}
         if X is None:
             raise ValueError("X is not in the file (it was no matrix of numbers): pass it, load(path, X=...)")
         if codes is None and not isinstance(X, Pool):
@@ -861,22 +875,19 @@ class FairActiveLearner:
             made, given = state["objects"].get(one), objects.get(one)
             if (made is None) != (given is None):
                 raise ValueError(f"this learner was made with {one}={made}; load(path, {one}=...) must match")
-        columns = FrameColumns.from_dict(state["columns"]) if state["columns"] else None
-        groups = None
-        if codes is not None:
-            groups = [_hashable(state["groups"][code]) for code in codes]
-            X = columns.features(X) if columns is not None and column_names(X) is not None else X
-        settings = {**state["settings"], **objects, "classes": tuple(state["settings"]["classes"])}
+        if groups is not None and columns is not None and column_names(X) is not None:
+            X = columns.features(X)
         learner = cls(X, groups, **settings)
         if learner.pool.fingerprint() != state["digest"]:
             raise ValueError("X is not the table this learner was made with")
         learner.columns_ = columns
-        log = DrawLog.from_list(len(learner._drawn_from), state["log"])
-        return learner.with_state(LearnerState(log, state["batches"], state["history"]))
+        with damaged():
+            log = DrawLog.from_list(len(learner._drawn_from), state["log"])
+            return learner.with_state(LearnerState(log, state["batches"], state["history"]))
 
 
 def _as_pool(
-    X: Matrix, sensitive_features: ArrayLike | str | None, oracle: FairOracle
+    X: Matrix, sensitive_features: ArrayLike | str | None, oracle: FairOracle, keep: Sequence[str]
 ) -> tuple[Pool, FrameColumns | None]:
     """Make a pool of a table and its groups; also return how it was made of a data frame's columns."""
     if sensitive_features is None:
@@ -887,7 +898,11 @@ def _as_pool(
         named = _named_columns(sensitive_features, names, row_count(X))
         own = [] if named is not None else _own_name(sensitive_features, names)
         columns = FrameColumns.of(
-            X, protected=named or own or None, keep_protected=bool(own), encode=oracle.needs_numbers
+            X,
+            protected=named or own or None,
+            keep_protected=bool(own),
+            encode=oracle.needs_numbers,
+            keep=keep,
         )
         rows = columns.features(X)
         groups = columns.groups_of(X) if named is not None else sensitive_features
@@ -904,6 +919,16 @@ def _as_pool(
     values, codes = encode_groups(groups, "sensitive_features")
     check_lengths(X=row_count(rows), sensitive_features=len(codes))
     return Pool(rows, codes, len(values), group_values=values), columns
+
+
+def _warn_of_leaks(pool: Pool, columns: FrameColumns) -> None:
+    """Name columns that tell the group to a model that must not know it."""
+    X = pool.X
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
+        return
+    names = columns.names if columns.encoder is None else columns.encoder.feature_names_out
+    for said in group_leaks(np.asarray(X, np.float64), pool.groups, names):
+        warnings.warn(said, ColumnWarning, stacklevel=4)
 
 
 def _named_columns(sensitive_features: object, names: list[str], n: int) -> list[str] | None:

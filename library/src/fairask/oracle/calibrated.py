@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from scipy.special import expit, logit
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from fairask.checks import check_lengths, check_level
@@ -28,6 +26,7 @@ from fairask.oracle.base import (
     Seed,
     missing_groups,
     weighted_rows,
+    with_labels,
 )
 from fairask.oracle.linear_forest import LinearForestClassifier
 from fairask.oracle.logistic import FEW_FEATURES, fast_ridge
@@ -60,10 +59,19 @@ _BLIND_ROWS = 1500
 class _PoolRows(NamedTuple):
     """Rows of the pool: features, group codes, calibrated probabilities, and means of the curves there."""
 
-    X: Matrix
-    codes: Int
+    sample: PoolSample
     p: Float
     mean: Float
+
+    @property
+    def X(self) -> Matrix:
+        """Features."""
+        return self.sample.X
+
+    @property
+    def codes(self) -> Int:
+        """Group codes."""
+        return self.sample.groups
 
 
 class _Chosen(NamedTuple):
@@ -227,6 +235,9 @@ class CalibratedFairOracle(FairOracle):
         if pool is None:
             return super().fit(X, y, sensitive_features, sample_weight, fairness_weight)
         self.check_settings()
+        X, y, sensitive_features, sample_weight, fairness_weight = with_labels(
+            X, y, sensitive_features, sample_weight, fairness_weight
+        )
         X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features, pool[0])
         if sensitive_features is None:
             raise missing_groups()
@@ -258,7 +269,8 @@ class CalibratedFairOracle(FairOracle):
         self.calibration_ = calibrate(
             labelled, fold, estimator=self._classifier(rng, labelled.X), ridges=self._ridges(len(labelled))
         )
-        X, codes = self._sample(background or PoolSample(labelled.X, labelled.groups), rng)
+        sample = self._sample(background or PoolSample(labelled.X, labelled.groups), rng)
+        X, codes = sample.X, sample.groups
         p, own_p = self.calibration_.model.proba(X, codes), self._held_out(labelled.groups)
         alike = likeness(labelled.y - own_p, clusters)
         self._copies = 1.0 + alike * (_mean_copies(X, labelled.X) - 1.0) if alike > 0 else 1.0
@@ -270,7 +282,7 @@ class CalibratedFairOracle(FairOracle):
             labelled.n_groups, _log_odds(p), n_draws=_DRAWS, rng=rng,
             counts=counts,
         )  # fmt: skip
-        self._pool_ = _PoolRows(X, codes, p, self.curves_.mean(_log_odds(p), codes))
+        self._pool_ = _PoolRows(sample, p, self.curves_.mean(_log_odds(p), codes))
         choose = self._choose_blind if self.blind else self._choose_aware
         chosen = choose(labelled, self._pool_, rng)
         self._exploring_, self.n_fits_ = chosen.exploring, chosen.n_fits
@@ -324,11 +336,9 @@ class CalibratedFairOracle(FairOracle):
 
     def _choose_blind(self, labelled: Labelled, pool: _PoolRows, rng: np.random.Generator) -> _Chosen:
         """Search for rules that do not read the group at several tolerances, and choose among them."""
-        model, estimator, mean = self.calibration_.model, self._estimator(), pool.mean
-        # Probabilities of the groups given the features.
-        group_model = LogisticRegression(C=1.0, max_iter=500) if estimator is None else clone(estimator)
-        group_model.fit(pool.X, pool.codes)
-        seen = (model.proba(pool.X, None), group_model.predict_proba(pool.X))
+        model, mean = self.calibration_.model, pool.mean
+        group_model, of_groups = pool.sample.group_model(self._estimator())
+        seen = (model.proba(pool.X, None), of_groups)
         learner = PlugInLearner(mean, pool.codes, seen, labelled.n_groups, self.metric)
         moments = FairnessMoments.soft(mean, pool.codes, labelled.n_groups, self.metric)
         found = []
@@ -427,12 +437,14 @@ class CalibratedFairOracle(FairOracle):
         check_is_fitted(self)
         y = labelled.y[None, :] if labels is None else labels
         risk = np.broadcast_to((1.0 if weights is None else weights) * labelled.risk_weights, y.shape)
-        X, codes, _, mean = self._pool_
+        X, codes, mean = self._pool_.X, self._pool_.codes, self._pool_.mean
+        of_groups = self._pool_.sample.group_model(self._estimator()).proba if self.blind else codes
         own, part = self._exploring_
 
         def fitted(model: Probability) -> tuple[list[PlugInRule], float]:
             rules = [replace(rule, probability=model) for rule in own]
-            positive = part @ np.array([r.decide(X, codes) for r in rules], dtype=np.float64)
+            seen = (model.proba(X, None), of_groups) if self.blind else (model.proba(X, codes), codes)
+            positive = part @ np.array([rule.costs(*seen) < 0 for rule in rules], dtype=np.float64)
             return rules, float(np.mean(positive * (1.0 - mean) + (1.0 - positive) * mean))
 
         _, error = fitted(self.calibration_.model)

@@ -48,7 +48,7 @@ _GRID = np.linspace(-SCORE_LIMIT, SCORE_LIMIT, 121)
 #: as many hostile development populations are infeasible, and accuracy falls by 1 to 2 points, on Compas too.
 WORTH_KEEPING = 0.8
 #: Factors of the tolerance that are tried in turn where there is no solution.
-_RELAXED = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+RELAXED = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 #: Factor of the deviations of a rule's rates in the lower limit of its gap: the same draws chose the rule
 #: among many, and show it in too good a light.
 SELECTED = 1.15
@@ -467,7 +467,7 @@ def _choose(
     unsafe = int(np.argmin(known))
     error_unsafe = min(float(known[unsafe]), error_constant)
     worthwhile = error_constant - WORTH_KEEPING * (error_constant - error_unsafe)
-    for factor in (1.0, *_RELAXED):
+    for factor in (1.0, *RELAXED):
         shares, mixed = _mixtures(errors, uppers, factor * tolerance, error_constant, randomized)
         best = int(np.argmin(mixed + 1e-6 * (1.0 - shares)))
         if mixed[best] <= worthwhile + 1e-9:

@@ -19,8 +19,6 @@ from weakref import WeakKeyDictionary
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
@@ -31,6 +29,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from fairask.errors import UserError
 from fairask_studio.errors import NotYoursError
 from fairask_studio.pages.frame import error_page
+from fairask_studio.store import UNREACHABLE, why_unreachable
 
 _LOG = logging.getLogger("fairask_studio.pages")
 
@@ -52,7 +51,7 @@ LARGEST_BODY = 1 << 20
 #: Files of labels and tables are larger.
 _LARGEST_FILE = 64 << 20
 
-_FILES = ("/api/labels", "/api/tables")
+_FILES = ("/api/labels", "/api/tables", "/new")
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
@@ -158,6 +157,7 @@ _OWNERS = (
     "/api/export",
     "/api/tables",
     "/api/studies",
+    "/new",
 )
 
 _WORDS = "The server or its database is busy or cannot be reached. Try again in a moment."
@@ -259,12 +259,13 @@ def _handle_errors(app: FastAPI) -> None:
     def _refused(request: Request, error: UserError) -> Response:
         return JSONResponse({"detail": str(error)}, 409 if isinstance(error, NotYoursError) else 422)
 
-    @app.exception_handler(PoolTimeout)
-    @app.exception_handler(OperationalError)
-    def _unreachable(request: Request, error: OperationalError | PoolTimeout) -> Response:
+    def _unreachable(request: Request, error: Exception) -> Response:
         # Nothing was acknowledged, so the request can be repeated, and the page repeats it.
-        _LOG.error("the database cannot be reached: %s", type(error).__name__)
+        _LOG.error("the database cannot be reached: %s", why_unreachable(error))
         return later(request, "The database cannot be reached. Try again in a moment.")
+
+    for kind in UNREACHABLE:
+        app.add_exception_handler(kind, _unreachable)
 
     @app.exception_handler(BrokenProcessPool)
     def _ended(request: Request, error: BrokenProcessPool) -> Response:

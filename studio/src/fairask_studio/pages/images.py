@@ -8,6 +8,7 @@ the study's pool.
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ import httpx
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from fairask_studio import Study, StudyError
+from fairask_studio.connect.outside import outside_client
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import RowNumber, study_of
 from fairask_studio.pages.label import was_given
@@ -23,7 +25,10 @@ from fairask_studio.store import Person, is_url
 
 router = APIRouter(tags=["labelling"])
 
-_LARGEST, _SECONDS, _AT_ONCE = 20 << 20, 10.0, 6
+#: Bytes of an image.
+LARGEST = 20 << 20
+
+_SECONDS, _AT_ONCE = 10.0, 6
 
 _KINDS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -85,8 +90,8 @@ class Images:
     def read(self, place: str) -> bytes:
         """Return the bytes of an image; HTTPException in words if there is none, or if it is not allowed."""
         data = self._fetch(place) if "://" in place else self._open(place)
-        if len(data) > _LARGEST:
-            raise HTTPException(413, f"the image is larger than {_LARGEST >> 20} MB")
+        if len(data) > LARGEST:
+            raise HTTPException(413, f"the image is larger than {LARGEST >> 20} MB")
         return data
 
     def _open(self, name: str) -> bytes:
@@ -94,7 +99,7 @@ class Images:
             path = (folder / name).resolve()
             if path.is_relative_to(folder.resolve()) and path.is_file():
                 with path.open("rb") as file:
-                    return file.read(_LARGEST + 1)
+                    return file.read(LARGEST + 1)
         raise HTTPException(404, f"no image {name!r} beside the pool or in a folder given by --images")
 
     def _fetch(self, address: str) -> bytes:
@@ -104,15 +109,20 @@ class Images:
             raise HTTPException(
                 403, f"images from {host} are not allowed; start the studio with --images {host}"
             )
-        data = b""
+        data, until = b"", time.monotonic() + _SECONDS
         try:
             # Redirects are not followed: they could lead to a host that is not allowed.
-            with httpx.stream("GET", address, timeout=_SECONDS) as found:
+            with (
+                outside_client(list(self.hosts), _SECONDS) as client,
+                client.stream("GET", address) as found,
+            ):
                 found.raise_for_status()
                 for part in found.iter_bytes():
                     data += part
-                    if len(data) > _LARGEST:
+                    if len(data) > LARGEST:
                         break
+                    if time.monotonic() > until:  # a byte now and then
+                        raise HTTPException(502, f"{host} did not give the image within {_SECONDS:.0f} s")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise HTTPException(502, f"{host} did not give the image: {error}") from error
         return data
@@ -145,15 +155,22 @@ def cell(request: Request, row: RowNumber, column: str, me: Me) -> Response:
     try:
         images: Images = request.app.state.images
         data = images.read(text)
+        kind = image_kind(data)
+        if kind is None:
+            raise HTTPException(404, f"{Path(text).name[:80]!r} is no PNG, JPEG, GIF or WebP image")
+    except HTTPException as error:
+        if _sees_rows(me):
+            raise
+        # The name of a file may tell the group.
+        raise HTTPException(error.status_code, "the image cannot be shown; an owner is told why") from error
     finally:
         _TURN.release()
-    kind = image_kind(data)
-    if kind is None:
-        raise HTTPException(404, f"{Path(text).name[:80]!r} is no PNG, JPEG, GIF or WebP image")
     return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
 
+def _sees_rows(me: Person) -> bool:
+    return may(me.role, least_role("GET", "/rows/{row}"))
+
+
 def _may_see(study: Study, me: Person, row: int) -> bool:
-    if may(me.role, least_role("GET", "/rows/{row}")):
-        return True
-    return was_given(study, row, me.name)
+    return _sees_rows(me) or was_given(study, row, me.name)
