@@ -750,8 +750,8 @@ class FairActiveLearner:
             if "gap_low" in last:  # not every oracle estimates an interval
                 low, high, level = (last[name] for name in ("gap_low", "gap_high", "level"))
                 facts["gap, estimated"] += f" ({low:.3f} to {high:.3f}, level {level:g})"
-            if (said := words.decides_sentence(last)) is not None:
-                facts["decisions"] = said
+            if (said := words.safety_sentence(last, self.tolerance, self.pool.n_rows)) is not None:
+                facts["to know"] = said
             facts["labels by group"] = ", ".join(
                 f"{group} {int(last[f'labels[{group}]']):,}" for group in self.groups_
             )
