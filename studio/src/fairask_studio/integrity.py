@@ -13,11 +13,13 @@ from fairask.audit.certificate import (
     CertificateCheck,
     broken_seal,
     changes,
+    damaged,
     other_table,
     read_certificate,
     verdict_of,
 )
 from fairask.audit.predictions import read_classes
+from fairask.errors import UserError
 from fairask.metrics import Float
 from fairask.tables import read_table
 from fairask.tables.cells import coded
@@ -48,7 +50,10 @@ class StudyCheck:
 
 
 def verify(target: str) -> StudyCheck:
-    """Check the chain of hashes, the number of events, the replay and the pool of a study.
+    """Check the chain of hashes, the number of events, the replay, the people and the pool of a study.
+
+    Who is signed in, who holds which row until when, attempts to sign in and what the trainer does are not
+    checked: they pass within hours.
 
     Examples
     --------
@@ -65,9 +70,13 @@ def verify(target: str) -> StudyCheck:
         problems += [] if broken is None else [broken]
         try:
             with store.read() as turn:
-                State.replay(turn.each_event())
+                state = State.replay(turn.each_event())
+                if not state.agrees(turn.slots()):
+                    problems.append("the queue of rows (tasks) is not what the events say")
+                problems += turn.misfiled()
         except (*SENSELESS, StudyError) as error:
             problems.append(f"the events make no sense: {error}")
+        problems += store.people.changed() + store.database.damage()
     finally:
         store.close()
     if not problems:
@@ -120,10 +129,15 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     fairask_studio.errors.StudyError: c.json does not name the model that it is about...
     """
     found, name = read_certificate(certificate)
-    if "model" in found:
-        return _of_study(found, _loaded(model), read_table(Path(pool)))
-    if "made_from" in found:
-        return _of_audit(found, _loaded(model), Path(pool))
+    try:
+        if "model" in found:
+            return _of_study(name, found, _loaded(model), read_table(Path(pool)))
+        if "made_from" in found:
+            return _of_audit(name, found, _loaded(model), Path(pool))
+    except UserError:
+        raise
+    except SENSELESS as error:
+        raise damaged(name, error) from error
     raise StudyError(f"{name} does not name the model that it is about; export it with this version")
 
 
@@ -143,12 +157,12 @@ def _positive(model: TableModel, table: pa.Table) -> Float:
     return model.oracle.decision_probability(model.encoded(table), groups)
 
 
-def _of_study(found: Document, model: TableModel, table: pa.Table) -> CertificateCheck:
+def _of_study(name: str, found: Document, model: TableModel, table: pa.Table) -> CertificateCheck:
     about = found["model"]
     digest = decisions_digest(_positive(model, table))
-    problems = broken_seal(found)
+    problems = [f"{name}: {problem}" for problem in broken_seal(found)]
     if found["verdict"] != verdict_of(found["lower"], found["upper"], found["tolerance"]):
-        problems.append("its verdict is not that of its bounds")
+        problems.append(f"{name}: its verdict is not that of its bounds")
     if digest != about["digest"]:
         problems.append(
             f"this model's decisions on this pool have digest {digest[:12]}, the certified ones "
@@ -158,8 +172,9 @@ def _of_study(found: Document, model: TableModel, table: pa.Table) -> Certificat
     return CertificateCheck(found["verdict"], words, tuple(problems))
 
 
-def _of_audit(found: Document, model: TableModel, pool: Path) -> CertificateCheck:
-    made, problems = found["made_from"], changes(found) + other_table(found, pool)
+def _of_audit(name: str, found: Document, model: TableModel, pool: Path) -> CertificateCheck:
+    made = found["made_from"]
+    problems = [f"{name}: {problem}" for problem in changes(found) + other_table(found, pool)]
     column, _, rest = made["predictions"].partition(" (positive: ")
     table = read_table(pool)
     if column not in table.column_names:

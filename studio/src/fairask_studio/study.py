@@ -31,7 +31,7 @@ from fairask.report.words import Beside, leaks_sentence, outcome_of, safety_sent
 from fairask.tables import Encoder, TextColumns, fit_encoder
 from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
-from fairask.tables.sheets import check_code
+from fairask.tables.sheets import check_code, write_whole
 from fairask_studio import events as happened
 from fairask_studio.columns import column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
@@ -902,7 +902,7 @@ class Study:
         written = []
         for name, content in contents(self).items():
             if only in (None, name):
-                (out / name).write_bytes(content())
+                write_whole(out / name, content())
                 written.append(out / name)
         return written
 

@@ -559,14 +559,24 @@ def check_issued(certificate: str | Path, pool: str | Path | None = None) -> Cer
     fairask.errors.UserError: loans.audit: No such file or directory...
     """
     found, name = read_certificate(certificate)
-    if "made_from" not in found:
+    if "made_from" not in found and "model" in found:
         raise UserError(
             f"{name} is a study's certificate, which speaks of a model and a pool",
             f"give both: fairask verify {certificate} MODEL POOL",
         )
-    problems = changes(found) + ([] if pool is None else other_table(found, Path(pool)))
-    made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
-    return CertificateCheck(found["verdict"], made, tuple(problems), "is as it was issued")
+    try:
+        problems = changes(found) + ([] if pool is None else other_table(found, Path(pool)))
+        made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
+        verdict = str(found["verdict"])
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:
+        raise damaged(name, error) from error
+    return CertificateCheck(verdict, made, tuple(f"{name}: {p}" for p in problems), "is as it was issued")
+
+
+def damaged(name: str, error: BaseException) -> UserError:
+    """Return what to say of a certificate in which something is missing or of another kind."""
+    said = f"{type(error).__name__}: {str(error)[:100]}"
+    return UserError(f"{name} is damaged ({said})", "restore it from a copy")
 
 
 def read_certificate(certificate: str | Path) -> tuple[dict[str, Any], str]:

@@ -20,7 +20,18 @@ from typing import Any, Self
 import numpy as np
 
 from fairask.audit.audit import SKIPPED, Audit, AuditQuery
-from fairask.audit.certificate import STATE, Certificate, joint_verdict, seal, sign
+from fairask.audit.certificate import (
+    CERTIFICATE,
+    STATE,
+    Certificate,
+    CertificateCheck,
+    check_issued,
+    is_sealed,
+    joint_verdict,
+    read_certificate,
+    seal,
+    sign,
+)
 from fairask.audit.plan import TARGETS, AuditPlan
 from fairask.audit.predictions import Classes, key, open_audit_table, open_table, table_digest
 from fairask.errors import TableError, UserError
@@ -139,17 +150,21 @@ class Decided:
             }
         )
 
-    def write(self) -> None:
-        """Write the certificates as text, JSON and a page."""
+    def contents(self) -> dict[str, str]:
+        """Return the certificates as text, JSON and a page, by the names of their files."""
         text = "\n\n".join(str(c) for c in self.certificates.values())
         text += "\n\n" + "\n".join(f"{name}: {value}" for name, value in self.facts.items()) + "\n"
         also = list(self.certificates.values())[1:]
-        for suffix, content in (
-            ("txt", text),
-            ("json", json.dumps(self.result(), indent=1, allow_nan=False) + "\n"),
-            ("html", self.first.to_html(also=also, facts=self.facts)),
-        ):
-            write_whole(self.folder / f"certificate.{suffix}", content)
+        return {
+            "certificate.txt": text,
+            CERTIFICATE: json.dumps(self.result(), indent=1, allow_nan=False) + "\n",
+            "certificate.html": self.first.to_html(also=also, facts=self.facts),
+        }
+
+    def write(self) -> None:
+        """Write the certificates."""
+        for name, content in self.contents().items():
+            write_whole(self.folder / name, content)
 
 
 @dataclass
@@ -259,7 +274,9 @@ class AuditFolder:
 
     def _write(self) -> None:
         self.state["audit"] = self.audit.to_dict()
-        write_whole(self.folder / STATE, json.dumps(self.state, indent=1) + "\n")
+        # Sealed as it will be read: JSON makes lists of tuples and texts of numbers that are keys.
+        sealed = seal(json.loads(json.dumps(self.state)))
+        write_whole(self.folder / STATE, json.dumps(sealed, indent=1) + "\n")
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
         """Tell what is new in a file of labels, all of it or none; return how many are new and changed.
@@ -415,6 +432,48 @@ class AuditFolder:
         return facts
 
 
+def check_audit(place: str | Path, pool: str | Path | None = None) -> CertificateCheck:
+    """Say whether the certificate of an audit is as it was issued; of a folder, whether all its files are.
+
+    ``certificate.txt`` and ``certificate.html`` are made again from ``certificate.json``, and compared. See
+    :func:`check_issued` for ``pool``.
+
+    Examples
+    --------
+    >>> check_audit("loans.audit")
+    Traceback (most recent call last):
+    fairask.errors.UserError: loans.audit: No such file or directory...
+    """
+    checked, folder = check_issued(place, pool), Path(place)
+    if not (folder / STATE).is_file():
+        return checked
+    problems = list(checked.problems)
+    try:
+        _read_state(folder)
+    except AuditError as error:
+        problems.append(error.what)
+    if checked.problems:  # what follows from it would differ as well
+        return dataclasses.replace(checked, problems=tuple(problems))
+    found, _ = read_certificate(folder)
+    try:
+        issued = {name: Certificate.from_dict(one) for name, one in found["certificates"].items()}
+        made = Decided(0, issued, found["made_from"], folder).contents()
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        made = {}
+        problems.append(f"{CERTIFICATE} is damaged: {error}")
+    for name, content in made.items():
+        if name != CERTIFICATE and _text(folder / name) != content:
+            problems.append(f"{name} does not say what {CERTIFICATE} says")
+    return dataclasses.replace(checked, problems=tuple(problems))
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
 def default_folder(place: str) -> Path:
     """Return the folder of an audit: beside a local table, here for one elsewhere."""
     local = local_path(place)
@@ -465,8 +524,13 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         found = state["format"]
         if found == _FORMAT and all(isinstance(state[part], dict) for part in _PARTS[:3]):
+            if not is_sealed(state):
+                raise AuditError(
+                    f"{file} was changed after it was written",
+                    "Restore it from a copy, or begin another audit with --out",
+                )
             return {part: state[part] for part in ("format", *_PARTS)}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         found = _FORMAT
     if found != _FORMAT:
         raise AuditError(

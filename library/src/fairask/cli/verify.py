@@ -34,7 +34,8 @@ def verify(
 
     Without a model: whether the certificate of an audit is as it was issued, and about the table named.
     """
-    from fairask.audit.certificate import STATE, check_issued
+    from fairask.audit.certificate import STATE
+    from fairask.audit.folder import check_audit
     from fairask.tables.formats import SUFFIXES
 
     found: Check
@@ -49,7 +50,7 @@ def verify(
         words = f"The certificate {found}"
         wrong = "The certificate is NOT about this model on this pool:"
     elif issued:
-        found = check_issued(study, table)
+        found = check_audit(study, table)
         words = f"The certificate {found}"
         wrong = (
             "The certificate is NOT as it was issued:" if table is None else "The certificate is NOT valid:"
