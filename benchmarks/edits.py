@@ -104,10 +104,10 @@ def label_all(study: Study, labels: list[str]) -> None:
 
 def make_study(home: Path) -> list[Kind]:
     """A study with people, labels, two models and a certificate; and its export."""
-    table = people_table(400)
+    table = people_table(150)
     labels, place, out = truth(table), home / "study", home / "out"
     with Study.create(
-        place, table, protected="sex", classes=("bad", "good"), budget=80, batch_size=40, random_state=0
+        place, table, protected="sex", classes=("bad", "good"), budget=40, batch_size=20, random_state=0
     ) as study:
         study.people.add("ada", "owner")
         study.people.add("bob")
@@ -115,7 +115,7 @@ def make_study(home: Path) -> list[Kind]:
             study.draw()
             label_all(study, labels)
             study.refit()
-        study.start_audit(40)
+        study.start_audit(15)
         while study.draw() is not None:
             label_all(study, labels)
         study.certify()

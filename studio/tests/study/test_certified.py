@@ -186,7 +186,8 @@ def test_verify_takes_the_folder_of_an_audit_by_several_columns(make: Make, tmp_
     file.write_text(re.sub(r'"upper": [\d.]+', '"upper": 0.001', file.read_text(), count=1))
     assert verify(folder) == (
         1,
-        "The certificate is NOT as it was issued:\ncertificate.json: pool: it was changed after it was issued\n",
+        "The certificate is NOT as it was issued:\n"
+        "certificate.json: pool: it was changed after it was issued\n",
     )
     file.unlink()
     code, said = verify(folder)
