@@ -2,13 +2,13 @@
 
 ``python -m benchmarks.edits [--edits 2000] [--only KIND]``: for each kind of file of a study, of an audit's
 folder and of an export, that many copies have one to three bytes replaced, added or removed. A copy says
-something else if what can be read of it differs: events, people, queue and definitions of study.db; the table;
-the document; the text; the decisions of the model. verify must find each of these, and name the file or the
-part. Prints a table; ends with 1 if one was missed.
+something else if what can be read of it differs: events, people, queue and definitions of study.db; the
+table; the document; the text; the decisions of the model. verify must find each of these, and name the file
+or the part. Prints a table; ends with 1 if one was missed.
 
 A sheet of rows is what somebody fills in: it says which label a row got. The edited copy is told, and all but
-another label, or one left out, must be refused. The number in events.count says that there are at least so many
-events: a smaller one says less, and takes nothing away.
+another label, or one left out, must be refused. The number in events.count says that there are at least so
+many events: a smaller one says less, and takes nothing away.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from typing import Any
 import numpy as np
 from studio.tests.study.conftest import people_table, truth
 
-from fairask.audit.folder import AuditFolder, check_audit, read_labels
+from fairask.audit.certificate import check_issued
+from fairask.audit.folder import AuditFolder, read_labels
 from fairask.errors import UserError
 from fairask.tables import read_table
 from fairask.tables.sheets import check_returned
@@ -140,7 +141,7 @@ def make_study(home: Path) -> list[Kind]:
         Kind(db, lambda: database_says(db), whole, ("study.db", "event", "people", "tasks", "study")),
         Kind(pool, lambda: read_table(pool), whole, ("pool",)),
         Kind(count, counted, whole, ("lacks",)),
-        Kind(issued, lambda: json.loads(issued.read_bytes()), about, ("certificate.json",)),
+        Kind(issued, lambda: json.loads(issued.read_bytes()), about, ("",)),
         Kind(model, lambda: decisions_digest(_positive(_loaded(model), rows)), about, ("model",)),
     ]
 
@@ -174,7 +175,7 @@ def make_audit(home: Path) -> list[Kind]:
         opened.tell(sheet)
     assert first is not None
     sheet, folder, classes = first, home / "audit", opened.classes
-    words = said_by(lambda: check_audit(folder, table))
+    words = said_by(lambda: check_issued(folder, table))
 
     def labels_of() -> Any:
         found = read_labels(sheet, classes, None)
@@ -202,7 +203,10 @@ def make_audit(home: Path) -> list[Kind]:
     def text_of(name: str) -> Kind:
         return Kind(folder / name, (folder / name).read_bytes, words, (name,))
 
-    made = [json_of("audit.json"), json_of("certificate.json"), text_of("certificate.txt")]
+    # The command begins with "The certificate is NOT": that names the document itself.
+    document = folder / "certificate.json"
+    certificate = Kind(document, lambda: json.loads(document.read_bytes()), words, ("",))
+    made = [json_of("audit.json"), certificate, text_of("certificate.txt")]
     return [*made, text_of("certificate.html"), Kind(sheet, labels_of, told, ("rows-1.csv",))]
 
 

@@ -81,7 +81,7 @@ def test_what_an_infeasible_model_said_is_kept(tmp_path):
 def test_a_damaged_result_is_named(tmp_path):
     path = tmp_path / "trial-0000.json"
     path.write_text('{"cell": ')
-    with pytest.raises(ValueError, match=r"trial-0000\.json is not a result file"):
+    with pytest.raises(ValueError, match=r"trial-0000\.json is not JSON: line 1, column 10"):
         read_run(path)
 
 

@@ -9,7 +9,7 @@ from fairask.report.words import safety_sentence
 FITTED = {
     "labels": 75, "feasible": True, "level": 0.95, "gap_low": 0.01, "gap_high": 0.09,
     "gap_limit": 0.08, "gap_by_labels": 0.5, "safety_cost": 0.004, "labels_needed": 75,
-    "contradicted": False,
+    "contradicted": False, "constant": False, "by_lot": 0.0,
 }  # fmt: skip
 INFEASIBLE = FITTED | {"feasible": False, "gap_limit": 0.45, "labels_needed": 1519}
 
@@ -20,9 +20,18 @@ def said(fitted: dict[str, object], rows: int | None = None) -> str:
     return words
 
 
-def test_there_is_nothing_to_say_of_a_safe_model_or_of_an_old_one() -> None:
+def test_there_is_nothing_to_say_of_a_safe_model_or_of_one_that_knows_no_error_of_its_own() -> None:
     assert safety_sentence(FITTED, 0.1) is None
-    assert safety_sentence({"labels": 75, "feasible": False, "gap": 0.4}, 0.1) is None
+    assert safety_sentence({"feasible": False, "gap": 0.4, "constant": False, "by_lot": 0.0}, 0.1) is None
+
+
+def test_lots_and_a_constant_answer_are_named_whatever_else_is_said() -> None:
+    lots = "About 46 of 100 rows are decided by lot: such a row may get either answer."
+    assert said(FITTED | {"by_lot": 0.46}) == lots
+    assert said(INFEASIBLE | {"by_lot": 0.46}).startswith(f"{lots} Infeasible")
+    assert said({"by_lot": 0.46, "constant": False}) == lots  # the paper's oracle
+    same = "This model answers the same for everybody, which is fair and of no use."
+    assert said(INFEASIBLE | {"constant": True}).startswith(f"{same} Infeasible")
 
 
 def test_an_infeasible_tolerance_names_what_is_reached_and_the_labels_needed() -> None:

@@ -9,7 +9,7 @@ from fairask.errors import UserError
 #: What reading damaged data raises.
 SENSELESS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, AssertionError, EOFError,
-    ArithmeticError, MemoryError, pa.ArrowException,
+    ArithmeticError, MemoryError, RecursionError, pa.ArrowException,
 )  # fmt: skip
 _NOTHING_CHANGED = "Nothing was changed; see --help for what is accepted"
 

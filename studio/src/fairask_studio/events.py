@@ -56,13 +56,14 @@ class StudyCreated(Happening):
 
 @dataclass(frozen=True)
 class StudyReworded(Happening):
-    """The question, the words for columns, the guidelines or the reasons to skip changed."""
+    """The question, words for columns, guidelines, reasons to skip or the public address changed."""
 
     kind = "configured"
     question: str | None = None
     columns: dict[str, Document] | None = None
     guidelines: str | None = None
     skip_reasons: list[str] | None = None
+    address: str | None = None
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ USES = (EXAMPLE, PRACTICE, GOLD)
 #: Known rows of a study, and characters of an explanation.
 MOST_KNOWN, _LONGEST = 5000, 2000
 #: How many rows a person is given ahead, at most; and how many gold rows may be late.
-MOST_AHEAD, _MOST_LATE = 5, 5
+MOST_AHEAD, _MOST_LATE = 10, 5
 #: Gold rows that a person has answered before a warning is worth it; the interval beside their share: 95 %.
 _FEWEST, _Z = 10, 1.959964
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from fairask.audit.certificate import (
+    SIGNED,
     CertificateCheck,
     broken_seal,
     changes,
-    damaged,
+    other_files,
+    other_signer,
     other_table,
     read_certificate,
+    signer_words,
     verdict_of,
 )
 from fairask.audit.predictions import read_classes
-from fairask.errors import UserError
+from fairask.documents import reading
 from fairask.metrics import Float
 from fairask.tables import read_table
 from fairask.tables.cells import coded
+from fairask.tables.formats import file_digest
 from fairask_studio.errors import SENSELESS, StudyError
 from fairask_studio.estimates import decisions_digest
 from fairask_studio.events import Document
@@ -106,7 +110,53 @@ def backup(source: str, to: str) -> int:
     return len(tables["events"])
 
 
-def check_certificate(certificate: str | Path, model: str | Path, pool: str | Path) -> CertificateCheck:
+@dataclass(frozen=True)
+class SignedCheck:
+    """Whether the files of an export are those that were signed."""
+
+    files: int
+    events: int
+    hash: str  #: of the study's last event
+    signer: str
+    problems: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        whole = f"{self.files} files of a study with {self.events:,} events, the last with hash {self.hash}"
+        return f"As it was signed: {whole}{self.signer}"
+
+
+def check_signed(folder: Path, key: str | None) -> SignedCheck:
+    """Compare the files of an export with the digests that were signed.
+
+    Parameters
+    ----------
+    folder : Path
+        What ``fairask export --sign`` wrote.
+    key : str, optional
+        The public key of who must have signed.
+    """
+    found, file = read_certificate(folder / SIGNED)
+    problems = other_signer(found, file, key)
+    files = found.get("files", {})
+    for name, digest in files.items():
+        if not (folder / name).is_file():
+            problems.append(f"{name} is missing")
+        elif file_digest(folder / name, hidden=False) != digest:
+            problems.append(f"{name} was changed after it was signed")
+    others = {path.name for path in folder.iterdir()} - {*files, SIGNED}
+    problems += [f"{name} was not signed" for name in sorted(others)]
+    words = signer_words(found, key)
+    return SignedCheck(len(files), found.get("events", 0), found.get("hash", ""), words, tuple(problems))
+
+
+def check_certificate(
+    certificate: str | Path, model: str | Path, pool: str | Path, key: str | None = None
+) -> CertificateCheck:
     """Compute the decisions of a model on a pool again, and compare them with those that were certified.
 
     Parameters
@@ -118,6 +168,8 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     pool : path
         The table of the audit, or ``pool.parquet`` or the table of the study. A study of a sample has its
         own pool.parquet alone.
+    key : str, optional
+        The public key of who must have signed.
 
     Examples
     --------
@@ -128,17 +180,18 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     Traceback (most recent call last):
     fairask_studio.errors.StudyError: c.json does not name the model that it is about...
     """
-    found, name = read_certificate(certificate)
-    try:
-        if "model" in found:
-            return _of_study(name, found, _loaded(model), read_table(Path(pool)))
-        if "made_from" in found:
-            return _of_audit(name, found, _loaded(model), Path(pool))
-    except UserError:
-        raise
-    except SENSELESS as error:
-        raise damaged(name, error) from error
-    raise StudyError(f"{name} does not name the model that it is about; export it with this version")
+    found, file = read_certificate(certificate)
+    if "model" in found:
+        with reading(file.name, "Give the JSON file of a certificate", StudyError):
+            check = _of_study(found, _loaded(model), read_table(Path(pool)))
+    elif "made_from" in found:
+        with reading(file.name, "Give the JSON file of a certificate", StudyError):
+            check = _of_audit(found, _loaded(model), Path(pool))
+            check = check if check.problems else replace(check, problems=tuple(other_files(found, file)))
+    else:
+        raise StudyError(f"{file.name} does not name the model that it is about; export it with this version")
+    signed = (*check.problems, *other_signer(found, file, key))
+    return replace(check, model=check.model + signer_words(found, key), problems=signed)
 
 
 def _loaded(model: str | Path) -> TableModel:
@@ -157,12 +210,12 @@ def _positive(model: TableModel, table: pa.Table) -> Float:
     return model.oracle.decision_probability(model.encoded(table), groups)
 
 
-def _of_study(name: str, found: Document, model: TableModel, table: pa.Table) -> CertificateCheck:
+def _of_study(found: Document, model: TableModel, table: pa.Table) -> CertificateCheck:
     about = found["model"]
     digest = decisions_digest(_positive(model, table))
-    problems = [f"{name}: {problem}" for problem in broken_seal(found)]
+    problems = broken_seal(found)
     if found["verdict"] != verdict_of(found["lower"], found["upper"], found["tolerance"]):
-        problems.append(f"{name}: its verdict is not that of its bounds")
+        problems.append("its verdict is not that of its bounds")
     if digest != about["digest"]:
         problems.append(
             f"this model's decisions on this pool have digest {digest[:12]}, the certified ones "
@@ -172,9 +225,8 @@ def _of_study(name: str, found: Document, model: TableModel, table: pa.Table) ->
     return CertificateCheck(found["verdict"], words, tuple(problems))
 
 
-def _of_audit(name: str, found: Document, model: TableModel, pool: Path) -> CertificateCheck:
-    made = found["made_from"]
-    problems = [f"{name}: {problem}" for problem in changes(found) + other_table(found, pool)]
+def _of_audit(found: Document, model: TableModel, pool: Path) -> CertificateCheck:
+    made, problems = found["made_from"], changes(found) + other_table(found, pool)
     column, _, rest = made["predictions"].partition(" (positive: ")
     table = read_table(pool)
     if column not in table.column_names:

@@ -47,7 +47,9 @@ def test_nobody_is_the_owner_without_the_code_of_the_printed_address(study: Stud
     owner = TestClient(app, base_url="http://localhost")
     assert owner.get(f"/?code={code}").url.path == "/overview"
     assert owner.get("/api/me").json()["role"] == "owner"
-    assert visitor.get(f"/?code={code}").url.path == "/signin"  # it was used
+    used = visitor.get(f"/?code={code}")
+    assert used.status_code == 410
+    assert "This link was used already" in used.text
 
 
 def test_the_owner_who_adds_people_in_the_browser_stays_in(client: TestClient) -> None:

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from fairask_studio import Study
-from fairask_studio.gold import GOLD, KnownRow
+from fairask_studio.gold import GOLD, MOST_AHEAD, KnownRow
 from fairask_studio.pages import create_app
 from fairask_studio.pages.access import RIGHTS
 from studio.tests.pages.conftest import bearer
@@ -114,7 +114,7 @@ def test_the_rows_that_come_next_never_change_their_order(
 
 def test_trying_all_rows_does_not_tell_which_are_gold(checked: tuple[Study, TestClient, set[int]]) -> None:
     study, bob, _ = checked
-    held = _next(bob, 5)
+    held = _next(bob, MOST_AHEAD)
     answers: dict[str, set[int]] = {}
     for row in range(200):
         if row in held:

@@ -45,6 +45,7 @@ o GET /settings                     o PUT /settings
 o GET /people                       o POST /people              o DELETE /people/{name}
 o POST /people/{name}/token         o POST /people/{name}/invitation
 o GET /programs                     o POST /programs            o DELETE /programs/{name}
+o PUT /people/{name}                o PUT /address
 o POST /qr                          o GET /proxies              o POST /labels
 o GET /known                        o POST /known
 o PUT /known/{row}                  o DELETE /known/{row}
@@ -58,6 +59,7 @@ HOME = """
 - POST /session        a GET /me               a DELETE /session
 o GET /studies         o POST /studies         o PUT /studies/{name}      o DELETE /studies/{name}
 o POST /studies/{name}/open                    o POST /studies/{name}/copy
+o GET /tables/{table}  o PUT /tables/{table}/files                        o GET /tables/{table}/image
 o POST /tables         o POST /tables/{table}/forecast                    o GET /tables/{table}/forecast
 """
 #: Pages and files: "-" anybody; else who sees the page, where others are led to sign in or refused.

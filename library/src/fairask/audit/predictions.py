@@ -6,9 +6,10 @@ label are. An engine counts the cells itself, by one query, and finds the rows t
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from numbers import Real
@@ -20,12 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.audit.audit import Audit
+from fairask.audit.certificate import Certificate
+from fairask.audit.labelled_rows import accuracy_limits, certify_known
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_rows, simulate_rows
 from fairask.audit.strata import (
     OUT,
     UNTOLD,
     Noise,
+    Observed,
     PoolRows,
     Strata,
     least_rows,
@@ -33,6 +37,7 @@ from fairask.audit.strata import (
     noise_table,
     queue_length,
 )
+from fairask.audit.tally import Tally
 from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
@@ -41,16 +46,20 @@ from fairask.pools.engine import KEY, PRIME, ROWS, Engine
 from fairask.pools.files import Files, local_path
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
-from fairask.tables.cells import coded, listed, text_of
+from fairask.tables.cells import as_numbers, coded, listed, text_of
 from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
 from fairask.tables.groups import (
     UNKNOWN,
     GroupColumns,
+    MissingGroups,
     ProtectedColumn,
     as_specs,
+    check_missing_groups,
     folding,
     group_notes,
+    is_missing,
     joint_values,
+    numbered,
     protected_columns,
 )
 from fairask.tables.labels import check_columns, find_positive, known_note, known_positive, say_which
@@ -90,12 +99,79 @@ class _Cells:
     cost: Float | None = None
     keys: Int | None = None
 
+    def rows_of(self, chosen: NDArray[np.bool_]) -> Int | None:
+        """Return the rows of files that are of these cells; None where they are not known by their place."""
+        return None if self.cell is None or self.keys is not None else np.flatnonzero(chosen[self.cell])
+
     def first(self, chosen: set[_Cell], words: str) -> str:
         """Say which row of files is the first of these cells."""
         if self.cell is None or self.keys is not None:
             return ""
         mine = np.array([cell in chosen for cell in self.cells])
         return words.format(int(np.argmax(mine[self.cell])) + 1)
+
+
+@dataclass
+class _Judge:
+    """The answers of a judge: classes, or numbers from 0 to 1, and how sure he was."""
+
+    column: str
+    confidence: str | None
+    answers: list[tuple[list[str | None], Int]] = field(default_factory=list)  # of each batch
+    sure: list[Float] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, spec: str, names: Sequence[str]) -> _Judge:
+        """Read ``COLUMN`` or ``COLUMN,CONFIDENCE``; a column's own name may have a comma."""
+        column, comma, confidence = spec.rpartition(",")
+        return cls(spec, None) if spec in names or not comma else cls(column.strip(), confidence.strip())
+
+    def add(self, batch: Arrow) -> None:
+        """Take the answers of a batch."""
+        self.answers.append(_words(batch.column(self.column)))
+        if self.confidence is not None:
+            self.sure.append(_numbers(batch.column(self.confidence), self.confidence, "judge"))
+
+    def chance(self, classes: Classes) -> Float:
+        """The probability of label 1 that he gives each row; a half where he says nothing."""
+        found = []
+        for words, codes in self.answers:
+            found.append(
+                np.array([0.5 if word is None else self._value(word, classes) for word in words])[codes]
+            )
+        answer = np.concatenate(found)
+        if not self.sure:
+            return answer
+        sure = np.concatenate(self.sure)
+        if ((sure < 0) | (sure > 1)).any():
+            raise TableError(
+                f"--judge {self.column},{self.confidence}: confidence goes from {np.nanmin(sure):g} to "
+                f"{np.nanmax(sure):g}",
+                "Give the probability from 0 to 1 that the answer is right",
+            )
+        if not np.isin(answer, (0.0, 0.5, 1.0)).all():
+            raise TableError(
+                f"--judge {self.column},{self.confidence}: the answers are probabilities themselves",
+                "Leave out the confidence",
+            )
+        sure = np.where(np.isnan(sure), 0.5, sure)
+        return np.where(answer == 1, sure, np.where(answer == 0, 1 - sure, 0.5))
+
+    def _value(self, word: str, classes: Classes) -> float:
+        code = classes.code(word)
+        if code is not None:
+            return float(code)
+        try:
+            number = float(word)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number <= 1 or classes.positive:
+            raise TableError(
+                f"--judge {self.column}: unknown answer {word[:40]!r}",
+                f"Answers are {listed(classes.names)}"
+                + ("" if classes.positive else ", or probabilities of 1"),
+            )
+        return number
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +202,7 @@ class AuditTable:
     group_rows: dict[str, int]
     noise: Noise = 0.0
     query: _CellQuery | None = None
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def rows(self) -> int:
@@ -151,6 +228,34 @@ class AuditTable:
         most = queue_length(plan.budget)
         queues = self.query.queues(stratum, strata.sizes, most)
         return Audit.of_strata(replace(strata, queues=queues), plan)
+
+    def accuracy(self) -> tuple[float, float, float]:
+        """The accuracy on the table with 95 % limits, from known labels that are random within each group."""
+        pool = self.pool
+        right = pool.label == pool.decision[0]
+        parts = (pool.label != OUT, (pool.label >= 0) & right, (pool.label >= 0) & ~right, pool.label == -1)
+        found = [np.bincount(pool.group, weights=pool.counts * part).astype(np.float64) for part in parts]
+        size, told_right, told_wrong, skipped = found
+        return accuracy_limits(size, told_right, told_wrong, skipped, 0.05)
+
+    def certify(self, plan: AuditPlan, target: str) -> list[Certificate]:
+        """Decide at once, from the labels that are known."""
+        pool, k = self.pool, len(self.pool.names)
+        labels, rows = np.zeros((2, 2, k), dtype=np.int64), np.zeros((2, k), dtype=np.int64)
+        np.add.at(rows, (pool.decision[0], pool.group), pool.counts)
+        told = pool.label >= 0
+        np.add.at(labels, (pool.label[told], pool.decision[0][told], pool.group[told]), pool.counts[told])
+        return certify_known(pool.names, labels, rows, plan, target)
+
+    def digests(self) -> dict[str, str]:
+        """The sha256 of the decisions, and of the labels that are known, in the order of the rows."""
+        pool, found = self.pool, {}
+        for name, values in (("model", pool.decision[0]), ("labels", pool.label)):
+            each = values.astype(np.int8)
+            # Rows of an engine are not held: their numbers by decision, label and group stand for them.
+            told = np.stack([pool.group, each, pool.counts]) if pool.cell is None else each[pool.cell]
+            found[name] = hashlib.sha256(np.ascontiguousarray(told).data).hexdigest()
+        return found
 
     def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
         """Say what budgets would buy, from the predictions alone."""
@@ -183,18 +288,25 @@ def open_audit_table(
     score: str | None = None,
     cost: str | None = None,
     known: str | None = None,
+    observed: str | None = None,
+    missing: str | None = None,
+    judge: str | Sequence[str] | None = None,
     noise: str | None = None,
-    unknown_groups: bool = False,
+    missing_groups: MissingGroups | None = None,
     form: TableFormat | None = None,
     seed: int = 0,
+    any_size: bool = False,
 ) -> AuditTable:
     """Read the columns an audit needs, in one pass, of files or of a table of a database.
 
     One or two bytes are held per row, four more for a score and eight for a cost; of a database nothing,
-    unless there is a score or a cost. ``score``, ``cost`` and ``known`` (labels that exist already, empty
-    elsewhere) name columns, and ``truth`` one of labels; ``noise`` is as :func:`read_noise` reads it. With
-    ``unknown_groups``, rows without a group may be of any. Decisions of a randomised model are drawn with
-    ``seed``.
+    unless there is a score or a cost. ``score``, ``cost``, ``known`` (labels that exist already, empty
+    elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and ``truth``
+    one of labels. ``judge`` names a column of a judge's answers, or ``COLUMN,CONFIDENCE``, or several such;
+    ``noise`` is as :func:`read_noise` reads it. Rows without a group are a group of their own, or with
+    ``missing_groups`` left out ("drop") or taken to be of any ("unknown"). Decisions of a randomised model
+    are drawn with ``seed``. Groups that are too small to be compared are refused, unless groups of
+    ``any_size`` will do.
 
     Examples
     --------
@@ -208,38 +320,80 @@ def open_audit_table(
     """
     source, notes = open_table(path, form)
     hints: list[str] = []
-    named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": known}
+    check_missing_groups(missing_groups)
+    if known and observed:
+        raise TableError(
+            "--known and --observed both name labels that exist already",
+            "Put all of them in one column: --observed counts labels of other rows as --known does",
+        )
+    if missing not in (None, "worst", "random"):
+        raise TableError(f"--missing {missing} is unknown", "Give worst or random")
+    if missing and not observed:
+        raise TableError("--missing is about outcomes that --observed names", "Give --observed with it")
+    told, option = known or observed, "known" if known else "observed"
+    named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": told}
     wanted = {option: name for option, name in named.items() if name}
-    columns = _check_wanted(source.schema.names, wanted, protected)
+    if judge and score:
+        raise TableError(
+            "--judge and --score were both given", "Give one: answers of a judge are a score too"
+        )
+    judges = [_Judge.read(spec, source.schema.names) for spec in as_specs(judge or ())]
+    for number, one in enumerate(judges):
+        parts = {f"judge-{number}": one.column, f"confidence-{number}": one.confidence}
+        wanted |= {part: name for part, name in parts.items() if name is not None}
+    own = {part: "judge" for part in wanted if part.startswith(("judge-", "confidence-"))}
+    columns = _check_wanted(source.schema.names, wanted, protected, {"known": option, **own})
     specs = as_specs(protected)
     query = None
-    if isinstance(source, Engine) and not score and not cost:
+    if isinstance(source, Engine) and not score and not cost and not judges:
         query = _CellQuery.of(source, specs, wanted, seed)
         found = query.cells()
     else:
         keyed = isinstance(source, Engine)
         if keyed:
-            hints.append("a score or a cost needs all rows of these columns: they are read from the database")
-        found = _read_cells(_batches(source, columns), specs, wanted, seed, keyed=keyed)
+            hints.append(
+                "a score, a cost or a judge needs all rows of these columns: they are read from the database"
+            )
+        found = _read_cells(_batches(source, columns), specs, wanted, seed, judges, keyed=keyed)
     cells, counts = found.cells, found.counts
-    if missing := int(counts[[cell.said is None for cell in cells]].sum()):
+    if silent := int(counts[[cell.said is None for cell in cells]].sum()):
         raise TableError(
-            f"{missing:,} rows have no prediction in {predictions!r}"
+            f"{silent:,} rows have no prediction in {predictions!r}"
             + found.first({cell for cell in cells if cell.said is None}, ", the first is data row {}"),
             "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
         )
     by_value: Counter[Hashable] = Counter()
     for cell, n in zip(cells, counts.tolist(), strict=True):
         by_value[cell.group] += n
-    grouped = GroupColumns.of(specs, by_value)
-    fold = folding(", ".join(specs), by_value)
+    ungrouped = np.array([is_missing(cell.group) for cell in cells])
+    if without := int(counts[ungrouped].sum()):
+        rows = found.rows_of(ungrouped)
+        where = "" if rows is None else f": {numbered(rows)}"
+        have = f"{without:,} row{' has' if without == 1 else 's have'} no value in {', '.join(specs)!r}"
+        if missing_groups == "drop":
+            notes.append(f"{have} and {'was' if without == 1 else 'were'} left out{where}")
+            by_value = Counter({value: n for value, n in by_value.items() if not is_missing(value)})
+        elif missing_groups == "unknown":
+            notes.append(f"{have}; they may be of any group{where}")
+        else:
+            notes.append(f"{have} and {'is' if without == 1 else 'are'} the group {UNKNOWN!r}{where}")
+    try:
+        grouped = GroupColumns.of(specs, by_value, any_size=any_size)
+    except TableError as error:
+        if not without or ungrouped.all() or missing_groups == "drop":
+            raise
+        raise TableError(error.what + where, error.remedy) from None
+    fold = folding(", ".join(specs), by_value, any_size=any_size)
     notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
     # Groups are in the order of their names.
-    names = sorted(set(grouped.names) - ({UNKNOWN} if unknown_groups else set()))
+    names = sorted(set(grouped.names) - ({UNKNOWN} if missing_groups == "unknown" else set()))
     text = dict(zip(grouped.values, grouped.names, strict=True))
-    of_cell = [text[fold(cell.group)] for cell in cells]
+    dropped = ungrouped & (missing_groups == "drop")
+    of_cell = ["" if out else text[fold(c.group)] for c, out in zip(cells, dropped, strict=True)]
     group = np.array([names.index(name) if name in names else len(names) for name in of_cell])
+    group[dropped] = 0
     right, label = None, np.full(len(cells), UNTOLD)
+    label[dropped] = OUT
     if truth is not None:
         value = find_positive(truth, [cell.truth for cell in cells], positive, notes, guess=False)
         right = np.array([cell.truth in value for cell in cells], dtype=np.int64)
@@ -258,18 +412,22 @@ def open_audit_table(
         noise_table(errors, names)
     except ValueError as error:
         raise TableError(f"--noise {noise}: {error}", f"Groups: {listed(names)}") from error
-    if known:
+    if told:
         codes = {cell.known: classes.code(cell.known) for cell in cells if cell.known is not None}
         for word, code in codes.items():
             if code is None:
                 where = found.first({cell for cell in cells if cell.known == word}, "data row {} has ")
                 raise TableError(
-                    f"--known {known}: {where}the unknown label {str(word)[:40]!r}",
+                    f"--{option} {told}: {where}the unknown label {str(word)[:40]!r}",
                     "Labels are " + ", ".join(map(repr, classes.names)) + "; leave others empty",
                 )
         there = np.array([cell.known is not None for cell in cells]) & (label == UNTOLD)
         label = np.where(there, [codes.get(str(cell.known)) or 0 for cell in cells], label)
-        notes.append(f"{int(counts[there].sum()):,} rows have a label in {known!r} and are not asked for")
+        notes.append(f"{int(counts[there].sum()):,} rows have a label in {told!r}")
+    seen = None
+    if observed:
+        label, seen = Observed.of_cells(label, np.array(said) == 1, counts, random=missing == "random")
+    said_by = [one.chance(classes) for one in judges]
     pool = PoolRows(
         names=names,
         group=group,
@@ -278,15 +436,19 @@ def open_audit_table(
         counts=counts,
         cell=found.cell,
         drawn=drawn,
-        score=found.score,
+        score=np.mean(said_by, axis=0) if judges else found.score,
+        judged=bool(judges),
         cost=found.cost,
         truth=right,
         keys=found.keys,
+        observed=seen,
     )
     sizes: Counter[str] = Counter()
     for name, n in zip(of_cell, counts.tolist(), strict=True):
-        sizes[name] += n
-    return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query)
+        if name:
+            sizes[name] += n
+    tally = Tally.of(specs, [cell.group for cell in cells], pool, score)
+    return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query, tally)
 
 
 def table_digest(path: str | Path, source: Files | Engine) -> str:
@@ -326,13 +488,19 @@ def _open_large(path: str | Path) -> Files | Engine:
     return source
 
 
-def _check_wanted(names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str]) -> list[str]:
-    """Return the columns to read; raise for one that is not there, or is named twice."""
-    check_columns(names, list(wanted.items()))
+def _check_wanted(
+    names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str], options: dict[str, str]
+) -> list[str]:
+    """Return the columns to read; raise for one that is not there, or is named twice.
+
+    ``options`` has the options whose name is another one.
+    """
+    given = [(options.get(part, part), name) for part, name in wanted.items()]
+    check_columns(names, given)
     grouped = protected_columns(protected, names)
     columns = [*wanted.values(), *grouped]
     if len(set(columns)) < len(columns):
-        given = [*wanted.items(), *(("protected", name) for name in grouped)]
+        given += [("protected", name) for name in grouped]
         raise TableError(
             " and ".join(f"--{o} {n}" for o, n in given) + " name a column twice", "Name different columns"
         )
@@ -350,7 +518,13 @@ def _batches(source: Files | Engine, columns: Sequence[str]) -> Iterator[Arrow]:
 
 
 def _read_cells(
-    batches: Iterable[Arrow], specs: Sequence[str], wanted: dict[str, str], seed: int, *, keyed: bool
+    batches: Iterable[Arrow],
+    specs: Sequence[str],
+    wanted: dict[str, str],
+    seed: int,
+    judges: Sequence[_Judge] = (),
+    *,
+    keyed: bool,
 ) -> _Cells:
     """Sort rows into cells, batch by batch."""
     number: dict[_Cell, int] = {}
@@ -389,6 +563,8 @@ def _read_cells(
             if option in wanted:
                 values = _numbers(batch.column(wanted[option]), wanted[option], option)
                 parts[option].append(values.astype(np.float32 if option == "score" else np.float64))
+        for judge in judges:
+            judge.add(batch)
     found = {name: np.concatenate(parts.pop(name)) for name in list(parts) if parts[name]}
     if "score" in found and np.isnan(found["score"]).all():
         raise TableError(f"--score {wanted['score']}: it has no number in any row", "Name another column")
@@ -458,8 +634,8 @@ def _numbers(column: Any, name: str, option: str) -> NDArray[np.float64]:
     import pyarrow as pa
 
     try:
-        values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        values = np.asarray(as_numbers(column, name), dtype=np.float64)
+    except (pa.ArrowException, TableError) as error:
         raise TableError(
             f"--{option} {name}: its values are not numbers", "Name a column of numbers"
         ) from error

@@ -14,7 +14,9 @@ FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 
 #: Which extra of the library, or which other package, brings a module.
 EXTRAS = {
-    **dict.fromkeys(("typer", "rich", "jinja2", "markupsafe", "pyarrow", "matplotlib"), "cli"),
+    **dict.fromkeys(
+        ("typer", "rich", "jinja2", "markupsafe", "pyarrow", "matplotlib", "cryptography"), "cli"
+    ),
     **dict.fromkeys(("pooch", "requests", "tqdm"), "bench"),
     **dict.fromkeys(("sqlalchemy", "alembic", "fastapi", "uvicorn", "skops", "segno"), "fairask-studio"),
     "psycopg": "fairask-studio[postgres]",

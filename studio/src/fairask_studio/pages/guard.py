@@ -52,7 +52,7 @@ LARGEST_BODY = 1 << 20
 #: Files of labels and tables are larger.
 _LARGEST_FILE = 64 << 20
 
-_FILES = ("/api/labels", "/api/tables")
+_FILES = ("/api/labels", "/api/tables", "/new")
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
@@ -161,6 +161,7 @@ _OWNERS = (
     "/api/export",
     "/api/tables",
     "/api/studies",
+    "/new",
 )
 
 _WORDS = "The server or its database is busy or cannot be reached. Try again in a moment."

@@ -25,7 +25,10 @@ from fairask_studio.store import Person, is_url
 
 router = APIRouter(tags=["labelling"])
 
-_LARGEST, _SECONDS, _AT_ONCE = 20 << 20, 10.0, 6
+#: Bytes of an image.
+LARGEST = 20 << 20
+
+_SECONDS, _AT_ONCE = 10.0, 6
 
 #: An image takes four bytes of a browser's memory per pixel.
 _MOST_PIXELS = 100_000_000
@@ -116,8 +119,8 @@ class Images:
     def read(self, place: str) -> bytes:
         """Return the bytes of an image; HTTPException in words if there is none, or if it is not allowed."""
         data = self._fetch(place) if "://" in place else self._open(place)
-        if len(data) > _LARGEST:
-            raise HTTPException(413, f"the image is larger than {_LARGEST >> 20} MB")
+        if len(data) > LARGEST:
+            raise HTTPException(413, f"the image is larger than {LARGEST >> 20} MB")
         return data
 
     def _open(self, name: str) -> bytes:
@@ -125,7 +128,7 @@ class Images:
             path = (folder / name).resolve()
             if path.is_relative_to(folder.resolve()) and path.is_file():
                 with path.open("rb") as file:
-                    return file.read(_LARGEST + 1)
+                    return file.read(LARGEST + 1)
         raise HTTPException(404, f"no image {name!r} beside the pool or in a folder given by --images")
 
     def _fetch(self, address: str) -> bytes:
@@ -145,7 +148,7 @@ class Images:
                 found.raise_for_status()
                 for part in found.iter_bytes():
                     data += part
-                    if len(data) > _LARGEST:
+                    if len(data) > LARGEST:
                         break
                     if time.monotonic() > until:  # a byte now and then
                         raise HTTPException(502, f"{host} did not give the image within {_SECONDS:.0f} s")

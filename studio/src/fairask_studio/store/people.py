@@ -36,8 +36,11 @@ TOKEN_SECONDS = 90 * 86400.0
 MOST_KEPT = 10_000
 #: How long a process may rely on what it read before.
 MEMORY_SECONDS = 5.0
-#: In place of a CSRF token: the row is a code that begins a session, and no session.
-_INVITE = "invite"
+#: In place of a CSRF token: the row is a code that begins a session, or one that did or was replaced.
+_INVITE, _USED, _REPLACED = "invite", "used", "replaced"
+_CODES = (_INVITE, _USED, _REPLACED)
+#: For so long after its end a code is known, so that whoever opens it is told what became of it.
+_KNOWN_SECONDS = 30 * 86400.0
 _T = TypeVar("_T")
 _ALL = select(people.c.name, people.c.role, people.c.since, people.c.until, people.c.program)
 _PROGRAM = people.c.program.is_(true())
@@ -166,6 +169,18 @@ class People:
             connection.execute(delete(sessions).where(sessions.c.name == name))
         self._known.clear()
 
+    def change_role(self, name: str, role: str) -> None:
+        """Give a person another role; their token and sessions go on with it."""
+        if role not in ROLES:
+            raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
+        with self._db.write() as connection:
+            if role != "owner":
+                self._keep_an_owner(connection, name)
+            changed = update(people).where(people.c.name == name, _HUMAN).values(role=role)
+            if not connection.execute(changed).rowcount:
+                raise StudyError(f"nobody is named {name!r}")
+        self._known.clear()
+
     def _keep_an_owner(self, connection: Connection, name: str) -> None:
         owners = connection.scalars(select(people.c.name).where(people.c.role == "owner", _HUMAN)).all()
         if list(owners) == [name]:
@@ -225,7 +240,13 @@ class People:
         """Begin a session; return the value of its cookie."""
         cookie = secrets.token_urlsafe(24)
         with self._db.write() as connection:
-            connection.execute(delete(sessions).where(sessions.c.until < clock(connection)))
+            at = clock(connection)
+            code = sessions.c.csrf.in_(_CODES)
+            connection.execute(
+                delete(sessions).where(
+                    or_(and_(~code, sessions.c.until < at), sessions.c.until < at - _KNOWN_SECONDS)
+                )
+            )
             self._begin(connection, cookie, name)
         return cookie
 
@@ -238,7 +259,8 @@ class People:
         code = secrets.token_urlsafe(24)
         row = {"id": _hash(code), "name": name, "csrf": _INVITE}
         with self._db.write() as connection:
-            connection.execute(delete(sessions).where(sessions.c.name == name, sessions.c.csrf == _INVITE))
+            mine = (sessions.c.name == name, sessions.c.csrf == _INVITE)
+            connection.execute(update(sessions).where(*mine).values(csrf=_REPLACED))
             connection.execute(insert(sessions), [{**row, "until": clock(connection) + seconds}])
         return code
 
@@ -249,10 +271,28 @@ class People:
             name = connection.scalar(
                 select(sessions.c.name).where(*mine, sessions.c.until > clock(connection))
             )
-            if name is None or not connection.execute(delete(sessions).where(*mine)).rowcount:
+            used = update(sessions).where(*mine).values(csrf=_USED)
+            if name is None or not connection.execute(used).rowcount:
                 return None
             self._begin(connection, cookie, name)
         return str(name), cookie
+
+    def became(self, code: str) -> str | None:
+        """Say in words what became of a code that begins no session any more; None if it is unknown."""
+        with self._db.read() as connection:
+            found = connection.execute(
+                select(sessions.c.csrf, sessions.c.until).where(
+                    sessions.c.id == _hash(code), sessions.c.csrf.in_(_CODES)
+                )
+            ).first()
+            if found is None:
+                return None
+            if found.csrf == _INVITE:
+                return "This link has ended." if found.until <= clock(connection) else None
+        return {
+            _USED: "This link was used already: it signs in once.",
+            _REPLACED: "A newer link has replaced this one.",
+        }[found.csrf]
 
     def session(self, cookie: str) -> Session | None:
         """Return the session of a cookie, None when it has ended; its end moves with its use."""
@@ -263,7 +303,7 @@ class People:
         with self._db.read() as connection:
             at = clock(connection)
             query = select(sessions.c.name, sessions.c.csrf, sessions.c.until).where(
-                mine, sessions.c.until > at, sessions.c.csrf != _INVITE
+                mine, sessions.c.until > at, sessions.c.csrf.not_in(_CODES)
             )
             row = connection.execute(query).first()
         if row is None:
