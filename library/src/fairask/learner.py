@@ -415,7 +415,9 @@ class FairActiveLearner:
         asked = self.state.log.rows()
         # Rows of a sample that the learner drew are known to the user by their numbers in the whole table.
         numbers = None if self._drawn_from is self.pool else self._drawn_from.keys
-        pool = self._drawn_from.excluding(asked if numbers is None else np.searchsorted(numbers, asked))
+        if numbers is not None:  # rows beyond the sample may have been asked for, drawn uniformly
+            asked = np.searchsorted(numbers, np.intersect1d(asked, numbers))
+        pool = self._drawn_from.excluding(asked)
         if n > len(pool):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         batch = self.state.batches

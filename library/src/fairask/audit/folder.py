@@ -26,6 +26,7 @@ from fairask.audit.certificate import (
     STATE,
     Certificate,
     digest_of_settings,
+    is_sealed,
     issue,
     joint_verdict,
     pages_of,
@@ -292,7 +293,9 @@ class AuditFolder:
 
     def _write(self) -> None:
         self.state["audit"] = self.audit.to_dict()
-        write_whole(self.folder / STATE, json.dumps(self.state, indent=1) + "\n")
+        # Sealed as it will be read: JSON makes lists of tuples, and texts of numbers that are keys.
+        sealed = seal(json.loads(json.dumps(self.state)))
+        write_whole(self.folder / STATE, json.dumps(sealed, indent=1) + "\n")
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
         """Tell what is new in a file of labels, all of it or none; return how many are new and changed.
@@ -664,6 +667,8 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         state: dict[str, Any] = read_json(file, remedy=_RESTORE, kind=AuditError)
         found = state["format"]
         if found == _FORMAT and all(isinstance(state[part], dict) for part in _PARTS[:3]):
+            if not is_sealed(state):
+                raise AuditError(f"{file} was changed after it was written", _RESTORE)
             return {part: state[part] for part in ("format", *_PARTS)}
     except (KeyError, TypeError):
         found = _FORMAT
