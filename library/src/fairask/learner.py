@@ -40,6 +40,7 @@ from fairask.oracle.base import FairFit, PoolSample, Seed, drawn_seed
 from fairask.pools import Pool
 from fairask.pools.sample import SAMPLE
 from fairask.pools.source import warn_of_rare
+from fairask.report import words
 from fairask.sampling import WEIGHTS, draw
 from fairask.stopping import AnyOf, Budget, StoppingRule, make_rule
 from fairask.strategies import STRATEGIES, Strategy, make_strategy
@@ -101,6 +102,7 @@ class LearnerConfig:
     margin: str | float | None = "auto"
     level: float | None = None
     blind: bool = False
+    randomized: bool = False
     risk_weights: str | None = None
     fairness_weights: str = "ips"
     batch_size: int = BATCH
@@ -117,9 +119,11 @@ class LearnerConfig:
         check_choice(self.fairness_weights, "fairness_weights", WEIGHTS)
         if self.risk_weights is not None:
             check_choice(self.risk_weights, "risk_weights", WEIGHTS)
-        if self.profile == "paper" and (self.blind or self.level is not None):
-            name = "blind" if self.blind else "level"
-            raise ValueError(f"{name} is a setting of profile='calibrated', not of 'paper'")
+        if self.profile == "paper":
+            given = {"blind": self.blind, "level": self.level is not None, "randomized": self.randomized}
+            for name in (name for name, value in given.items() if value):
+                always = ", which always mixes" if name == "randomized" else ""
+                raise ValueError(f"{name} is a setting of profile='calibrated', not of 'paper'{always}")
         if len(self.classes) != 2 or self.classes[0] == self.classes[1]:
             raise ValueError(
                 f"classes={self.classes!r} must be two different labels, the positive one second"
@@ -189,7 +193,12 @@ class LearnerConfig:
 
     def _template(self, oracle: FairOracle | None, estimator: Estimator) -> FairOracle:
         if oracle is not None:
-            given = {"estimator": estimator, "level": self.level, "blind": self.blind or None}
+            given = {
+                "estimator": estimator,
+                "level": self.level,
+                "blind": self.blind or None,
+                "randomized": self.randomized or None,
+            }
             for name, value in given.items():
                 if value is not None:
                     raise ValueError(f"{name} and oracle were both given; set the {name} in the oracle")
@@ -202,7 +211,7 @@ class LearnerConfig:
             return EmpiricalFairOracle(
                 None if isinstance(estimator, str) else estimator, shift_threshold=False
             )
-        template = CalibratedFairOracle(estimator, blind=self.blind)
+        template = CalibratedFairOracle(estimator, blind=self.blind, randomized=self.randomized)
         template.level = template.level if self.level is None else self.level
         return template
 
@@ -248,6 +257,9 @@ class FairActiveLearner:
         Confidence level of the margin from evidence; the calibrated oracle's default if None.
     blind : bool
         Whether the calibrated model must not read the group; leave the protected column out of ``X`` as well.
+    randomized : bool
+        Whether the calibrated model may decide by lot between thresholds and a constant answer where
+        thresholds alone are not safe. The paper's profile always may.
     risk_weights : {"ips", "lure", "none"}, optional
         Importance weights of the labelled rows in the error; default "none" with the calibrated oracle,
         "ips" with the paper's.
@@ -307,6 +319,7 @@ class FairActiveLearner:
         margin: str | float | None = "auto",
         level: float | None = None,
         blind: bool = False,
+        randomized: bool = False,
         risk_weights: str | None = None,
         fairness_weights: str = "ips",
         batch_size: int = BATCH,
@@ -326,6 +339,7 @@ class FairActiveLearner:
             margin=margin,
             level=level,
             blind=blind,
+            randomized=randomized,
             risk_weights=risk_weights,
             fairness_weights=fairness_weights,
             batch_size=batch_size,
@@ -401,7 +415,9 @@ class FairActiveLearner:
         asked = self.state.log.rows()
         # Rows of a sample that the learner drew are known to the user by their numbers in the whole table.
         numbers = None if self._drawn_from is self.pool else self._drawn_from.keys
-        pool = self._drawn_from.excluding(asked if numbers is None else np.searchsorted(numbers, asked))
+        if numbers is not None:  # rows beyond the sample may have been asked for, drawn uniformly
+            asked = np.searchsorted(numbers, np.intersect1d(asked, numbers))
+        pool = self._drawn_from.excluding(asked)
         if n > len(pool):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         batch = self.state.batches
@@ -503,6 +519,9 @@ class FairActiveLearner:
         seed = int(np.random.default_rng([self.random_state, ORACLE_STREAM]).integers(2**31))
         oracle: FairOracle = clone(self.template)
         oracle.set_params(tolerance=self.effective_tolerance_, random_state=seed)
+        if isinstance(oracle, CalibratedFairOracle):
+            past = (row for row in self.state.history if row["labels"] < len(rows))
+            oracle.earlier_rounds = [(row["labels"], row["reach"]) for row in past]
         oracle = oracle.fit_labelled(rows, self.background())
         return oracle if self.columns_ is None else oracle.fitted_on(self.columns_)
 
@@ -666,6 +685,8 @@ class FairActiveLearner:
             "feasible": model.feasible_,
             "interpolates": model.interpolates_,
             "members": len(model.members_),
+            "constant": model.constant_ is not None,
+            "by_lot": model.by_lot_,
             **model.safety(),
         }
         for code, group in enumerate(self.groups_):
@@ -731,6 +752,8 @@ class FairActiveLearner:
             if "gap_low" in last:  # not every oracle estimates an interval
                 low, high, level = (last[name] for name in ("gap_low", "gap_high", "level"))
                 facts["gap, estimated"] += f" ({low:.3f} to {high:.3f}, level {level:g})"
+            if (said := words.safety_sentence(last, self.tolerance, self.pool.n_rows)) is not None:
+                facts["to know"] = said
             facts["labels by group"] = ", ".join(
                 f"{group} {int(last[f'labels[{group}]']):,}" for group in self.groups_
             )
@@ -746,11 +769,11 @@ class FairActiveLearner:
             facts["columns"] = ", ".join(self.columns_.names)
         encoder = None if self.columns_ is None else self.columns_.encoder
         notes = [] if encoder is None else encoder.notes()
-        words = (
+        about = (
             f"{len(self.state.log.labelled()):,} labels of {self.pool.n_rows:,} rows, "
             f"asked for by {self.strategy.name}"
         )
-        return card("FairActiveLearner", words, facts, folded=("What was done to the columns", notes))
+        return card("FairActiveLearner", about, facts, folded=("What was done to the columns", notes))
 
     # -- keeping --------------------------------------------------------------------------------
 

@@ -7,14 +7,15 @@ true label: y = 1 (``tprp``), y = 0 (``fprp``), both (``eo``), or none (``dp``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.pipeline import Pipeline
-from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairask.checks import check_choice, check_lengths, check_tolerance
+
+if TYPE_CHECKING:
+    from sklearn.utils.metadata_routing import MetadataRequest
 
 __all__ = ["accuracy_scorer", "gap_scorer", "group_gap", "group_rates"]
 
@@ -295,6 +296,8 @@ class FairScorer:
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Say what scikit-learn should route to this scorer."""
+        from sklearn.utils.metadata_routing import MetadataRequest  # rates and tables need no scikit-learn
+
         request = MetadataRequest(owner=type(self).__name__)
         request.score.add_request(param="sensitive_features", alias=self.routed)
         return request
@@ -306,6 +309,8 @@ class FairScorer:
 
         Of a pipeline, the last step is scored on what the other steps make of the rows.
         """
+        from sklearn.pipeline import Pipeline
+
         if isinstance(model, Pipeline):
             X, model = (model[:-1].transform(X) if len(model) > 1 else X), model[-1]
         if not isinstance(model, _FairModel):

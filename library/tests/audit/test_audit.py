@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fairask.audit import Audit, simulate_audit
 from fairask.audit.bounds.boundaries import boundaries
 from fairask.audit.bounds.proportions import wilson
-from fairask.audit.bounds.stratified import collapse, score_limits
+from fairask.audit.bounds.stratified import _constrained, collapse, score_limits
 from fairask.audit.plan import AuditPlan, allocate
 from fairask.audit.simulation import null_pools, run_audits
 from fairask.audit.strata import Counts, Layout
@@ -207,11 +207,21 @@ def test_boundaries_keep_the_error_when_looks_are_normal_steps():
     assert (np.diff(z) < 0).all()
 
 
+def limits_of(size, hits, labels, rate, z):
+    """Limits of one rate from two strata, as if they were part of larger ones."""
+    one = np.ones((1, 1))
+    zero, ones = (
+        collapse(size[[b]], hits[[b]], labels[[b]], one, np.zeros(1), population=True) for b in (0, 1)
+    )
+    low, high = score_limits(zero, ones, np.array([rate]), np.array([z]))
+    return float(low[0]), float(high[0])
+
+
 def test_proportional_strata_of_rare_labels_give_wilson_limits():
     size, labels = np.array([6e6, 4e6]), np.array([6000.0, 4000.0])
-    low, high = score_limits(size, np.array([2.0, 8.0]), labels, np.array(0.8), np.array(1.645))
+    found = limits_of(size, np.array([2.0, 8.0]), labels, 0.8, 1.645)
     expected = wilson(8, 10, 1.645)
-    assert (low, high) == pytest.approx((float(expected[0]), float(expected[1])), abs=2e-3)
+    assert found == pytest.approx((float(expected[0]), float(expected[1])), abs=4e-3)
 
 
 @settings(max_examples=60, deadline=None)
@@ -224,8 +234,8 @@ def test_strata_limits_contain_the_rate_and_widen_with_z(data):
         return
     mass = size * hits / labels
     rate = np.array(mass[1] / mass.sum())
-    low, high = score_limits(size, hits, labels, rate, np.array(1.5))
-    lower, higher = score_limits(size, hits, labels, rate, np.array(2.5))
+    low, high = limits_of(size, hits, labels, float(rate), 1.5)
+    lower, higher = limits_of(size, hits, labels, float(rate), 2.5)
     assert lower - 1e-6 <= low <= rate + 1e-6
     assert rate - 1e-6 <= high <= higher + 1e-6
 
@@ -348,9 +358,36 @@ def test_a_group_that_a_model_never_decides_so_has_no_warning_and_says_nothing()
     """Rows of group 1 are all decided 0: the union of its rows decided 1 is empty (0 / 0 before)."""
     size, labels = np.array([40.0, 50.0, 5.0, 0.0]), np.array([10.0, 12.0, 0.0, 0.0])
     member = np.eye(4)[[0, 1, 3]]
-    rows, share, effective = collapse(size, labels / 2, labels, member, np.zeros(4))
-    assert rows.tolist() == [40.0, 50.0, 0.0]
-    assert (share[2], effective[2]) == (0.0, 1.0)
+    found = collapse(size, labels / 2, labels, member, np.zeros(4))
+    assert found.weight.tolist() == [40.0, 50.0, 0.0]
+    assert (found.share[2], found.labels[2]) == (0.0, 1.0)
+
+
+def test_labels_that_are_all_told_are_certain_and_no_part_of_the_proportion():
+    """Ten labels of ten rows say nothing about the other thousand, and nothing about them is random."""
+    one, none = np.ones((1, 2)), np.zeros(2)
+    found = collapse(np.array([1000.0, 10.0]), np.array([5.0, 9.0]), np.array([50.0, 10.0]), one, none)
+    alone = collapse(np.array([1000.0]), np.array([5.0]), np.array([50.0]), one[:, :1], none[:1])
+    assert (found.base[0], found.weight[0], found.share[0]) == (9.0, 1000.0, 0.1)
+    assert found.labels[0] == pytest.approx(alone.labels[0], rel=0.1)
+
+
+@given(st.data())
+def test_constrained_shares_keep_the_constraint_and_are_the_most_likely(data):
+    w0, w1 = (data.draw(st.floats(0.01, 1.0)) for _ in range(2))
+    c = data.draw(st.floats(0.001, 0.999)) * (w0 + w1) - w0
+    hits, misses = (np.array([data.draw(st.integers(1, 50)) for _ in range(2)], float) for _ in range(2))
+    arrays = (np.array([v]) for v in (w0, w1, c, hits[0], misses[0], hits[1], misses[1]))
+    p0, p1 = (float(v[0]) for v in _constrained(*arrays))
+    assert w1 * p1 - w0 * p0 == pytest.approx(c, abs=1e-9)
+    below, above = max(0.0, -c) / w0, min(w0, w1 - c) / w0
+    grid = np.linspace(below, above, 203)[1:-1]
+    other = (c + w0 * grid) / w1
+
+    def likelihood(a, b):
+        return hits[0] * np.log(a) + misses[0] * np.log1p(-a) + hits[1] * np.log(b) + misses[1] * np.log1p(-b)
+
+    assert likelihood(p0, p1) >= likelihood(grid, other).max() - 1e-6
 
 
 def test_a_group_that_is_never_accepted_and_labelled_whole_has_no_warning():

@@ -13,13 +13,14 @@ from fairask.audit import (
     certify,
     check_certificate,
     intersect,
+    issue,
     plan_audit,
-    sign,
     simulate_audit,
 )
 from fairask.audit.plan import AuditPlan
 from fairask.audit.simulation import Truth, play
 from fairask.audit.strata import Layout
+from fairask.errors import UserError
 
 
 def pool(n: int = 6000, gap: float = 0.0, groups: int = 2, seed: int = 0):
@@ -177,7 +178,7 @@ def test_an_audit_that_leaves_a_few_rows_of_a_stratum_keeps_the_promise():
 
 def test_a_certificate_that_was_changed_or_is_of_another_model_is_noticed():
     y, pred, g = pool(2000)
-    document = json.loads(json.dumps(sign(run(Audit(pred, g, budget=400), y).certificate(), model="m1")))
+    document = json.loads(json.dumps(issue(run(Audit(pred, g, budget=400), y).certificate(), model="m1")))
     assert check_certificate(document, model="m1") == []
     assert check_certificate(document, model="m2") == ["it was issued for another model"]
     assert check_certificate(document | {"verdict": "certified", "upper": 0.0}, model="m1") == [
@@ -209,3 +210,51 @@ def test_a_plan_says_what_budgets_buy_with_and_without_a_score():
     ]
     assert found.rows[2].certify_alike > found.rows[0].certify_alike
     assert "groups alike" in str(found)
+
+
+def accepted_only(y, pred, lost=()):
+    """Outcomes of accepted rows, None elsewhere and where they are lost."""
+    found = [int(v) if p else None for v, p in zip(y, pred, strict=True)]
+    for row in lost:
+        found[row] = None
+    return found
+
+
+def test_outcomes_of_accepted_rows_are_free_and_only_rejected_rows_are_asked_for():
+    y, pred, g = pool()
+    audit = run(Audit(pred, g, budget=800, observed=accepted_only(y, pred)), y)
+    assert not pred[list(audit.answered)].any()
+    found = audit.certificate()
+    assert found.verdict == "certified"
+    tpr = [pred[(g == k) & (y == 1)].mean() for k in (0, 1)]
+    assert found.lower <= abs(tpr[0] - tpr[1]) <= found.upper
+    looks = {"budget": 400, "looks": 1}
+    same = run(Audit(pred, g, observed=accepted_only(y, pred), **looks), y).certificate()
+    assert same.upper < run(Audit(pred, g, **looks), y).certificate().upper
+    assert f"Observed: the outcomes of {int(pred.sum()):,} accepted rows" in str(found)
+    assert f"Bought: {found.n_labels} labels" in str(found)
+    again = Audit.from_dict(json.loads(json.dumps(audit.to_dict())))
+    assert str(again.certificate()) == str(found)
+
+
+def test_accepted_rows_without_an_outcome_are_taken_at_their_worst_unless_they_are_random():
+    y, pred, g = pool()
+    lost = np.flatnonzero(pred == 1)[::8]
+    uppers = {}
+    for missing in ("worst", "random"):
+        audit = Audit(pred, g, budget=1500, looks=1, observed=accepted_only(y, pred, lost), missing=missing)
+        found = run(audit, y).certificate()
+        words = "hold whatever it is" if missing == "worst" else "missing at random"
+        assert any(f"Of {len(lost)} accepted rows" in text and words in text for text in found.assumptions)
+        assert found.skipped == 0
+        uppers[missing] = found.upper
+    none = run(Audit(pred, g, budget=1500, looks=1, observed=accepted_only(y, pred)), y).certificate()
+    assert max(none.upper, uppers["random"]) < uppers["worst"]
+
+
+def test_observed_outcomes_of_no_accepted_row_are_refused():
+    y, pred, g = pool(200)
+    with pytest.raises(UserError, match="no row that the model accepts has an observed outcome"):
+        Audit(pred, g, observed=[None] * 200)
+    with pytest.raises(UserError, match="observed does not go with known"):
+        Audit(pred, g, observed=accepted_only(y, pred), known={0: 1})

@@ -41,6 +41,12 @@ def applications(n: int = 2400) -> Rows:
                 "truth": "yes" if truth else "no",
             }
         )
+    guess = np.random.default_rng(4)
+    for row in out:
+        other = {"yes": "no", "no": "yes"}[row["truth"]]
+        row["guess"] = row["truth"] if guess.random() < 0.85 else other
+        row["sure"] = round(float(guess.uniform(0.6, 0.95)), 2)
+        row["repaid"] = row["truth"] if row["said"] == "yes" and row["id"] % 40 else ""
     return out
 
 
@@ -72,8 +78,73 @@ def finished(fairask: Run, pool: Path, *options: Any) -> dict[str, Any]:
     return certificates
 
 
+def test_outcomes_of_the_accepted_are_counted_and_only_others_are_asked_for(fairask: Run, pool: Path) -> None:
+    found = finished(fairask, pool, "--observed", "repaid")["pool"]
+    rows = json.loads(Path("pool.audit/audit.json").read_text())["audit"]["rows"]
+    assert {TRUTH[row]["said"] for row in rows} == {"no"}
+    said = " ".join(found["assumptions"])
+    accepted = [row for row in TRUTH if row["said"] == "yes"]
+    seen = sum(row["repaid"] != "" for row in accepted)
+    assert f"Observed: the outcomes of {seen:,} accepted rows" in said
+    assert f"Of {len(accepted) - seen} accepted rows no outcome was observed: the bounds hold" in said
+    assert f"Bought: {len(rows):,} labels" in said
+
+
+def test_outcomes_that_are_missing_at_random_are_declared_so(fairask: Run, pool: Path) -> None:
+    begun = fairask("audit", pool, *START, "--observed", "repaid", "--missing", "random")
+    assert begun.exit_code == AWAITED, begun.output
+    state = json.loads(Path("pool.audit/audit.json").read_text())
+    check(state, "audit-state")
+    strata = state["audit"]["strata"]
+    assert strata["observed"]["random"]
+    assert strata["observed"]["missing"]
+    assert not any(strata["known"][2])  # no row counts at its worst
+
+
+def test_a_judge_is_tried_on_people_hidden_from_them_and_named(fairask: Run, pool: Path) -> None:
+    begun = fairask("audit", pool, *START, "--judge", "guess,sure")
+    assert begun.exit_code == AWAITED, begun.output
+    sheet = Path("pool.audit/rows-1.csv")
+    assert not {"guess", "sure"} & set(read(sheet)[0])
+    told = fairask("audit", pool, "--tell", label(sheet, TRUTH, "told.csv"))
+    assert "The judge agrees with people in" in told.output
+    to_the_end(fairask, pool, TRUTH)
+    found = json.loads(Path("pool.audit/certificate.json").read_text())
+    check(found, "audit")
+    assert any("labels are from people" in text for text in found["certificates"]["pool"]["assumptions"])
+    assert found["made_from"]["judge"] == "guess,sure"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--judge", "guess", "--score", "score"), "--judge and --score were both given"),
+        (("--judge", "old,id"), "confidence goes from 0 to"),
+        (("--judge", "id"), "unknown answer"),
+        (("--judge", "nobody"), "nobody"),
+        (("--observed", "seen", "--known", "repaid"), "both name labels that exist"),
+        (("--missing", "random"), "--missing is about outcomes"),
+        (("--observed", "repaid", "--missing", "never"), "--missing never is unknown"),
+    ],
+)
+def test_judges_and_outcomes_that_make_no_sense_are_refused(
+    fairask: Run, pool: Path, options: tuple[str, ...], words: str
+) -> None:
+    refused(fairask("audit", pool, *START, *options), words)
+
+
 def test_a_score_costs_known_labels_and_noise_are_used_and_named(fairask: Run, pool: Path) -> None:
-    options = ("--score", "score", "--cost", "cost", "--known", "seen", "--noise", "f=0.02,m=0.01-0.03")
+    options = (
+        "--score",
+        "score",
+        "--cost",
+        "cost",
+        "--known",
+        "seen",
+        "--not-random",
+        "--noise",
+        "f=0.02,m=0.01-0.03",
+    )
     found = finished(fairask, pool, *options)["pool"]
     asked = json.loads(Path("pool.audit/audit.json").read_text())["audit"]["rows"]
     assert not [row for row in asked if row % 10 == 0]  # their labels were known
@@ -144,7 +215,8 @@ def test_rows_of_unknown_group_are_named_and_simulated(fairask: Run, pool: Path)
         (("--noise", "lots"), ("--noise lots cannot be read",)),
         (("--noise", "x=0.1"), ("noise names 'x'",)),
         (("--cost", "old"), ("its values are not numbers",)),
-        (("--known", "id"), ("--known id", "unknown label")),
+        (("--known", "id", "--not-random"), ("--known id", "unknown label")),
+        (("--known", "seen"), ("--known decides", "--budget")),
         (("--score", "scores"), ("no column 'scores'",)),
         (("--also", "tpr"), ("metric='tpr' is unknown",)),
         (("--compare", "all"), ("compare='all' is unknown",)),

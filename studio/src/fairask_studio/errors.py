@@ -36,6 +36,10 @@ class NotYoursError(StudyError):
     """This person may not answer the row: never handed out, lease ended, or answered in full."""
 
 
+class UnreachableError(StudyError):
+    """The database cannot be reached now; the same may be tried again later."""
+
+
 def senseless(error: BaseException) -> StudyError:
     """Return what to say of data that makes no sense."""
     return StudyError(

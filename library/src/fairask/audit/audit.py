@@ -11,16 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.audit.certificate import Certificate, GroupComparison, digest_of_settings, verdict_of
-from fairask.audit.labelled_rows import parity
+from fairask.audit.labelled_rows import accuracy_limits, parity
 from fairask.audit.plan import TARGETS, AuditPlan, Bounds, Claim, PlanSettings
 from fairask.audit.simulation import worst_error
-from fairask.audit.strata import FEWEST, Counts, Noise, PoolRows, Strata, known_codes, queue_length
+from fairask.audit.strata import (
+    FEWEST,
+    Counts,
+    JudgeTrial,
+    Noise,
+    PoolRows,
+    Strata,
+    known_codes,
+    queue_length,
+)
 from fairask.cards import card
 from fairask.checks import check_choice, check_lengths
 from fairask.errors import UserError
 from fairask.matrix import row_set
-from fairask.metrics import Float, Int, binary_labels
+from fairask.metrics import Float, Int, binary_labels, is_gap
 from fairask.pools import Pool
+from fairask.report.words import judge_sentence, observed_sentences
 
 #: Code of a row that cannot be labelled.
 SKIPPED = -1
@@ -100,10 +110,21 @@ class Audit:
     score : array-like, optional
         A number per row that may tell labels 1 from 0: the model's own score, or any other. Rows are then
         drawn by bins of it too. A useless score does no harm.
+    judge : array-like, optional
+        What a judge says of each row, such as a language model or last year's model: 0 or 1, or the
+        probability of 1; several judges in columns. A pilot of people's labels says how far he is right
+        (:attr:`trial`); where he would save nothing, he is not heeded. Only labels of people are counted.
     cost : array-like, optional
         Cost of a label of each row; the budget is then a cost.
     noise : float or mapping, optional
         Probability that a label told is wrong: one number, or by group a number or (least, largest).
+    observed : array-like, optional
+        The outcome of each row that has one because it was accepted, None or NaN elsewhere. Outcomes of rows
+        that the model accepts cost nothing, and no more of them are asked for: labels are bought among the
+        others only.
+    missing : {"worst", "random"}
+        What is assumed of accepted rows without an ``observed`` outcome: the bounds hold whatever it is, or
+        it is missing at random within the group.
     pos_label : optional
         The prediction that counts as 1.
     classes : sequence of two, optional
@@ -134,6 +155,9 @@ class Audit:
         score: ArrayLike | None = None,
         cost: ArrayLike | None = None,
         noise: Noise = 0.0,
+        observed: ArrayLike | None = None,
+        missing: str = "worst",
+        judge: ArrayLike | None = None,
         pos_label: object = None,
         classes: Sequence[object] | None = None,
         **settings: Unpack[PlanSettings],
@@ -142,6 +166,8 @@ class Audit:
         rows = PoolRows.of_arrays(
             pred, groups, trained_on=trained_on, pos_label=pos_label, seed=plan.random_state,
             known=known_codes(known, classes), score=score, cost=cost,
+            observed=None if observed is None else known_codes(_given(observed, groups), classes),
+            missing=missing, judge=judge,
         )  # fmt: skip
         self._begin(_strata(rows, plan, noise), plan, classes)
 
@@ -223,7 +249,7 @@ class Audit:
         self.plan, self.groups = plan, strata.groups
         self.classes = None if classes is None else list(classes)
         left = strata.sizes[~layout.known] @ layout.cost[~layout.known]
-        self.schedule = plan.schedule(int(left), len(layout.decision))
+        self.schedule = plan.schedule(int(left), len(layout.decision), pilot=layout.pilot)
         self._strata = strata
         self._layout = dataclasses.replace(layout, rest=plan.compare == "rest")
         # What was drawn: the look of each draw, from 1, with its rows; rows of each stratum.
@@ -254,6 +280,25 @@ class Audit:
     def look(self) -> int:
         """Looks that are complete: what :meth:`certificate` is from."""
         return self._last.number
+
+    @property
+    def trial(self) -> JudgeTrial | None:
+        """How far the judge agrees with people's labels at the last look; None without a judge or labels.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> y, groups = rng.integers(0, 2, 4000), np.repeat(["men", "women"], 2000)
+        >>> pred, judge = (np.where(rng.random(4000) < right, y, 1 - y) for right in (0.8, 0.9))
+        >>> audit = Audit(pred, groups, judge=judge)
+        >>> rows = audit.ask().indices
+        >>> audit.tell(rows, y[rows])
+        >>> audit.trial.labels, audit.trial.heeded
+        (60, True)
+        """
+        if not self._layout.pilot or not self.look:
+            return None
+        return JudgeTrial.of(self._layout, self._last.counts, [*map(str, self.groups)])
 
     @property
     def answered(self) -> Collection[int]:
@@ -577,7 +622,9 @@ class Audit:
     @property
     def _unlabelled(self) -> int:
         """Rows that could not be labelled, those known before the audit included."""
-        return int(self._skipped.sum() + self._strata.known[2].sum())
+        seen = self._strata.observed
+        stated = seen.missing if seen is not None else 0  # the certificate speaks of these on their own
+        return int(self._skipped.sum() + max(int(self._strata.known[2].sum()) - stated, 0))
 
     @property
     def _unknown_groups(self) -> int:
@@ -587,6 +634,22 @@ class Audit:
     def _corrected(self) -> list[int]:
         """Rows whose label is not the one that a look had used."""
         return [row for row, code in self._looked_at.items() if self._answers.get(row, code) != code]
+
+    def accuracy(self, delta: float = 0.05) -> tuple[float, float, float]:
+        """Return the accuracy on the pool and limits that hold with probability 1 - ``delta`` at any look.
+
+        Examples
+        --------
+        >>> audit = Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=100, looks=1)
+        >>> rows = audit.ask().indices
+        >>> audit.tell(rows, rows % 2)
+        >>> audit.accuracy()
+        (1.0, 1.0, 1.0)
+        """
+        counts, decided = self._last.counts, self._layout.decision[0]
+        right, wrong = (np.where(decided == d, counts.ones[0], counts.zeros[0]) for d in (1, 0))
+        level = delta / max(len(self.schedule.totals), 1)
+        return accuracy_limits(counts.size[0], right, wrong, counts.skipped[0], level)
 
     def _assumptions(self, target: str) -> tuple[str, ...]:
         """What a certificate rests on, in words."""
@@ -619,13 +682,19 @@ class Audit:
             )
         if target == "population":
             found.append("The pool is a random sample of the population.")
-        if known := int(strata.known.sum()):
+        if strata.observed is not None:
+            found += observed_sentences(**dataclasses.asdict(strata.observed), bought=self.n_labels)
+        elif known := int(strata.known.sum()):
             flatters = " If the model fits its training rows better than others, that flatters it."
             found.append(
                 f"{known:,} rows had labels before the audit, those that trained the model among them: they "
                 "are counted whole, with the model's decisions as they are."
                 + (flatters if target == "population" else "")
             )
+        if (trial := self.trial) is not None:
+            found.append(judge_sentence(trial.labels, trial.saving, trial.heeded))
+        elif layout.judged and not layout.pilot:
+            found.append("A judge was given and not tried: the batches are too small to cut strata by him.")
         if left_out := len(strata.left_out):
             found.append(f"{left_out:,} rows that trained the model were left out.")
         if lost:
@@ -755,6 +824,13 @@ class Audit:
                 self.tell(told, [labels.pop(row) for row in told])
         if labels:
             raise ValueError(f"state holds labels of {len(labels)} rows that this audit never asked for")
+
+
+def _given(observed: ArrayLike, groups: ArrayLike) -> dict[int, object]:
+    """The outcomes that are there, by row."""
+    values = np.asarray(observed, dtype=object).tolist()
+    check_lengths(observed=len(values), groups=len(np.asarray(groups)))
+    return {row: value for row, value in enumerate(values) if not is_gap(value)}
 
 
 def _strata(rows: PoolRows, plan: AuditPlan, noise: Noise) -> Strata:

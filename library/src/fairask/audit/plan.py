@@ -12,15 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypedDict, cast
 
 import numpy as np
-from scipy.special import betaln
 
 from fairask.audit.bounds.boundaries import boundaries
 from fairask.audit.strata import Counts, Layout, RateLimits, bins_for
 from fairask.checks import check_choice, check_count, check_number, check_share
 from fairask.metrics import Float, Int
-
-#: Labels that a parent's share, or the score's prediction, is worth where labels are placed.
-_WORTH = 6.0
 
 #: The metrics of a model, and ratios of the same rates.
 AuditMetric = Literal["tprp", "fprp", "eo", "dp", "tpr-ratio", "fpr-ratio", "selection-ratio"]
@@ -206,10 +202,12 @@ class AuditPlan:
             asked.append((check_question(name), check_share(tolerance, "tolerance")))
         return [Claim(metric, tolerance, model) for model in range(models) for metric, tolerance in asked]
 
-    def schedule(self, pool_size: float, models: int = 1) -> Schedule:
-        """Return the looks at a pool of so many rows: at equal shares of the budget."""
+    def schedule(self, pool_size: float, models: int = 1, *, pilot: int = 0) -> Schedule:
+        """Return the looks at a pool of so many rows: at equal shares of the budget, after a pilot if any."""
         top = min(self.budget, pool_size)
         totals = sorted({max(1, round(top * k / self.looks)) for k in range(1, self.looks + 1)})
+        if 0 < pilot < totals[0]:
+            totals = [pilot, *totals]
         claims = tuple(claim for claim in self.claims(models) if claim.question.labels)
         return Schedule(claims, self.delta, tuple(totals), self.target == "population")
 
@@ -317,21 +315,19 @@ class Schedule:
         return code, found
 
     def next_counts(self, counts: Counts, layout: Layout, look: int) -> Int:
-        """Return how many rows of each stratum should be drawn by a look, given what was found so far."""
+        """Return how many rows of each stratum should be drawn by a look, given what was found so far.
+
+        Labels go to (group, decision) by what was found there. Between the bins of one they go by shares that
+        are fixed beforehand: a bin where a handful of labels found nothing would get no more of them, and its
+        positives would be missed for good.
+        """
         size, drawn = counts.size, np.where(layout.known, 0.0, counts.labels)
         free = np.where(layout.known, 0.0, size)
-        if look == 0:
-            parents = (layout.parent[:, None] == layout.parent[None, :]) & ~layout.known[:, None]
-            weight = size / np.maximum(free @ parents.astype(np.float64), 1.0)
-            weight = np.where(layout.known, 0.0, np.maximum(weight, 1e-9))
-            if layout.prior is not None:
-                # A third of the pilot goes where the score says that it tells most.
-                said = self._neyman(size, np.clip(layout.prior, 0.03, 0.97) + np.zeros_like(size), layout)
-                weight = weight / weight.sum(axis=-1, keepdims=True)
-                weight = 2 * weight + said / said.sum(axis=-1, keepdims=True)
-        else:
-            weight = self._neyman(size, _guess(counts, layout), layout)
-            weight = np.maximum(weight, 0.05 * weight.max(axis=-1, keepdims=True) * (free > 0))
+        weight = within = layout.within(free, counts if look else None)
+        if look:
+            whole = self._neyman(size, _guess(counts, layout), layout)  # of each bin
+            weight = whole / np.maximum(size, 1.0) * (free @ layout.siblings)
+            weight = within * np.maximum(weight, 0.05 * weight.max(axis=-1, keepdims=True) * (free > 0))
         return allocate(weight / np.sqrt(layout.cost), drawn, free, self.totals[look], layout.cost)
 
     def _neyman(self, size: Float, share: Float, layout: Layout) -> Float:
@@ -350,32 +346,13 @@ class Schedule:
 
 
 def _guess(counts: Counts, layout: Layout) -> Float:
-    """Share of label 1 in each stratum, for placing labels: what was found, shrunk."""
+    """Share of label 1 in each (group, decision), the same in all its bins, for placing labels."""
     told, ones = counts.ones + counts.zeros, counts.ones
-    same = ((layout.parent[:, None] == layout.parent[None, :]) & ~layout.known[:, None]).astype(np.float64)
-    alone = same.sum(axis=0) <= 1
     # One success and one failure are added, so a stratum whose pilot found nothing still gets labels.
-    plain = (ones + 1) / (told + 2)
-    if alone.all():
-        return plain
-    parent = (ones @ same + 1) / (told @ same + 2)
-    flat = (ones + _WORTH * parent) / (told + _WORTH)
-    guess = flat
-    if layout.prior is not None:
-        # The score's prediction, scaled to each parent's share, as far as labels bear it out.
-        weight = counts.size @ same
-        mean = (counts.size * layout.prior) @ same / np.maximum(weight, 1.0)
-        said = np.clip(layout.prior * parent / np.maximum(mean, 1e-9), 0.01, 0.99)
-        led = (ones + _WORTH * said) / (told + _WORTH)
-        ratio = _evidence(ones, told, said) - _evidence(ones, told, np.clip(parent, 0.01, 0.99))
-        trust = 1 / (1 + np.exp(-np.clip(np.where(alone, 0.0, ratio).sum(axis=-1, keepdims=True), -30, 30)))
-        guess = trust * led + (1 - trust) * flat
-    return np.asarray(np.where(alone, plain, guess))
-
-
-def _evidence(ones: Float, told: Float, mean: Float) -> Float:
-    a, b = _WORTH * mean, _WORTH * (1 - mean)
-    return np.asarray(betaln(ones + a, told - ones + b) - betaln(a, b))
+    bins = layout.siblings.sum(axis=0)
+    of_bin = (ones + 1 / bins) / (told + 2 / bins)
+    held = np.maximum(counts.size, 1e-9)
+    return np.asarray((held * of_bin) @ layout.siblings / (held @ layout.siblings))
 
 
 def _difference(narrow: RateLimits, wide: RateLimits, a: Int, b: Int) -> tuple[Float, Float, Float]:

@@ -6,9 +6,10 @@ label are. An engine counts the cells itself, by one query, and finds the rows t
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from numbers import Real
@@ -20,12 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.audit.audit import Audit
+from fairask.audit.certificate import Certificate
+from fairask.audit.labelled_rows import accuracy_limits, certify_known
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_rows, simulate_rows
 from fairask.audit.strata import (
     OUT,
     UNTOLD,
     Noise,
+    Observed,
     PoolRows,
     Strata,
     least_rows,
@@ -33,6 +37,7 @@ from fairask.audit.strata import (
     noise_table,
     queue_length,
 )
+from fairask.audit.tally import Tally
 from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
@@ -106,6 +111,69 @@ class _Cells:
         return words.format(int(np.argmax(mine[self.cell])) + 1)
 
 
+@dataclass
+class _Judge:
+    """The answers of a judge: classes, or numbers from 0 to 1, and how sure he was."""
+
+    column: str
+    confidence: str | None
+    answers: list[tuple[list[str | None], Int]] = field(default_factory=list)  # of each batch
+    sure: list[Float] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, spec: str, names: Sequence[str]) -> _Judge:
+        """Read ``COLUMN`` or ``COLUMN,CONFIDENCE``; a column's own name may have a comma."""
+        column, comma, confidence = spec.rpartition(",")
+        return cls(spec, None) if spec in names or not comma else cls(column.strip(), confidence.strip())
+
+    def add(self, batch: Arrow) -> None:
+        """Take the answers of a batch."""
+        self.answers.append(_words(batch.column(self.column)))
+        if self.confidence is not None:
+            self.sure.append(_numbers(batch.column(self.confidence), self.confidence, "judge"))
+
+    def chance(self, classes: Classes) -> Float:
+        """The probability of label 1 that he gives each row; a half where he says nothing."""
+        found = []
+        for words, codes in self.answers:
+            found.append(
+                np.array([0.5 if word is None else self._value(word, classes) for word in words])[codes]
+            )
+        answer = np.concatenate(found)
+        if not self.sure:
+            return answer
+        sure = np.concatenate(self.sure)
+        if ((sure < 0) | (sure > 1)).any():
+            raise TableError(
+                f"--judge {self.column},{self.confidence}: confidence goes from {np.nanmin(sure):g} to "
+                f"{np.nanmax(sure):g}",
+                "Give the probability from 0 to 1 that the answer is right",
+            )
+        if not np.isin(answer, (0.0, 0.5, 1.0)).all():
+            raise TableError(
+                f"--judge {self.column},{self.confidence}: the answers are probabilities themselves",
+                "Leave out the confidence",
+            )
+        sure = np.where(np.isnan(sure), 0.5, sure)
+        return np.where(answer == 1, sure, np.where(answer == 0, 1 - sure, 0.5))
+
+    def _value(self, word: str, classes: Classes) -> float:
+        code = classes.code(word)
+        if code is not None:
+            return float(code)
+        try:
+            number = float(word)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number <= 1 or classes.positive:
+            raise TableError(
+                f"--judge {self.column}: unknown answer {word[:40]!r}",
+                f"Answers are {listed(classes.names)}"
+                + ("" if classes.positive else ", or probabilities of 1"),
+            )
+        return number
+
+
 @dataclass(frozen=True, eq=False)
 class AuditTable:
     """What an audit reads of a table.
@@ -134,6 +202,7 @@ class AuditTable:
     group_rows: dict[str, int]
     noise: Noise = 0.0
     query: _CellQuery | None = None
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def rows(self) -> int:
@@ -159,6 +228,34 @@ class AuditTable:
         most = queue_length(plan.budget)
         queues = self.query.queues(stratum, strata.sizes, most)
         return Audit.of_strata(replace(strata, queues=queues), plan)
+
+    def accuracy(self) -> tuple[float, float, float]:
+        """The accuracy on the table with 95 % limits, from known labels that are random within each group."""
+        pool = self.pool
+        right = pool.label == pool.decision[0]
+        parts = (pool.label != OUT, (pool.label >= 0) & right, (pool.label >= 0) & ~right, pool.label == -1)
+        found = [np.bincount(pool.group, weights=pool.counts * part).astype(np.float64) for part in parts]
+        size, told_right, told_wrong, skipped = found
+        return accuracy_limits(size, told_right, told_wrong, skipped, 0.05)
+
+    def certify(self, plan: AuditPlan, target: str) -> list[Certificate]:
+        """Decide at once, from the labels that are known."""
+        pool, k = self.pool, len(self.pool.names)
+        labels, rows = np.zeros((2, 2, k), dtype=np.int64), np.zeros((2, k), dtype=np.int64)
+        np.add.at(rows, (pool.decision[0], pool.group), pool.counts)
+        told = pool.label >= 0
+        np.add.at(labels, (pool.label[told], pool.decision[0][told], pool.group[told]), pool.counts[told])
+        return certify_known(pool.names, labels, rows, plan, target)
+
+    def digests(self) -> dict[str, str]:
+        """The sha256 of the decisions, and of the labels that are known, in the order of the rows."""
+        pool, found = self.pool, {}
+        for name, values in (("model", pool.decision[0]), ("labels", pool.label)):
+            each = values.astype(np.int8)
+            # Rows of an engine are not held: their numbers by decision, label and group stand for them.
+            told = np.stack([pool.group, each, pool.counts]) if pool.cell is None else each[pool.cell]
+            found[name] = hashlib.sha256(np.ascontiguousarray(told).data).hexdigest()
+        return found
 
     def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
         """Say what budgets would buy, from the predictions alone."""
@@ -191,18 +288,25 @@ def open_audit_table(
     score: str | None = None,
     cost: str | None = None,
     known: str | None = None,
+    observed: str | None = None,
+    missing: str | None = None,
+    judge: str | Sequence[str] | None = None,
     noise: str | None = None,
     missing_groups: MissingGroups | None = None,
     form: TableFormat | None = None,
     seed: int = 0,
+    any_size: bool = False,
 ) -> AuditTable:
     """Read the columns an audit needs, in one pass, of files or of a table of a database.
 
     One or two bytes are held per row, four more for a score and eight for a cost; of a database nothing,
-    unless there is a score or a cost. ``score``, ``cost`` and ``known`` (labels that exist already, empty
-    elsewhere) name columns, and ``truth`` one of labels; ``noise`` is as :func:`read_noise` reads it. Rows
-    without a group are a group of their own, or with ``missing_groups`` left out ("drop") or taken to be of
-    any ("unknown"). Decisions of a randomised model are drawn with ``seed``.
+    unless there is a score or a cost. ``score``, ``cost``, ``known`` (labels that exist already, empty
+    elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and ``truth``
+    one of labels. ``judge`` names a column of a judge's answers, or ``COLUMN,CONFIDENCE``, or several such;
+    ``noise`` is as :func:`read_noise` reads it. Rows without a group are a group of their own, or with
+    ``missing_groups`` left out ("drop") or taken to be of any ("unknown"). Decisions of a randomised model
+    are drawn with ``seed``. Groups that are too small to be compared are refused, unless groups of
+    ``any_size`` will do.
 
     Examples
     --------
@@ -217,23 +321,44 @@ def open_audit_table(
     source, notes = open_table(path, form)
     hints: list[str] = []
     check_missing_groups(missing_groups)
-    named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": known}
+    if known and observed:
+        raise TableError(
+            "--known and --observed both name labels that exist already",
+            "Put all of them in one column: --observed counts labels of other rows as --known does",
+        )
+    if missing not in (None, "worst", "random"):
+        raise TableError(f"--missing {missing} is unknown", "Give worst or random")
+    if missing and not observed:
+        raise TableError("--missing is about outcomes that --observed names", "Give --observed with it")
+    told, option = known or observed, "known" if known else "observed"
+    named = {"predictions": predictions, "truth": truth, "score": score, "cost": cost, "known": told}
     wanted = {option: name for option, name in named.items() if name}
-    columns = _check_wanted(source.schema.names, wanted, protected)
+    if judge and score:
+        raise TableError(
+            "--judge and --score were both given", "Give one: answers of a judge are a score too"
+        )
+    judges = [_Judge.read(spec, source.schema.names) for spec in as_specs(judge or ())]
+    for number, one in enumerate(judges):
+        parts = {f"judge-{number}": one.column, f"confidence-{number}": one.confidence}
+        wanted |= {part: name for part, name in parts.items() if name is not None}
+    own = {part: "judge" for part in wanted if part.startswith(("judge-", "confidence-"))}
+    columns = _check_wanted(source.schema.names, wanted, protected, {"known": option, **own})
     specs = as_specs(protected)
     query = None
-    if isinstance(source, Engine) and not score and not cost:
+    if isinstance(source, Engine) and not score and not cost and not judges:
         query = _CellQuery.of(source, specs, wanted, seed)
         found = query.cells()
     else:
         keyed = isinstance(source, Engine)
         if keyed:
-            hints.append("a score or a cost needs all rows of these columns: they are read from the database")
-        found = _read_cells(_batches(source, columns), specs, wanted, seed, keyed=keyed)
+            hints.append(
+                "a score, a cost or a judge needs all rows of these columns: they are read from the database"
+            )
+        found = _read_cells(_batches(source, columns), specs, wanted, seed, judges, keyed=keyed)
     cells, counts = found.cells, found.counts
-    if missing := int(counts[[cell.said is None for cell in cells]].sum()):
+    if silent := int(counts[[cell.said is None for cell in cells]].sum()):
         raise TableError(
-            f"{missing:,} rows have no prediction in {predictions!r}"
+            f"{silent:,} rows have no prediction in {predictions!r}"
             + found.first({cell for cell in cells if cell.said is None}, ", the first is data row {}"),
             "The audit is of the model's decisions: predict those rows too, or leave them out of the file",
         )
@@ -253,12 +378,12 @@ def open_audit_table(
         else:
             notes.append(f"{have} and {'is' if without == 1 else 'are'} the group {UNKNOWN!r}{where}")
     try:
-        grouped = GroupColumns.of(specs, by_value)
+        grouped = GroupColumns.of(specs, by_value, any_size=any_size)
     except TableError as error:
         if not without or ungrouped.all() or missing_groups == "drop":
             raise
         raise TableError(error.what + where, error.remedy) from None
-    fold = folding(", ".join(specs), by_value)
+    fold = folding(", ".join(specs), by_value, any_size=any_size)
     notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
     # Groups are in the order of their names.
     names = sorted(set(grouped.names) - ({UNKNOWN} if missing_groups == "unknown" else set()))
@@ -287,18 +412,22 @@ def open_audit_table(
         noise_table(errors, names)
     except ValueError as error:
         raise TableError(f"--noise {noise}: {error}", f"Groups: {listed(names)}") from error
-    if known:
+    if told:
         codes = {cell.known: classes.code(cell.known) for cell in cells if cell.known is not None}
         for word, code in codes.items():
             if code is None:
                 where = found.first({cell for cell in cells if cell.known == word}, "data row {} has ")
                 raise TableError(
-                    f"--known {known}: {where}the unknown label {str(word)[:40]!r}",
+                    f"--{option} {told}: {where}the unknown label {str(word)[:40]!r}",
                     "Labels are " + ", ".join(map(repr, classes.names)) + "; leave others empty",
                 )
         there = np.array([cell.known is not None for cell in cells]) & (label == UNTOLD)
         label = np.where(there, [codes.get(str(cell.known)) or 0 for cell in cells], label)
-        notes.append(f"{int(counts[there].sum()):,} rows have a label in {known!r} and are not asked for")
+        notes.append(f"{int(counts[there].sum()):,} rows have a label in {told!r}")
+    seen = None
+    if observed:
+        label, seen = Observed.of_cells(label, np.array(said) == 1, counts, random=missing == "random")
+    said_by = [one.chance(classes) for one in judges]
     pool = PoolRows(
         names=names,
         group=group,
@@ -307,16 +436,19 @@ def open_audit_table(
         counts=counts,
         cell=found.cell,
         drawn=drawn,
-        score=found.score,
+        score=np.mean(said_by, axis=0) if judges else found.score,
+        judged=bool(judges),
         cost=found.cost,
         truth=right,
         keys=found.keys,
+        observed=seen,
     )
     sizes: Counter[str] = Counter()
     for name, n in zip(of_cell, counts.tolist(), strict=True):
         if name:
             sizes[name] += n
-    return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query)
+    tally = Tally.of(specs, [cell.group for cell in cells], pool, score)
+    return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query, tally)
 
 
 def table_digest(path: str | Path, source: Files | Engine) -> str:
@@ -356,13 +488,19 @@ def _open_large(path: str | Path) -> Files | Engine:
     return source
 
 
-def _check_wanted(names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str]) -> list[str]:
-    """Return the columns to read; raise for one that is not there, or is named twice."""
-    check_columns(names, list(wanted.items()))
+def _check_wanted(
+    names: Sequence[str], wanted: dict[str, str], protected: str | Sequence[str], options: dict[str, str]
+) -> list[str]:
+    """Return the columns to read; raise for one that is not there, or is named twice.
+
+    ``options`` has the options whose name is another one.
+    """
+    given = [(options.get(part, part), name) for part, name in wanted.items()]
+    check_columns(names, given)
     grouped = protected_columns(protected, names)
     columns = [*wanted.values(), *grouped]
     if len(set(columns)) < len(columns):
-        given = [*wanted.items(), *(("protected", name) for name in grouped)]
+        given += [("protected", name) for name in grouped]
         raise TableError(
             " and ".join(f"--{o} {n}" for o, n in given) + " name a column twice", "Name different columns"
         )
@@ -380,7 +518,13 @@ def _batches(source: Files | Engine, columns: Sequence[str]) -> Iterator[Arrow]:
 
 
 def _read_cells(
-    batches: Iterable[Arrow], specs: Sequence[str], wanted: dict[str, str], seed: int, *, keyed: bool
+    batches: Iterable[Arrow],
+    specs: Sequence[str],
+    wanted: dict[str, str],
+    seed: int,
+    judges: Sequence[_Judge] = (),
+    *,
+    keyed: bool,
 ) -> _Cells:
     """Sort rows into cells, batch by batch."""
     number: dict[_Cell, int] = {}
@@ -419,6 +563,8 @@ def _read_cells(
             if option in wanted:
                 values = _numbers(batch.column(wanted[option]), wanted[option], option)
                 parts[option].append(values.astype(np.float32 if option == "score" else np.float64))
+        for judge in judges:
+            judge.add(batch)
     found = {name: np.concatenate(parts.pop(name)) for name in list(parts) if parts[name]}
     if "score" in found and np.isnan(found["score"]).all():
         raise TableError(f"--score {wanted['score']}: it has no number in any row", "Name another column")

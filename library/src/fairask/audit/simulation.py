@@ -227,7 +227,7 @@ def simulate_rows(rows: PoolRows, plan: AuditPlan, n_audits: int) -> AuditSimula
     rng = np.random.default_rng(plan.random_state)
     size, ones = strata.sizes.astype(np.float64), strata.ones
     layout = replace(strata.layout, rest=plan.compare == "rest")
-    schedule = replace(plan, target="pool", also=()).schedule(int(size.sum()))
+    schedule = replace(plan, target="pool", also=()).schedule(int(size.sum()), pilot=layout.pilot)
     whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
     gap = float(schedule.bounds(whole, layout, 0).estimate[0])
     shape = (n_audits, len(size))

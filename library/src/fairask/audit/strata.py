@@ -11,7 +11,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,12 +20,13 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from fairask.audit.bounds.proportions import wilson
 from fairask.audit.bounds.stratified import collapse, score_limits
-from fairask.checks import check_lengths, check_number
+from fairask.checks import check_choice, check_lengths, check_number
 from fairask.errors import UserError
 from fairask.matrix import hash_numbers, tie_breakers, uniforms
 from fairask.metrics import Bool, Float, Int, encode_groups, is_gap, soft_predictions
 from fairask.pools import Pool
 from fairask.pools.memory import Model, is_randomised
+from fairask.report.words import trial_in_words
 
 #: Probability of a wrong label: one number, or by group a number or (least, largest).
 Noise = float | Mapping[Any, float | tuple[float, float]]
@@ -33,6 +34,11 @@ Noise = float | Mapping[Any, float | tuple[float, float]]
 FEWEST = 5
 #: Labels of the pilot that a stratum should have, and rows that a bin of a score should have.
 _PILOT, _ROWS = 3, 20
+#: Answers of a judge are those below, between and above these; labels that the share of all rows decided
+#: alike is worth beside those where he answers the same; and the saving below which he is not heeded.
+_ANSWERS, _DOUBT, LEAST_SAVING = (0.2, 0.4, 0.6, 0.8), 4.0, 0.1
+#: Labels of the pilot that a judge is tried on.
+PILOT = 60
 _NONE = np.zeros(0, dtype=np.int64)
 #: Labels of cells: one that is not known, and rows that are not part of the audit; -1 where nobody can tell.
 UNTOLD, OUT = -2, -3
@@ -65,6 +71,79 @@ class Counts:
     def hits(self, label: int) -> Float:
         """Rows found to have a label."""
         return self.ones if label == 1 else self.zeros
+
+
+def judge_saving(size: Float, share: Float, whole: Float) -> Float:
+    """Share of labels that a judge saves.
+
+    ``share`` is that of label 1 in each bin, ``whole`` that of all rows decided alike.
+
+    Examples
+    --------
+    >>> size, whole = np.array([[220.0, 780.0]]), np.full((1, 2), 0.1)
+    >>> judge_saving(size, np.array([[0.386, 0.019]]), whole).round(2).tolist()
+    [0.49]
+    """
+    told, alone = ((size * np.sqrt(p * (1 - p))).sum(axis=-1) for p in (share, whole))
+    return np.asarray(1 - (told / np.maximum(alone, 1e-12)) ** 2)
+
+
+@dataclass(frozen=True)
+class JudgeTrial:
+    """How far a judge agrees with the labels that people told.
+
+    Attributes
+    ----------
+    labels : int
+        Labels that people told.
+    agreement : dict
+        Share of the rows of each group in which the judge and people agree, estimated from these labels.
+    judge, model : float
+        Balanced agreement with people of the judge and of the audited model: the mean of the shares that each
+        gets right of labels 1 and of labels 0.
+    saving : float
+        Share of the labels that the judge is expected to save.
+    """
+
+    labels: int
+    agreement: dict[str, float]
+    judge: float
+    model: float
+    saving: float
+
+    @classmethod
+    def of(cls, layout: Layout, counts: Counts, names: Sequence[str]) -> Self:
+        """Compare answers with the labels of one audit."""
+        assert layout.prior is not None
+        p, whole = layout.agreed(counts)
+        size = np.where(layout.known, 0.0, counts.size)
+        told = counts.ones + counts.zeros
+        # Each label counts for the rows that it stands for.
+        each = np.where(told > 0, size / np.maximum(told, 1.0), 0.0)[0]
+        ones, zeros = counts.ones[0] * each, counts.zeros[0] * each
+        yes = layout.prior > 0.5
+
+        def balanced(said: np.ndarray) -> float:
+            return float(
+                (ones[said].sum() / max(ones.sum(), 1e-9) + zeros[~said].sum() / max(zeros.sum(), 1e-9)) / 2
+            )
+
+        by_group = {}
+        for g, name in enumerate(names):
+            mine = layout.group == g
+            right = np.where(yes, ones, zeros)[mine].sum()
+            by_group[name] = float(right / max((ones + zeros)[mine].sum(), 1e-9))
+        found = int(told[0, ~layout.known].sum())
+        saving = float(judge_saving(size, p, whole)[0])
+        return cls(found, by_group, balanced(yes), balanced(layout.decision[0] == 1), max(saving, 0.0))
+
+    @property
+    def heeded(self) -> bool:
+        """Whether the judge says where labels are drawn."""
+        return self.saving >= LEAST_SAVING
+
+    def __str__(self) -> str:
+        return trial_in_words(self.labels, self.agreement, self.judge, self.model, self.saving, self.heeded)
 
 
 @dataclass(frozen=True)
@@ -104,6 +183,8 @@ class Layout:
         Least and largest probability that a label told is wrong.
     rest : bool
         Whether each group is compared with all others together, not with each other one.
+    judged : bool
+        Whether ``prior`` is what a judge says, who is believed as far as labels agree with him.
     """
 
     group: Int
@@ -115,6 +196,7 @@ class Layout:
     prior: Float | None = None
     noise: Float = field(default_factory=lambda: np.zeros((2, 1)))
     rest: bool = False
+    judged: bool = False
 
     @classmethod
     def plain(cls, groups: int, *, rest: bool = False) -> Self:
@@ -134,6 +216,52 @@ class Layout:
         return np.concatenate([own, others]).astype(np.float64)
 
     @functools.cached_property
+    def siblings(self) -> Float:
+        """1 where two strata are bins of one (group, decision), or the same: of shape (strata, strata)."""
+        same = (self.parent[:, None] == self.parent[None, :]) & ~(self.known[:, None] | self.known[None, :])
+        return np.asarray(same | np.eye(len(self.known), dtype=bool), dtype=np.float64)
+
+    def within(self, free: Float, counts: Counts | None = None) -> Float:
+        """Share of each bin in the labels of its (group, decision), given the rows that may be drawn.
+
+        A quarter of the labels go to bins as rows do, the others to where the score says that labels differ.
+        What a judge says is taken from the labels of all groups together, once there are some.
+        """
+        share = free / np.maximum(free @ self.siblings, 1.0)
+        if self.prior is None or (self.judged and counts is None):
+            return share
+        p = np.clip(self.prior, 0.03, 0.97) + np.zeros_like(free)
+        trusted: Bool = np.ones((*free.shape[:-1], 1), dtype=bool)
+        if self.judged and counts is not None:
+            p, whole = self.agreed(counts)
+            trusted = judge_saving(free, p, whole)[..., None] >= LEAST_SAVING
+        told = free * np.sqrt(p * (1 - p))
+        tilted = share / 4 + 0.75 * told / np.maximum(told @ self.siblings, 1e-9)
+        return np.where(trusted, tilted, share)
+
+    @property
+    def pilot(self) -> int:
+        """Labels on which a judge is tried, enough for all strata; 0 without a judge who cuts them."""
+        if not self.judged or self.prior is None:
+            return 0
+        return max(PILOT, _PILOT * int((~self.known).sum()))
+
+    def agreed(self, counts: Counts) -> tuple[Float, Float]:
+        """Share of label 1 where the judge says the same, and among all rows decided alike; in any group."""
+        assert self.prior is not None
+        answer = np.digitize(self.prior, _ANSWERS)
+        code = self.decision[0] * (len(_ANSWERS) + 1) + answer
+        alike, decided = ((v[:, None] == v[None, :]).astype(np.float64) for v in (code, self.decision[0]))
+        told = counts.ones + counts.zeros
+        # Each label counts for the rows that it stands for.
+        mean = np.where(told > 0, counts.size * counts.ones / np.maximum(told, 1.0), 0.0)
+        seen = np.where(told > 0, counts.size, 0.0)
+        whole = (mean @ decided + 0.5) / (seen @ decided + 1)
+        share = mean @ alike / np.maximum(seen @ alike, 1.0)
+        labels = told @ alike
+        return (labels * share + _DOUBT * whole) / (labels + _DOUBT), whole
+
+    @functools.cached_property
     def pairs(self) -> tuple[Int, Int]:
         """The ordered pairs of rates that are compared."""
         g = np.arange(self.n_groups)
@@ -145,7 +273,9 @@ class Layout:
     def limits(self, counts: Counts, model: int, label: int, z: float, *, population: bool) -> RateLimits:
         """Limits of all rates given a label at ``z`` standard errors."""
         hits = counts.hits(label)
-        found = np.where(self.known, 0.0, hits) @ self.members.T
+        open_ = (counts.labels < counts.size) | (self.noise.max(axis=0) > 0)[self.group] | population
+        found = np.where(open_, hits, 0.0) @ self.members.T
+        found = np.where(open_.astype(np.float64) @ self.members.T > 0, found, 1e9)
         # The score limits are asymptotic; with few positives in a group the normal quantile errs more often
         # than it says (simulated: 0.058 for 0.05), Student's does not.
         fewest = found.min(axis=-1, keepdims=True) if self.n_groups == 2 else found
@@ -165,8 +295,8 @@ class Layout:
                     highs.append((found_[0], found_[2]))
         low, high = np.min([v for _, v in lows], axis=0), np.max([v for _, v in highs], axis=0)
         # A rate of a handful of labels is not told, unless all rows are.
-        open_ = ((counts.labels < counts.size) | population).astype(np.float64) @ self.members.T > 0
-        dark = open_ & (hits @ self.members.T < FEWEST)
+        unsure = ((counts.labels < counts.size) | population).astype(np.float64) @ self.members.T > 0
+        dark = unsure & (hits @ self.members.T < FEWEST)
         low, high = np.where(dark, 0.0, low), np.where(dark, 1.0, high)
         rate = np.mean([m[0] for m in middles], axis=0)
         least, most = np.min([p for p, _ in lows], axis=0), np.max([p for p, _ in highs], axis=0)
@@ -198,18 +328,22 @@ class Layout:
             guess, open_ = (hits[b] + 0.5) / (labels + 1), labels < held
             spread = np.where(open_, (held - labels) * guess * (1 - guess), 0.0) @ member.T
             drawn, left = (np.where(open_, v, 0.0) @ member.T for v in (labels, held))
-            edge.append(np.clip(1 - spread / 6, 0.5, 1.0) * drawn / np.maximum(left, 1.0))
-        rows, share, effective = (np.stack(v, axis=-1) for v in zip(*parts, strict=True))
-        mass = rows * share
+            step = np.clip(1 - spread / 6, 0.5, 1.0) * drawn / np.maximum(left, 1.0)
+            # Where labels may be wrong, one that is stands for as many rows as a right one: half of one.
+            wrong = np.where((noise > 0) & (labels > 0), held / np.maximum(labels, 1.0), 0.0)
+            edge.append(np.maximum(step, (wrong[..., None, :] * (member > 0)).max(axis=-1) / 2))
+        zero, one = parts
+        total = zero.rows + one.rows
         with np.errstate(invalid="ignore", divide="ignore"):
-            rate = mass[..., 1] / mass.sum(axis=-1)
+            rate = one.rows / total
         if z is None:
             return rate, rate, rate
-        # A population has rows that no row of the pool is like: about as many as a limit at z would miss.
-        size = np.where(rows > 0, rows, (1 + z**2)[..., None]) if population else rows
-        low, high = score_limits(size, share * effective, effective, rate, z, population=population)
+        if population:
+            # A population has rows that no row of the pool is like: about as many as a limit at z would miss.
+            zero, one = (replace(v, weight=np.where(v.weight > 0, v.weight, 1 + z**2)) for v in parts)
+        low, high = score_limits(zero, one, rate, z, population=population)
         if not population:
-            known, total = np.where(np.isnan(rate), 0.5, rate), np.maximum(mass.sum(axis=-1), 1.0)
+            known, total = np.where(np.isnan(rate), 0.5, rate), np.maximum(total, 1.0)
             row = np.maximum(edge[0] * known, edge[1] * (1 - known)) / total
             low, high = np.maximum(low - row, 0.0), np.minimum(high + row, 1.0)
         return rate, low, high
@@ -227,6 +361,49 @@ def draw_order(rows: Int, seed: int) -> NDArray[np.uint64]:
     True
     """
     return tie_breakers(rows, int(hash_numbers(np.uint64(seed ^ _ORDER))))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Outcomes that exist because rows were accepted: loans that were granted, people who were hired.
+
+    Attributes
+    ----------
+    accepted, others : int
+        Rows with an outcome: those that the model accepts, and others.
+    missing : int
+        Rows that the model accepts and that have no outcome.
+    random : bool
+        Whether outcomes are missing at random. Otherwise bounds hold whatever they are.
+    """
+
+    accepted: int
+    others: int
+    missing: int
+    random: bool
+
+    @classmethod
+    def of_cells(
+        cls, label: Int, decision: Bool, counts: Int, *, random: bool = False
+    ) -> tuple[Int, Observed]:
+        """Labels of cells where nobody is asked for the outcome of an accepted row, and how many there are.
+
+        Examples
+        --------
+        >>> Observed.of_cells(np.array([1, -2, -2]), np.array([True, True, False]), np.array([5, 2, 9]))
+        (array([ 1, -1, -2]), Observed(accepted=5, others=0, missing=2, random=False))
+        """
+        accepted, told = np.asarray(decision, dtype=bool), label >= 0
+        gone = accepted & (label == UNTOLD)
+        kinds = (told & accepted, told & ~accepted, gone)
+        seen, others, missing = (int(counts[rows].sum()) for rows in kinds)
+        found = cls(seen, others, missing, random)
+        if not found.accepted:
+            raise UserError(
+                "no row that the model accepts has an observed outcome",
+                "give the outcomes of accepted rows, and which prediction means accepted (--positive)",
+            )
+        return np.where(gone, -1, label), found
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +434,10 @@ class PoolRows:
         Rows that trained the model and are not part of the audit, ascending.
     keys : ndarray of shape (rows,), optional
         What rows are called; by default they are numbered.
+    observed : Observed, optional
+        Outcomes that exist because rows were accepted.
+    judged : bool
+        Whether ``score`` is what a judge says: the probability of label 1.
     """
 
     names: list[Any]
@@ -271,6 +452,8 @@ class PoolRows:
     truth: Int | None = None
     left_out: Int = field(default_factory=lambda: _NONE)
     keys: Int | None = None
+    observed: Observed | None = None
+    judged: bool = False
 
     @classmethod
     def of_arrays(
@@ -285,6 +468,9 @@ class PoolRows:
         score: ArrayLike | None = None,
         cost: ArrayLike | None = None,
         truth: Int | None = None,
+        observed: Mapping[int, int | None] | None = None,
+        missing: str = "worst",
+        judge: ArrayLike | None = None,
     ) -> Self:
         """Rows whose predictions and groups are given.
 
@@ -304,6 +490,12 @@ class PoolRows:
             A number per row that may tell labels, and the cost of a label.
         truth : ndarray, optional
             The label of every row.
+        observed : mapping, optional
+            Outcomes of rows that have one because they were accepted.
+        missing : {"worst", "random"}
+            What is assumed of accepted rows without an outcome.
+        judge : array-like, optional
+            What a judge says of each row: 0 or 1, or the probability of 1; of several judges, in columns.
 
         Examples
         --------
@@ -312,8 +504,8 @@ class PoolRows:
         (['a', 'b'], [1, 1, 1])
         """
         names, codes = split_groups(groups)
-        said = np.asarray(pred)
-        each = [said[:, m] for m in range(said.shape[1])] if said.ndim == 2 else [pred]
+        table = np.asarray(pred)
+        each = [table[:, m] for m in range(table.shape[1])] if table.ndim == 2 else [pred]
         if not len(codes):
             raise UserError("the pool has no rows", "give the predictions and groups of its rows")
         columns = [soft_predictions(column, pos_label) for column in each]
@@ -322,10 +514,29 @@ class PoolRows:
         # One number per row for all models: where they say the same, they decide alike.
         number = uniforms(np.arange(n), seed) if soft else np.full(n, 0.5)
         left_out = _row_numbers("trained_on", [] if trained_on is None else trained_on, n)
-        return cls._of_codes(
-            names, codes, np.array([number < column for column in columns]), left_out, known,
-            drawn=soft, score=_per_row(score, "score", n), cost=_per_row(cost, "cost", n), truth=truth,
+        check_choice(missing, "missing", ("worst", "random"))
+        if observed is not None and (len(columns) > 1 or known):
+            what = "known" if known else "several models"
+            raise UserError(
+                f"observed does not go with {what}",
+                "give all labels that exist in observed" if known else "audit one model at a time",
+            )
+        if judge is not None and score is not None:
+            raise UserError(
+                "a judge and a score were both given", "give one: a judge's answers are a score too"
+            )
+        said = score if judge is None else judge_score(judge)
+        rows = cls._of_codes(
+            names, codes, np.array([number < column for column in columns]), left_out, observed or known,
+            drawn=soft, score=_per_row(said, "score" if judge is None else "judge", n),
+            cost=_per_row(cost, "cost", n), truth=truth, judged=judge is not None,
         )  # fmt: skip
+        if observed is None:
+            return rows
+        label, found = Observed.of_cells(
+            rows.label, rows.decision[0] == 1, rows.counts, random=missing == "random"
+        )
+        return replace(rows, label=label, observed=found)
 
     @classmethod
     def of_pool(
@@ -419,6 +630,8 @@ class Strata:
         Mean score of each stratum, if the pool has one from 0 to 1.
     ones : ndarray of shape (strata,), optional
         Labels 1 of each stratum, where all labels are known for a simulation.
+    observed : Observed, optional
+        Outcomes that exist because rows were accepted.
     """
 
     groups: list[Any]
@@ -431,6 +644,7 @@ class Strata:
     known: Int
     chance: Float | None = None
     ones: Float | None = None
+    observed: Observed | None = None
 
     @functools.cached_property
     def _index(self) -> tuple[Int, Int]:
@@ -525,10 +739,15 @@ class Strata:
             group=of_parent >> models,
             decision=np.array([(of_parent >> (models - 1 - m)) & 1 for m in range(models)]),
             n_groups=k, parent=of_parent, known=known, cost=price, prior=chance if bins > 1 else None,
-            noise=noise_table(noise, rows.names),
+            noise=noise_table(noise, rows.names), judged=rows.judged,
         )  # fmt: skip
         told_of = (rows.group, rows.decision, rows.label, rows.counts, rows.left_out)
         found = hashlib.sha256(repr([part.tolist() for part in told_of]).encode())
+        if rows.observed is not None:
+            found.update(repr(rows.observed).encode())
+        # Outcomes that are missing at random leave a sample; others may be anything.
+        told_as = (0, 1) if rows.observed is not None and rows.observed.random else (0, 1, -1)
+        labels = [total(told * (rows.label == v))[kept] if v in told_as else 0 * kept for v in (0, 1, -1)]
         queues = [_NONE for _ in kept]
         if each is not None and rows.cell is not None:
             found.update(np.ascontiguousarray(rows.cell).data)
@@ -545,9 +764,10 @@ class Strata:
             drawn=rows.drawn,
             fingerprint=found.hexdigest()[:16],
             layout=layout,
-            known=np.array([total(told * (rows.label == v))[kept] for v in (0, 1, -1)], dtype=np.int64),
+            known=np.array(labels, dtype=np.int64),
             chance=chance,
             ones=None if rows.truth is None else total(rows.truth)[kept],
+            observed=rows.observed,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -564,8 +784,10 @@ class Strata:
             "cost": layout.cost.tolist(),
             "prior": None if layout.prior is None else layout.prior.tolist(),
             "noise": layout.noise.tolist(),
+            "judged": layout.judged,
             "is_known": layout.known.tolist(),
             "known": self.known.tolist(),
+            "observed": None if self.observed is None else asdict(self.observed),
         }
 
     @classmethod
@@ -588,6 +810,7 @@ class Strata:
             cost=np.array(values["cost"], dtype=np.float64),
             prior=None if values["prior"] is None else np.array(values["prior"], dtype=np.float64),
             noise=np.array(values["noise"], dtype=np.float64),
+            judged=values["judged"],
         )
         return cls(
             groups=names,
@@ -598,6 +821,7 @@ class Strata:
             fingerprint=fingerprint,
             layout=layout,
             known=np.array(values["known"], dtype=np.int64),
+            observed=None if values["observed"] is None else Observed(**values["observed"]),
         )
 
 
@@ -640,6 +864,25 @@ def _per_row(given: ArrayLike | None, name: str, n: int) -> Float | None:
     if n and np.isnan(values).all():
         raise UserError(f"{name} has no number in any row", f"leave {name} out")
     return values
+
+
+def judge_score(judge: ArrayLike) -> Float:
+    """The mean of what judges say of each row, from 0 to 1.
+
+    Examples
+    --------
+    >>> judge_score([[0, 1], [1, 1]]).tolist()
+    [0.5, 1.0]
+    """
+    try:
+        values = np.asarray(judge, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UserError(
+            "judge holds values that are no numbers", "give 0 and 1, or probabilities of 1"
+        ) from None
+    if ((values < 0) | (values > 1)).any():
+        raise UserError("judge holds numbers below 0 or above 1", "give 0 and 1, or probabilities of 1")
+    return np.asarray(values.mean(axis=1) if values.ndim == 2 else values)
 
 
 def _row_numbers(name: str, rows: ArrayLike, n: int) -> Int:
@@ -720,6 +963,8 @@ def bin_edges(score: Float, bins: int, *, chance: bool) -> Float:
     if bins < 2:
         return np.zeros(0)
     values = np.sort(score.astype(np.float64))
+    if len(few := np.unique(values)) <= bins:
+        return few[1:]  # a bin for each value
     p = np.clip(values, 0.01, 0.99)
     weight = np.sqrt(p * (1 - p)) if chance else np.ones(len(values))
     reached = np.cumsum(weight) * (bins / weight.sum()) - 1e-9

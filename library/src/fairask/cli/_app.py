@@ -28,6 +28,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Proof": {
         "audit": "Certify any model from its predictions and a few labels.",
+        "report": "Fill in a form of a law from an audit: a page and JSON.",
+        "watch": "Does a certified model still hold, month after month?",
         "verify": "Check that a study or a certificate is what it says.",
     },
     "Help": {
@@ -58,7 +60,7 @@ class Plugin(Protocol):
     def register(self, app: typer.Typer) -> None:
         """Add the commands."""
 
-    def verify(self, place: str, model: str | None, pool: str | None) -> Check:
+    def verify(self, place: str, model: str | None, pool: str | None, key: str | None) -> Check:
         """Check what ``fairask verify`` was given and the library does not know: a study, or its model."""
 
 

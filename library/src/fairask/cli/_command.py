@@ -43,6 +43,10 @@ _WORDS = {
     "missing_groups": "WAY",
     "classes": "A,B",
     "noise": "SHARE",
+    "sign": "KEY",
+    "fact": "NAME=TEXT",
+    "report form": "NAME",
+    "report beside": "AUDIT",
     "flags text": "TEXT",
     "gold label": "ANSWER",
     "gold remove": "ROW",
@@ -208,7 +212,8 @@ def _words_of(options: Any) -> Iterator[str]:
         elif option.metadata.get("argument"):
             yield value
         elif isinstance(value, bool):
-            yield name if value else option.metadata["no"]
+            if value or "no" in option.metadata:
+                yield name if value else option.metadata["no"]
         else:
             several = value if isinstance(value, list | tuple) else [] if value is None else [value]
             for one in several:

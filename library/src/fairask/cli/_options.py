@@ -44,6 +44,13 @@ UseProtected = Annotated[
     bool,
     typer.Option("--use-protected/--exclude-protected", help="Whether models may use the protected column."),
 ]
+Randomized = Annotated[
+    bool,
+    typer.Option(
+        "--randomized",
+        help="Models may decide by lot where thresholds alone are not safe; the paper's always may.",
+    ),
+]
 Text = Annotated[
     list[str] | None,
     typer.Option(help="A column of free text, if it is not recognised as one (repeat the option)."),
@@ -90,6 +97,7 @@ class Compared:
 
     strategy: Strategies = None
     profile: Profile = "calibrated"
+    randomized: Randomized = False
     metric: Metric = "tprp"
     tolerance: Tolerance = 0.1
     budget: Budget = None

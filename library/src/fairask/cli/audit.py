@@ -14,11 +14,13 @@ from fairask.errors import UserError
 
 if TYPE_CHECKING:
     from fairask.audit.plan import AuditPlan
+    from fairask.audit.signature import OwnerKey
     from fairask.audit.simulation import BudgetTable
     from fairask.cli._screen import Screen
 
 EXAMPLE = """fairask audit scored.csv --predictions score --protected sex
 fairask audit scored.csv --tell scored.audit/rows-1.csv
+fairask audit tested.csv --predictions score --protected sex --known repaid
 fairask audit history.csv --predictions score --protected sex --truth repaid"""
 
 #: Exit code of the command for each verdict; 3 also while labels are awaited, so that 0 means certified.
@@ -74,8 +76,26 @@ class AuditOptions:
     at_least: Annotated[float | None, _option("Of a ratio: the least allowed, e.g. 0.8.")] = None
     compare: Annotated[str | None, _option("pairs (default), or rest: each group with all others.")] = None
     score: Annotated[str | None, _option("A column that may tell positives: fewer labels.")] = None
+    judge: Annotated[
+        list[str] | None,
+        _option("A judge's answers: COLUMN or COLUMN,CONFIDENCE; repeat it for several. People still label."),
+    ] = None
     cost: Annotated[str | None, _option("A column with the cost of a label; --budget is a cost then.")] = None
-    known: Annotated[str | None, _option("A column of labels that exist already, empty elsewhere.")] = None
+    known: Annotated[
+        str | None,
+        _option("A column of labels, of all rows or of a random part: decides at once, asks for none."),
+    ] = None
+    not_random: Annotated[
+        bool,
+        _flag("--not-random", "The rows with known labels were not drawn at random: asks for others."),
+    ] = False
+    observed: Annotated[
+        str | None,
+        _option("A column of outcomes that exist because rows were accepted: only others are asked for."),
+    ] = None
+    missing: Annotated[
+        str | None, _option("Accepted rows without an outcome: worst (default), or random if they are.")
+    ] = None
     noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None
     missing_groups: Annotated[
         str | None,
@@ -92,6 +112,9 @@ class AuditOptions:
     runs: Annotated[int, typer.Option(help="Audits to simulate, with --truth.")] = 500
     seed: Annotated[int | None, _option("The same seed asks for the same rows; default 0.")] = None
     reading: opt.Reading
+    sign: Annotated[
+        Path | None, _option("Sign with this private key; its register counts audits of the same model.")
+    ] = None
     out: Annotated[Path | None, _option("The audit's folder; default NAME.audit beside the pool.")] = None
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the outcome only.")] = False
     as_json: opt.Json = False
@@ -133,6 +156,7 @@ class AuditOptions:
         return {
             "predictions": models[0] if models else None, "protected": protected, "positive": positive,
             "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
+            "observed": self.observed, "missing": self.missing, "judge": self.judge or None,
             "missing_groups": self.missing_groups,
         }  # fmt: skip
 
@@ -161,6 +185,8 @@ def audit(options: AuditOptions) -> None:
         _plan(options, plan, screen)
     elif options.truth is not None:
         _simulate(options, plan, screen)
+    elif options.known is not None and not options.not_random and options.tell is None:
+        _decide(options, screen)
     else:
         _advance(options, screen)
 
@@ -178,7 +204,7 @@ def _plan(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     from fairask.audit.predictions import open_audit_table
 
     columns = _needed(options)
-    for name in ("cost", "known", "noise"):
+    for name in ("cost", "known", "observed", "noise"):
         if name in columns:
             raise UserError(f"--plan does not allow for --{name}", f"Leave out --{name} or --plan")
     form, seed = options.reading.format(), plan.random_state
@@ -249,6 +275,51 @@ def _simulate(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     screen.outcome(found)
 
 
+def _decide(options: AuditOptions, screen: Screen) -> None:
+    """Decide from labels that exist; end with the exit code of the verdict."""
+    from fairask.audit.folder import KnownLabels
+
+    for name in (
+        "budget",
+        "looks",
+        "compare",
+        "cost",
+        "noise",
+        "show",
+        "missing_groups",
+        "judge",
+        "observed",
+    ):
+        if getattr(options, name) not in (None, False):
+            option = name.replace("_", "-")
+            raise UserError(
+                f"--known decides from labels that exist, and --{option} is for audits that ask for labels",
+                f"Leave out --{option}; or say --not-random, and other labels are asked for",
+            )
+    work = KnownLabels.open(
+        options.pool,
+        options.columns,
+        options.settings,
+        folder=options.out,
+        form=options.reading.format(),
+        key=_key(options),
+    )
+    found = work.decide()
+    screen.say(work.about(), style="bold")
+    screen.notes([*work.table.hints, *work.pool["notes"]])
+    screen.outcome(found)
+    screen.data({**found.to_dict(), "notes": [*work.table.hints, *work.pool["notes"]]})
+    if code := EXIT_CODES[found.verdict]:
+        raise typer.Exit(code)
+
+
+def _key(options: AuditOptions) -> OwnerKey | None:
+    """Read the key that signs, before the work."""
+    from fairask.audit.signature import OwnerKey
+
+    return None if options.sign is None else OwnerKey.read(options.sign)
+
+
 def _advance(options: AuditOptions, screen: Screen) -> None:
     """Begin the audit or go on with it; end with the exit code of its verdict."""
     from fairask.audit.folder import AuditFolder, Decided
@@ -262,6 +333,7 @@ def _advance(options: AuditOptions, screen: Screen) -> None:
         form=options.reading.format(),
         show=options.show or (),
         begin=tell is None,
+        key=_key(options),
     )
     new, corrected = (
         (0, 0) if tell is None else work.tell(tell, unchecked=options.unchecked, correct=options.correct)
@@ -271,6 +343,8 @@ def _advance(options: AuditOptions, screen: Screen) -> None:
     if tell is not None:
         changed = f" {corrected:,} changed;" if corrected else ""
         screen.say(f"{new:,} new labels;{changed} {work.audit.n_labels:,} in all.")
+        if work.audit.trial is not None:
+            screen.say(str(work.audit.trial))
     found = work.advance()
     work.source.close()
     screen.outcome(found)

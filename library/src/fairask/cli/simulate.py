@@ -89,6 +89,7 @@ def simulate(options: SimulateOptions) -> None:
         tolerance=asked.tolerance,
         seed=options.seed,
         blind=not options.use_protected,
+        randomized=asked.randomized,
         audited=methods[0].name,
         stop=_trials.simulated_rule(options.stop),
     )

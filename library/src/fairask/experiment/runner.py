@@ -63,6 +63,8 @@ def write_run(folder: Path, job: Job, result: Run) -> None:
         "group_labels": result.group_labels,
         "converged": result.converged,
         "feasible": result.feasible,
+        "by_lot": result.by_lot,
+        "constant": result.constant,
     }
     if result.labels_needed is not None:
         curve["labels_needed"] = result.labels_needed
@@ -85,7 +87,9 @@ def read_run(path: Path, method: str = "") -> Run:
             group_labels=found["group_labels"],
             converged=found["converged"],
             feasible=found.get("feasible", []),
-            labels_needed=found.get("labels_needed"),
+            labels_needed=None if (needed := found.get("labels_needed")) is None else tuple(needed),
+            by_lot=found.get("by_lot", 0.0),
+            constant=found.get("constant", False),
             references=References(**found["references"]) if "references" in found else None,
         )
 

@@ -6,9 +6,9 @@ import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from fairask.checks import check_lengths, check_tolerance
+from fairask.classifiers import Classifier
 from fairask.errors import ConstantWarning, UserError
 from fairask.matrix import row_count, row_uniforms, take_rows
 from fairask.metrics import (
@@ -36,7 +37,9 @@ from fairask.metrics import (
     Metric,
     check_metric,
     encode_groups,
+    is_gap,
 )
+from fairask.oracle.group_model import GroupModel, fit_group_model, settings_key
 from fairask.oracle.logistic import fast_ridge
 from fairask.report import words
 from fairask.rules import Rule, RuleMixture, decide
@@ -119,11 +122,26 @@ class Labelled:
         )
 
 
-class PoolSample(NamedTuple):
-    """Unlabelled rows that stand for the population: features and group codes."""
+@dataclass(frozen=True, eq=False)
+class PoolSample:
+    """Unlabelled rows that stand for the population: features and group codes.
+
+    All rounds of a learner fit on one sample, so the model of its groups is fitted once.
+    """
 
     X: Matrix
     groups: Int
+    _known: dict[str, GroupModel] = field(default_factory=dict, init=False, repr=False)
+
+    def group_model(self, estimator: Classifier | None) -> GroupModel:
+        """Return the probabilities of the groups given the features."""
+        key = settings_key(estimator)
+        found = None if key is None else self._known.get(key)
+        if found is None:
+            found = fit_group_model(self.X, self.groups, estimator)
+            if key is not None:
+                self._known[key] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -179,6 +197,8 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         Whether the tolerance was met.
     constant_ : object
         The class that the model predicts for everybody; None where its answers differ, as they should.
+    by_lot_ : float
+        Share of rows whose answer is drawn by lot between the members of the mixture.
     interpolates_ : bool
         Whether the model reproduces its sample, so that ``error_`` says nothing.
     n_fits_ : int
@@ -209,6 +229,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     rates_: dict[tuple[str, object], float]
     feasible_: bool
     constant_: object = None
+    by_lot_: float = 0.0
     interpolates_: bool
     n_fits_: int
     groups_: NDArray[np.object_]
@@ -229,15 +250,20 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-            Two classes; the larger value in sorted order is the positive one.
+            Two classes; the larger value in sorted order is the positive one. Rows whose label is missing,
+            such as the outcomes of people who were not accepted, are left out if there is a ``sample_weight``
+            that makes up for them, and refused otherwise.
         sensitive_features : array-like of shape (n,), optional
             Group of each row. A fit without groups is refused unless ``without_groups`` is set.
         sample_weight : array-like of shape (n,), optional
-            Importance weights of the rows in the error.
+            Importance weights of the rows in the error: one over the probability that a label is known.
         fairness_weight : array-like of shape (n,), optional
             Importance weights of the rows in the rates; by default those in the error.
         """
         self.check_settings()
+        X, y, sensitive_features, sample_weight, fairness_weight = with_labels(
+            X, y, sensitive_features, sample_weight, fairness_weight
+        )
         X, labels, classes, sensitive_features = self._training_rows(X, y, sensitive_features)
         names, codes = self._training_groups(sensitive_features, len(labels))
         self.fit_labelled(weighted_rows(X, labels, codes, names, sample_weight, fairness_weight))
@@ -493,11 +519,13 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         names = [(CONDITION_NAMES[z], group) for z in METRICS[self.metric] for group in self.groups_]
         return dict(zip(names, np.asarray(rates, dtype=np.float64).tolist(), strict=True))
 
-    def _note_constant(self, positive: Float, needed: int | None) -> None:
-        """Set ``constant_`` from the probabilities of predicting 1 on all rows; warn of a constant answer.
+    def _note_decisions(self, positive: Float, needed: tuple[int, int] | None) -> None:
+        """Set ``constant_`` and ``by_lot_``, and warn of a constant answer.
 
-        ``needed`` labels would help, as far as the oracle can tell.
+        ``positive`` are the probabilities of predicting 1 on all rows. ``needed`` labels would help, as far
+        as the oracle can tell.
         """
+        self.by_lot_ = share_by_lot(positive)
         same = positive.min() == positive.max() and positive[0] in (0.0, 1.0)
         self.constant_ = self.classes_[int(positive[0])] if same else None
         if same and len(self.groups_) > 1:
@@ -540,6 +568,44 @@ def missing_groups() -> UserError:
     )
 
 
+def with_labels(
+    X: Matrix, y: ArrayLike, *per_row: ArrayLike | None
+) -> tuple[Matrix, ArrayLike, ArrayLike | None, ArrayLike | None, ArrayLike | None]:
+    """Leave out rows whose label is missing; refuse them where no weights make up for them.
+
+    ``per_row`` has the groups, the weights in the error and those in the rates.
+
+    Examples
+    --------
+    >>> X, y, *_ = with_labels(np.eye(3), [1, None, 0], ["a", "b", "b"], [2.0, 1.0, 1.0], None)
+    >>> X.shape, np.asarray(y).tolist()
+    ((2, 3), [1, 0])
+    >>> with_labels(np.eye(3), [1, None, 0], ["a", "b", "b"], None, None)
+    Traceback (most recent call last):
+    fairask.errors.UserError: 1 of 3 rows have no label, and all others would count alike...
+    """
+    groups, weights, rates = per_row
+    values = np.asarray(y)
+    gaps = np.zeros(len(values) if values.ndim else 0, dtype=bool)
+    if values.ndim == 1 and values.dtype.kind in "fO":
+        gaps = np.array([is_gap(value) for value in values.tolist()], dtype=bool)
+    if not gaps.any() or gaps.all():
+        return X, y, groups, weights, rates
+    if weights is None:
+        raise UserError(
+            f"{int(gaps.sum()):,} of {len(gaps):,} rows have no label, and all others would count alike",
+            "if labels are known for accepted rows only, a model learns from them who was accepted: give "
+            "sample_weight, one over the probability that each row's label is known, or have random rows "
+            "labelled; if labels are missing at random, leave these rows out",
+        )
+    kept = np.flatnonzero(~gaps)
+
+    def of(given: ArrayLike | None) -> ArrayLike | None:
+        return given if given is None else np.asarray(given)[kept]
+
+    return take_rows(X, kept), np.array(values[kept].tolist()), of(groups), of(weights), of(rates)
+
+
 def weighted_rows(
     X: Matrix,
     y: Float,
@@ -578,6 +644,17 @@ def drawn_seed(random_state: Seed) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     return int(check_random_state(random_state).randint(2**31))
+
+
+def share_by_lot(positive: Float) -> float:
+    """Share of rows for which neither class is certain, given the probabilities of predicting 1.
+
+    Examples
+    --------
+    >>> share_by_lot(np.array([0.0, 0.3, 1.0, 1.0]))
+    0.25
+    """
+    return float(np.mean((positive > 1e-9) & (positive < 1.0 - 1e-9)))
 
 
 def decision_probability(model: Any, X: Matrix, groups: ArrayLike | None) -> Float:

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import _get_feature_names
 
 from fairask.errors import MissingExtra, TableError
 from fairask.metrics import Matrix
@@ -81,6 +80,8 @@ def column_names(X: Matrix) -> list[str] | None:
     if type(X).__module__.startswith("pandas") and np.ndim(X) == 2 and X.columns.has_duplicates:
         twice = X.columns[X.columns.duplicated()][0]
         raise TableError(f"the data frame has more than one column {twice!r}", "Rename one of them")
+    from sklearn.utils.validation import _get_feature_names  # slow to import; reading a table needs none
+
     names = _get_feature_names(X)
     return None if names is None else [str(name) for name in names]
 

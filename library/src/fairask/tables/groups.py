@@ -199,12 +199,15 @@ def group_text(value: Hashable) -> str:
     )
 
 
-def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashable], Hashable]:
+def folding(
+    protected: str, counts: Mapping[Hashable, int], *, any_size: bool = False
+) -> Callable[[Hashable], Hashable]:
     """Return the group that each value belongs to, given the rows of each value.
 
     Rows without a value belong to the group UNKNOWN. Values that differ in case only are one group, named as
     most of its rows are. Combinations of several columns with fewer than 30 rows (fewer than 5 % of a table
-    under 600 rows) belong to the group OTHER.
+    under 600 rows) belong to the group OTHER. Where UNKNOWN or OTHER would be that small itself, TableError
+    is raised, unless groups of ``any_size`` will do.
 
     Examples
     --------
@@ -226,7 +229,7 @@ def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashabl
             f"protected column {protected!r} has missing values only",
             "Name a column that says each row's group",
         )
-    if 0 < missing < least:
+    if 0 < missing < least and not any_size:
         raise TableError(
             f"protected column {protected!r} has missing values in {missing:,} row{'s' * (missing > 1)}, "
             "too few for a group",
@@ -234,7 +237,7 @@ def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashabl
         )
     small = {v for v, n in counts.items() if isinstance(v, tuple) and not is_missing(v) and n < least}
     others = sum(counts[value] for value in small)
-    if small and others < least:
+    if small and others < least and not any_size:
         shown = ", ".join(
             f"{group_text(value)!r} ({counts[value]:,})" for value in sorted(small, key=str)[:4]
         )
@@ -392,13 +395,19 @@ class GroupColumns:
     rows: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
-    def of(cls, columns: Sequence[str], values: Mapping[Hashable, int] | Iterable[Hashable]) -> GroupColumns:
+    def of(
+        cls,
+        columns: Sequence[str],
+        values: Mapping[Hashable, int] | Iterable[Hashable],
+        *,
+        any_size: bool = False,
+    ) -> GroupColumns:
         """Check the groups and order them as :func:`fairask.metrics.encode_groups` does."""
         if not isinstance(values, Mapping):
             given = _ordered(values)
             check_groups(", ".join(columns), dict.fromkeys(given, 1))
             return cls(tuple(columns), given)
-        fold = folding(", ".join(columns), values)
+        fold = folding(", ".join(columns), values, any_size=any_size)
         counts: Counter[Hashable] = Counter()
         for value, n in values.items():
             counts[fold(value)] += n

@@ -434,6 +434,10 @@ def _label_facts(
     negative = others.pop() if len(others) == 1 else f"not {' or '.join(chosen)}"
     if missing := sum(n for (_, answer), n in labels.items() if answer is None):
         notes.append(f"{missing:,} rows have no value in {label!r} and were left out")
+        notes.append(
+            f"if {label!r} is known because rows were accepted, what is learned and measured is about "
+            "accepted rows only"
+        )
     notes += spelling_notes(named, rows)
     notes += group_notes(named, dict(zip(columns.values, columns.rows, strict=True)))
     tally: Counter[tuple[Hashable, bool]] = Counter()

@@ -68,6 +68,7 @@ _OWNER = (
     "PUT /settings",
     "GET /people",
     "POST /people",
+    "PUT /people/{name}",
     "DELETE /people/{name}",
     "POST /people/{name}/token",
     "POST /people/{name}/invitation",
@@ -75,6 +76,7 @@ _OWNER = (
     "POST /programs",
     "DELETE /programs/{name}",
     "POST /qr",
+    "PUT /address",
     "GET /proxies",
     "POST /labels",
     "GET /known",
@@ -234,9 +236,11 @@ class Access:
         """Return the person of a session.
 
         The session of the printed address stays an owner's when people are added. Whoever owns the home page
-        owns its studies.
+        owns its studies. Somebody whose token has expired is nobody, and not a namesake.
         """
         known = self.people.by_name(name)
+        if known is None and self.people.knows(name):
+            return None
         if known is None and name == self.local_name:
             return Person(name, "owner")
         return self.home.person(name) if known is None and self.home is not None else known

@@ -14,17 +14,51 @@ leading axes, so that thousands of audits are evaluated at once.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fairask.metrics import Float
 
-_STEPS = 26
+#: Halvings of an interval around a limit; what is left of it is added to the limit.
+_STEPS = 18
+#: Labels that a stratum among several is taken to have besides its own, shared like the union's.
+_SHARED = 2.0
+
+
+@dataclass(frozen=True)
+class Mass:
+    """Rows with the conditioning label among rows decided alike: ``base + weight * share``, one per union.
+
+    ``base`` is what is certain: labels that are all told, less the wrong labels to expect. ``share`` is the
+    share of labels as told among the other rows, and ``labels`` the number of independent labels that would
+    estimate it as well; zero where a stratum has rows and no label. ``skew`` is the third cumulant of the
+    share beyond that of so many labels, over its variance per label. ``least`` and ``most`` bound the share.
+    """
+
+    base: Float
+    weight: Float
+    share: Float
+    labels: Float
+    skew: Float
+    least: Float
+    most: Float
+
+    @property
+    def rows(self) -> Float:
+        """The best estimate."""
+        share = np.clip(self.share, self.least, self.most)
+        return np.asarray(np.maximum(self.base + self.weight * share, 0.0))
 
 
 def collapse(
     size: Float, hits: Float, labels: Float, member: Float, noise: Float, *, population: bool = False
-) -> tuple[Float, Float, Float]:
-    """Make one proportion of several strata: rows, share and effective labels of each union.
+) -> Mass:
+    """Make one proportion of several strata, for each union of them.
+
+    Strata whose labels are all told are no part of the proportion: nothing about them is random. The
+    proportion has the variance of the union. Where one label of a stratum stands for many rows, the union's
+    total is more skewed than that of so many labels: by how much is kept for the limits.
 
     Parameters
     ----------
@@ -33,94 +67,143 @@ def collapse(
     member : ndarray of shape (unions, strata)
         1 where a stratum belongs to a union.
     noise : ndarray of shape (strata,)
-        Probability that a label told is wrong; shares are corrected for it.
+        Probability that a label told is wrong.
     population : bool
-        Whether the strata's sizes are random too.
-
-    Returns
-    -------
-    rows, share, effective : ndarray of shape (..., unions)
-        ``effective`` is the number of independent labels that would estimate the share as well; zero where
-        a stratum has rows and no label.
+        Whether the strata's sizes are random too; rows whose labels are told are then a sample like others.
 
     Examples
     --------
     >>> one = np.ones((1, 2))
     >>> found = collapse(np.array([300.0, 300.0]), np.array([5.0, 25.0]), np.full(2, 50.0), one, np.zeros(2))
-    >>> [round(float(v[0]), 2) for v in found]
-    [600.0, 0.3, 146.28]
+    >>> float(found.base[0]), float(found.weight[0]), round(float(found.share[0]), 2)
+    (0.0, 600.0, 0.3)
     """
-    n = np.where(labels > 0, labels, 1.0)
     clean = 1 - 2 * noise
-    share = np.where(labels > 0, (hits / n - noise) / clean, 0.0)
+    closed = (labels >= size) & (noise == 0) & (not population)
+    certain = np.where(closed, hits, 0.0) @ member.T
+    size, hits, labels = (np.where(closed, 0.0, v) for v in (size, hits, labels))
+    weight = size / clean
+    n = np.where(labels > 0, labels, 1.0)
+    share = np.where(labels > 0, hits / n, 0.0)
     # One label more, half of it shared like the union's, so that a stratum with none of either kind still has
-    # a variance.
+    # a variance; and two more among several strata, each of which has shown little of what it holds.
     shared = (hits @ member.T + 0.5) / (labels @ member.T + 1)
     common = shared @ member / np.maximum(member.sum(axis=0), 1.0)
-    guess = ((hits + 0.25 + 0.5 * common) / (labels + 1) - noise) / clean
-    guess = np.clip(guess, 0.25 / (labels + 1), 1 - 0.25 / (labels + 1))
-    spread = guess * (1 - guess)
+    several = (labels > 0).astype(np.float64) @ member.T > 1
+    worth = 0.5 + _SHARED * (several.astype(np.float64) @ member > 0)
+    guess = (hits + 0.25 + worth * common) / (labels + 0.5 + worth)
+    guess = np.clip(
+        guess, np.maximum(0.25 / (labels + 1), noise), np.minimum(1 - 0.25 / (labels + 1), 1 - noise)
+    )
+    spread, wrong = guess * (1 - guess), noise * (1 - noise)
+    left = 1.0 if population else np.maximum(size - labels, 1e-6) / np.maximum(size - 1, 1e-6)
+    variance = np.where(labels > 0, weight**2 * ((spread - wrong) * left + wrong) / n, 0.0)
+    third = np.where(labels > 0, weight**3 * spread * (1 - 2 * guess) * left / n**2, 0.0)
     if not population:
-        spread = spread * np.maximum(size - labels, 1e-6) / np.maximum(size - 1, 1e-6)
-    variance = np.where(labels > 0, size**2 * (spread + noise * (1 - noise) / clean**2) / n, 0.0)
-    rows = size @ member.T
-    filled = np.where(rows > 0, rows, 1.0)  # the square of 1e-300 is zero
-    mean = (size * guess) @ member.T / filled
+        third = third * np.clip(1 - 2 * labels / np.maximum(size, 1.0), 0.0, 1.0)
+    total = weight @ member.T
+    filled = np.where(total > 0, total, 1.0)  # the square of 1e-300 is zero
+    mean = np.clip((weight * guess) @ member.T / filled, 1e-9, 1 - 1e-9)
     error = variance @ member.T / filled**2
     if population:
-        error = error + np.maximum((size * guess**2) @ member.T / filled - mean**2, 0.0) / filled
+        error = error + np.maximum((weight * guess**2) @ member.T / filled - mean**2, 0.0) / filled
     blind = ((size > 0) & (labels <= 0)).astype(np.float64) @ member.T > 0
-    effective = mean * (1 - mean) / np.maximum(error, 1e-300)
-    pooled = np.clip((size * share) @ member.T / filled, 0.0, 1.0)
-    return rows, pooled, np.where(rows > 0, np.where(blind, 0.0, effective), 1.0)
+    effective = mean * (1 - mean) / np.maximum(error, 1e-30)
+    spare = mean * (1 - mean)
+    # The third cumulant of a binomial's mean is spare * (1 - 2 mean) / labels^2: score limits bear that of
+    # one stratum. With wrong labels it stays though hardly any label is right: all of it is allowed for.
+    skew = third @ member.T / filled**3 / spare
+    flips = (weight * noise) @ member.T
+    alone = np.where(several, skew - (1 - 2 * mean) * (error / spare) ** 2, 0.0)
+    skew = np.where(flips > 0, skew, alone)
+    return Mass(
+        base=certain - flips,
+        weight=total,
+        share=np.clip((weight * share) @ member.T / filled, 0.0, 1.0),
+        labels=np.where(total > 0, np.where(blind, 0.0, effective), 1.0),
+        skew=skew,
+        least=flips / filled,
+        most=1 - flips / filled,
+    )
 
 
-def _score(size: Float, hits: Float, labels: Float, m: Float, between: float) -> Float:
-    """Signed score statistic of "the rate is m": positive when the sample's rate is above m."""
-    n0, n1 = labels[..., 0], labels[..., 1]
-    s0, s1 = hits[..., 0], hits[..., 1]
-    w0, w1 = size[..., 0] * m, size[..., 1] * (1 - m)
-    seen = s0 + s1
-    # Constrained estimate: pi_0 = w1 x, pi_1 = w0 x; the smaller root of a quadratic, written so that
-    # neither weight is divided by.
-    b = seen * (w0 + w1) + w0 * (n1 - s1) + w1 * (n0 - s0)
-    root = np.sqrt(np.maximum(b * b - 4 * w0 * w1 * (n0 + n1) * seen, 0.0))
-    slope = b + root
-    x = 2 * seen / np.where(slope > 0, slope, np.inf)
-    p0, p1 = np.minimum(w1 * x, 1.0), np.minimum(w0 * x, 1.0)
+def _constrained(
+    w0: Float, w1: Float, c: Float, s0: Float, f0: Float, s1: Float, f1: Float
+) -> tuple[Float, Float]:
+    """Most likely shares p0 and p1 with ``w1 p1 - w0 p0 = c``, given successes and failures of both.
+
+    With y = w0 p0 the likelihood's slope is s0 / y - f0 / (w0 - y) + s1 / (c + y) - f1 / (w1 - c - y): a
+    cubic whose roots lie between its four poles, the one that is sought between the second and the third.
+    """
+    low, high = np.maximum(0.0, -c), np.minimum(w0, w1 - c)
+    # Poles at 0, -c, w0 and w1 - c; scaled, so that coefficients are of a size.
+    a, b, d = c, w0, w1 - c
+    cube = np.maximum(s0 + f0 + s1 + f1, 1e-300)
+    square = -(s0 * (b + d - a) + s1 * (b + d) + f0 * (d - a) + f1 * (b - a))
+    line = s0 * (b * d - a * b - a * d) + s1 * b * d - f0 * a * d - f1 * a * b
+    rest = s0 * a * b * d
+    p, q, r = (v / cube for v in (square, line, rest))
+    third = p / 3
+    width = np.sqrt(np.maximum(third * third - q / 3, 0.0))
+    turn = third**3 - third * q / 2 + r / 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        contrast = np.where(n1 > 0, w1 * s1 / n1, 0.0) - np.where(n0 > 0, w0 * s0 / n0, 0.0)
-        variance = w1 * w1 * p1 * (1 - p1) / n1 + w0 * w0 * p0 * (1 - p0) / n0
+        angle = np.arccos(np.clip(np.where(width > 0, turn / width**3, 0.0), -1.0, 1.0))
+    y = np.clip(-2 * width * np.cos((angle - 2 * np.pi) / 3) - third, low, np.maximum(high, low))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p0, p1 = np.where(w0 > 0, y / w0, s0 / (s0 + f0)), np.where(w1 > 0, (y + c) / w1, s1 / (s1 + f1))
+    return np.clip(p0, 0.0, 1.0), np.clip(p1, 0.0, 1.0)
+
+
+def _beyond(zero: Mass, one: Mass, m: Float, z: Float, between: bool) -> tuple[Float, Float]:
+    """Score statistic of "the rate is m", without its sign, and the limit that it may not reach."""
+    w0, w1 = m * zero.weight, (1 - m) * one.weight
+    c = m * zero.base - (1 - m) * one.base
+    scale = np.maximum(np.maximum(np.maximum(w0, w1), np.abs(c)), 1e-300)
+    w0, w1, c = w0 / scale, w1 / scale, c / scale
+    hits = zero.share * zero.labels, one.share * one.labels
+    p0, p1 = _constrained(w0, w1, c, hits[0], zero.labels - hits[0], hits[1], one.labels - hits[1])
+    p0, p1 = np.clip(p0, zero.least, zero.most), np.clip(p1, one.least, one.most)
+    contrast = w1 * one.share - w0 * zero.share - c
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = np.where(w1 > 0, w1 * w1 * p1 * (1 - p1) / one.labels, 0.0)
+        variance = variance + np.where(w0 > 0, w0 * w0 * p0 * (1 - p0) / zero.labels, 0.0)
         if between:
-            total = size.sum(axis=-1)
+            total = zero.weight + one.weight
             spread = (1 - m) * p1 + m * p0
-            variance = variance + size[..., 0] * size[..., 1] / total * spread * spread
-        return np.asarray(contrast / np.sqrt(np.maximum(variance, 1e-300)))
+            variance = variance + (zero.weight / scale) * (one.weight / total) / scale * spread * spread
+        variance = np.maximum(variance, 1e-300)
+        found = np.abs(contrast) / np.sqrt(variance)
+        skew = w1**3 * one.skew * p1 * (1 - p1) - w0**3 * zero.skew * p0 * (1 - p0)
+        # Cornish and Fisher: a skewed statistic passes its normal quantile more often on its long side.
+        long = np.maximum(np.sign(contrast) * skew, 0.0) / variance**1.5
+    never = (c > w1 + 1e-12) | (c < -w0 - 1e-12)
+    return np.where(never, np.inf, found), z + np.minimum(long, 3.0) * np.maximum(z * z - 1, 0.0) / 6
 
 
 def score_limits(
-    size: Float, hits: Float, labels: Float, rate: Float, z: Float, *, population: bool = False
+    zero: Mass, one: Mass, rate: Float, z: Float, *, population: bool = False
 ) -> tuple[Float, Float]:
-    """Limits of rates at ``z`` standard errors from effective counts; [0, 1] where nothing is known.
+    """Limits of the rates ``one / (zero + one)`` at ``z`` standard errors.
 
     With ``population`` the rows are a sample too: the sizes of the strata are random.
 
     Examples
     --------
-    >>> size, hits, labels = np.array([600.0, 400.0]), np.array([5.0, 30.0]), np.array([50.0, 50.0])
-    >>> [round(float(v), 3) for v in score_limits(size, hits, labels, np.array(0.8), np.array(1.645))]
+    >>> one, none = np.ones((1, 1)), np.zeros(1)
+    >>> zero = collapse(np.array([600.0]), np.array([5.0]), np.array([50.0]), one, none, population=True)
+    >>> ones = collapse(np.array([400.0]), np.array([30.0]), np.array([50.0]), one, none, population=True)
+    >>> [round(float(v[0]), 3) for v in score_limits(zero, ones, np.array([0.8]), np.array([1.645]))]
     [0.669, 0.892]
     """
-    between = 1.0 if population else 0.0
-    unknown = np.isnan(rate) | (labels <= 0).any(axis=-1)
+    unknown = np.isnan(rate) | (zero.labels <= 0) | (one.labels <= 0)
     point = np.where(unknown, 0.5, rate)
     ends = np.stack([np.zeros_like(point), np.ones_like(point)])
     # Both limits at once: of few audits, calls cost more than arithmetic.
     inside, outside = np.stack([point, point]), ends
     for _ in range(_STEPS):
         middle = (inside + outside) / 2
-        within = np.abs(_score(size, hits, labels, middle, between)) < z
+        within = np.less(*_beyond(zero, one, middle, z, population))
         inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
-    at_end = np.abs(_score(size, hits, labels, ends, between)) < z
+    at_end = np.less(*_beyond(zero, one, ends, z, population))
     low, high = np.where(at_end | unknown, ends, outside)
     return low, high

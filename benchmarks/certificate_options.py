@@ -1,0 +1,201 @@
+"""Does each option of an audit keep the promise? Random settings at the boundary, and the worst again.
+
+    python -m benchmarks.certificate_options [--option score known noise cost plain] [--settings 300]
+        [--audits 1000] [--again 8000] [--development]
+
+A setting is a random pool (two to six groups, sizes, base rates, error rates, metric, looks, budget) and
+what the option says of its rows: a score that tells nothing or hides the missed positives in its surest
+bin, labels that are known because of what they are, wrong labels, costs that depend on the label. The
+tolerance is a hair below the pool's own gap, so that every certificate is false. Seeds of ``--development``
+were seen while the bounds were made; those of the table were not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairask.audit.plan import AuditPlan, Schedule
+from fairask.audit.simulation import CERTIFIED, Truth, play
+from fairask.audit.strata import Counts, Layout, PoolRows, Strata
+
+DELTA, WORST = 0.05, 10
+#: First words of the seeds: those of the table, and those that were looked at while bounds were made.
+TABLE, DEVELOPMENT = 2026, 77
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A pool as an audit sees it, and the audit."""
+
+    words: str
+    truth: Callable[[int], Truth]
+    layout: Layout
+    schedule: Schedule
+    positives: int  #: of the label compared, in the group with the fewest
+
+    def false(self, audits: int, seed: list[int]) -> float:
+        """Share of audits that certify, though the gap is beyond the tolerance."""
+        codes, _ = play(self.truth(audits), self.schedule, self.layout, np.random.default_rng(seed))
+        return float(np.mean(codes[:, 0] == CERTIFIED))
+
+
+def pool(rng: np.random.Generator) -> dict[str, Any]:
+    """A random pool, row by row, and the settings of its audit."""
+    while True:
+        k = int(rng.choice([2, 2, 2, 2, 3, 4, 6]))
+        size = np.exp(rng.uniform(np.log(60), np.log(8000), k)).astype(int)
+        base = np.exp(rng.uniform(np.log(0.01), np.log(0.7), k))
+        gap = rng.uniform(0.04, 0.35)
+        low = rng.beta(1.2, 1) * (1 - gap)
+        right = low + gap * rng.random(k)
+        right[:2] = (low, low + gap) if rng.random() < 0.5 else (low + gap, low)
+        other = np.full(k, rng.beta(1, 4)) * rng.uniform(0.5, 1.5, k)
+        metric = str(rng.choice(["tprp", "tprp", "tprp", "fprp", "eo", "tpr-ratio", "fpr-ratio"]))
+        looks = int(rng.choice([1, 2, 3, 5, 5, 10]))
+        n = int(size.sum())
+        budget = int(np.exp(rng.uniform(np.log(60), np.log(3000))))
+        group = np.repeat(np.arange(k), size)
+        asked = (rng.random(n) < base[group]).astype(int)
+        pred = rng.random(n) < np.where(asked == 1, right[group], np.minimum(other, 0.95)[group])
+        y = 1 - asked if metric.startswith("fpr") else asked
+        few = np.bincount(group[asked == 1], minlength=k).min()
+        if few >= 8 and 40 <= budget < 0.95 * n and n <= 16_000:
+            return {
+                "y": y, "pred": pred.astype(int), "group": group, "metric": metric, "looks": looks,
+                "budget": budget, "few": int(few), "asked": asked,
+            }  # fmt: skip
+
+
+def some_score(rng: np.random.Generator, y: Any, pred: Any, group: Any) -> tuple[str, Any]:
+    """A score of one of seven kinds, from 0 to 1 or of any size."""
+    n = len(y)
+    kind = str(rng.choice(["nothing", "nothing", "trap", "trap", "reversed", "half", "good", "no chance"]))
+    noise = rng.random(n)
+    if kind == "nothing":
+        score = noise
+    elif kind == "trap":
+        # The rows that a score is surest of hold the mistakes.
+        score = np.where(y != pred, 0.1 * noise + 0.9 * pred, 0.1 + 0.8 * noise)
+        if rng.random() < 0.5:
+            score = 1 - score
+    elif kind == "reversed":
+        score = np.clip(0.7 * (1 - y) + 0.1 + 0.25 * rng.normal(size=n), 0, 1)
+    elif kind == "half":
+        score = np.where(group == 0, np.clip(0.6 * y + 0.2 + 0.2 * rng.normal(size=n), 0, 1), noise)
+    elif kind == "good":
+        score = np.clip(0.6 * y + 0.2 + 0.2 * rng.normal(size=n), 0, 1)
+    else:
+        score = 100 * rng.standard_t(2, size=n) + rng.choice([-200, 0, 200]) * y
+    return kind, score
+
+
+def some_known(rng: np.random.Generator, y: Any, pred: Any) -> tuple[str, dict[int, int]]:
+    """Labels that are known before the audit, and why."""
+    kind = str(rng.choice(["mistakes", "mistakes", "right", "any", "one decision"]))
+    share = rng.uniform(0.03, 0.5)
+    wrong = y != pred
+    factor = {"mistakes": np.where(wrong, 1.0, rng.uniform(0.05, 0.5)),
+              "right": np.where(wrong, rng.uniform(0.05, 0.5), 1.0), "any": np.ones(len(y)),
+              "one decision": np.where(pred == rng.integers(2), 1.0, 0.1)}[kind]  # fmt: skip
+    rows = np.flatnonzero(rng.random(len(y)) < share * factor)
+    return kind, dict(zip(rows.tolist(), y[rows].tolist(), strict=True))
+
+
+def some_cost(rng: np.random.Generator, y: Any, pred: Any, group: Any) -> tuple[str, Any]:
+    """A cost of each label, and on what it depends."""
+    kind = str(rng.choice(["any", "label", "decision", "group"]))
+    by = {"any": np.zeros(len(y)), "label": y, "decision": pred, "group": group == 0}[kind]
+    cost = np.exp(rng.uniform(-1.5, 1.5) * by + rng.uniform(0, 0.8) * rng.normal(size=len(y)))
+    return kind, cost / cost.mean()
+
+
+def setting(option: str, number: int, first: int) -> Setting:
+    """The setting with this number: random, and the same each time."""
+    rng = np.random.default_rng([first, number])
+    found = pool(rng)
+    y, pred, group = found["y"], found["pred"], found["group"]
+    kind, more, noise = "", {}, 0.0
+    if option == "score":
+        kind, more["score"] = some_score(rng, y, pred, group)
+    elif option == "known":
+        kind, more["known"] = some_known(rng, y, pred)
+    elif option == "cost":
+        kind, more["cost"] = some_cost(rng, y, pred, group)
+    elif option == "noise":
+        wrong = np.round(rng.uniform(0, 0.2, group.max() + 1) * (rng.random(group.max() + 1) < 0.8), 3)
+        ends = rng.random() < 0.3
+        noise = {g: (0.7 * v, min(1.2 * v, 0.4)) if ends else v for g, v in enumerate(wrong.tolist())}
+        kind = "a range" if ends else "exact"
+    rows = PoolRows.of_arrays(pred, group, truth=y, **more)
+    plan = AuditPlan(found["metric"], 0.1, DELTA, found["budget"], found["looks"])
+    bins = plan.score_bins(len(rows.names)) if "score" in more else 1
+    strata = Strata.of_rows(rows, bins=bins, most=0, noise=noise)
+    assert strata.ones is not None
+    size, ones, layout = strata.sizes.astype(float), strata.ones, strata.layout
+    left = float(size[~layout.known] @ layout.cost[~layout.known])
+    schedule = replace(plan).schedule(left)
+    exact = replace(layout, noise=np.zeros_like(layout.noise))
+    whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
+    gap = float(schedule.bounds(whole, exact, 0).estimate[0])
+    claim = replace(schedule.claims[0], tolerance=gap - 1e-7)
+    flips = None if option != "noise" else np.append(wrong, 0.0)[layout.group]
+
+    def truth(audits: int) -> Truth:
+        shape = (audits, len(size))
+        return Truth(np.broadcast_to(size, shape), np.broadcast_to(ones, shape), noise=flips)
+
+    words = (
+        f"{kind or option}, {found['metric']}, {len(rows.names)} groups, {len(y):,} rows, {found['few']} "
+        f"in the smallest, gap {gap:.3f}, budget {found['budget']:,} in {found['looks']} looks, {bins} bins"
+    )
+    return Setting(words, truth, layout, replace(schedule, claims=(claim,)), found["few"])
+
+
+def check(option: str, settings: int, audits: int, again: int, first: int) -> bool:
+    """Print how often the settings of an option certify falsely; whether none does too often."""
+    start, found = time.perf_counter(), []
+    for number in range(settings):
+        found.append(setting(option, number, first).false(audits, [first, number, 1]))
+    share, error = np.array(found), np.sqrt(DELTA * (1 - DELTA) / audits)
+    print(f"{option}: {settings} settings, {audits:,} audits each: worst {share.max():.4f}, mean "
+          f"{share.mean():.4f}, above 0.06: {np.mean(share > 0.06):.1%}", flush=True)  # fmt: skip
+    worst = np.argsort(-share)[:WORST]
+    bar, checked = DELTA + 3 * np.sqrt(DELTA * (1 - DELTA) / max(again, 1)), []
+    for number in worst.tolist():
+        one = setting(option, number, first)
+        now = one.false(again, [first, number, 2]) if again else share[number]
+        checked.append(now)
+        print(
+            f"  {share[number]:.4f} {now:.4f}{'*' if again and now > bar else ' '} #{number} {one.words}",
+            flush=True,
+        )
+    held = max(checked) <= (bar if again else DELTA + 3 * error)
+    print(f"  worst again, {again:,} audits each: {max(checked):.4f}; at most {bar:.4f}: "
+          f"{'holds' if held else 'FAILS'} ({time.perf_counter() - start:.0f} s)", flush=True)  # fmt: skip
+    return held
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options = ["score", "known", "noise", "cost", "plain"]
+    parser.add_argument("--option", nargs="+", default=options, choices=options)
+    parser.add_argument("--settings", type=int, default=300)
+    parser.add_argument("--audits", type=int, default=1000)
+    parser.add_argument("--again", type=int, default=8000, help="audits of the ten worst settings")
+    parser.add_argument("--development", action="store_true", help="the seeds seen while bounds were made")
+    args = parser.parse_args()
+    first = DEVELOPMENT if args.development else TABLE
+    held = [check(option, args.settings, args.audits, args.again, first) for option in args.option]
+    raise SystemExit(0 if all(held) else 1)
+
+
+if __name__ == "__main__":
+    main()
