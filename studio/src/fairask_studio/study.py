@@ -24,6 +24,7 @@ from fairask.audit.certificate import SIGNED
 from fairask.audit.plan import AuditPlan
 from fairask.audit.signature import OwnerKey
 from fairask.defaults import BUDGET
+from fairask.documents import reading
 from fairask.errors import FairaskWarning, TableError, UserError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
@@ -939,6 +940,11 @@ class Study:
 
     def status(self) -> Document:
         """Return where the study stands, in plain values."""
+        # Events that were changed may lack what is said of them here.
+        with reading(f"the study {self.target}", "Look with fairask verify, or restore a backup", StudyError):
+            return self._status()
+
+    def _status(self) -> Document:
         waiting = self.store.waiting()
         with self.lock:
             state = self.state()

@@ -99,7 +99,7 @@ def test_a_row_without_a_group_is_told_apart_and_stops_nothing(model: TableModel
         assert model.predict(rows.iloc[:1]).tolist() == [None]
     with pytest.warns(InputWarning):
         assert model.score(rows, model.predict(POOL)) == 1.0
-    with pytest.raises(TableError, match="no column 'sex'"):
+    with pytest.raises(UserError, match="no column 'sex'"):
         model.predict(POOL.drop(columns="sex"))
 
 
