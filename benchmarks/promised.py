@@ -29,7 +29,7 @@ from benchmarks.populations import LABELS, POOL_ROWS, TEST_ROWS, TOLERANCE, rand
 
 from fairask import FairActiveLearner
 from fairask.datasets import load
-from fairask.experiment.method import METHODS, Task
+from fairask.experiment.method import METHODS
 from fairask.experiment.rivals import decider
 from fairask.metrics import group_gap
 from fairask.oracle import CalibratedFairOracle, DistributionFreeFairOracle
