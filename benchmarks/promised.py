@@ -1,4 +1,4 @@
-"""Who keeps a gap within the tolerance, and at what price: the default beside rivals, with and without a promise.
+"""Who keeps a gap within the tolerance, and at what price: the default beside rivals.
 
     python -m benchmarks.promised run --trials 20      runs what results/promised.csv has not
     python -m benchmarks.promised                      prints the tables
@@ -29,7 +29,7 @@ from benchmarks.populations import LABELS, POOL_ROWS, TEST_ROWS, TOLERANCE, rand
 
 from fairask import FairActiveLearner
 from fairask.datasets import load
-from fairask.experiment.method import METHODS, Task
+from fairask.experiment.method import METHODS
 from fairask.experiment.rivals import decider
 from fairask.metrics import group_gap
 from fairask.oracle import CalibratedFairOracle, DistributionFreeFairOracle
