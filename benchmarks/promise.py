@@ -4,7 +4,8 @@
 
 A run learns from a pool of 2,000 rows with 250 labels and is judged on 20,000 fresh rows. "Above" is a true
 gap over the tolerance. A run that said "infeasible with these labels" is counted apart: needlessly, if it
-was within the tolerance. Development populations are run by ``--first 10000``, those like text (:mod:`benchmarks.wide_populations`) by
+was within the tolerance. Development populations are run by ``--first 10000``, those like
+text (:mod:`benchmarks.wide_populations`) by
 
     python -m benchmarks.promise --wide --trials 6 --methods default --out results/promise_wide.csv
 

@@ -415,7 +415,9 @@ class FairActiveLearner:
         asked = self.state.log.rows()
         # Rows of a sample that the learner drew are known to the user by their numbers in the whole table.
         numbers = None if self._drawn_from is self.pool else self._drawn_from.keys
-        pool = self._drawn_from.excluding(asked if numbers is None else np.searchsorted(numbers, asked))
+        if numbers is not None:  # rows beyond the sample may have been asked for, drawn uniformly
+            asked = np.searchsorted(numbers, np.intersect1d(asked, numbers))
+        pool = self._drawn_from.excluding(asked)
         if n > len(pool):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         batch = self.state.batches
@@ -750,8 +752,8 @@ class FairActiveLearner:
             if "gap_low" in last:  # not every oracle estimates an interval
                 low, high, level = (last[name] for name in ("gap_low", "gap_high", "level"))
                 facts["gap, estimated"] += f" ({low:.3f} to {high:.3f}, level {level:g})"
-            if (said := words.decides_sentence(last)) is not None:
-                facts["decisions"] = said
+            if (said := words.safety_sentence(last, self.tolerance, self.pool.n_rows)) is not None:
+                facts["to know"] = said
             facts["labels by group"] = ", ".join(
                 f"{group} {int(last[f'labels[{group}]']):,}" for group in self.groups_
             )
@@ -879,7 +881,10 @@ class FairActiveLearner:
             X = columns.features(X)
         learner = cls(X, groups, **settings)
         if learner.pool.fingerprint() != state["digest"]:
-            raise ValueError("X is not the table this learner was made with")
+            raise UserError(
+                f"X is not the table that the learner in {name} was made with",
+                "give that table, or a whole file",
+            )
         learner.columns_ = columns
         with damaged():
             log = DrawLog.from_list(len(learner._drawn_from), state["log"])

@@ -38,7 +38,7 @@ def test_the_history_says_how_safe_each_model_is_where_the_oracle_knows():
     history, model = simulate(learner, y, 80), learner.model_
     assert (history["gap_low"][-1], history["gap_high"][-1]) == model.gap_interval_
     assert history["safety_cost"][-1] == model.safety_cost_
-    assert history["labels_needed"][-1] == model.labels_needed_
+    assert history["reach"][-1] == model.reach_
     assert history["level"].tolist() == [0.95, 0.95]
     assert (history["tolerance"] >= 0).all()
     paper, _ = made(profile="paper", batch_size=40)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from fairask.audit.certificate import labels_needed
 from fairask.report import words
 from fairask.report.words import Beside, Guess, Outcome, guess_of, leaks_sentence, outcome_of
 from fairask_studio.events import Document
@@ -73,7 +72,19 @@ def beside_of(state: State) -> Beside | None:
         config.classes[constant["answer"]],
         config.learner.tolerance,
         state.history[-1]["labels"],
+        _level(state.history[-1], gap),
     )
+
+
+def _level(fitted: Document, gap: Document | None) -> float | None:
+    """Return the probability with which labels and pool put the gap within the tolerance, if they do.
+
+    Of an audited model the audit knows better.
+    """
+    if gap is None or gap["by"] == "audit" or not fitted["feasible"]:
+        return None
+    level: float | None = fitted.get("level")
+    return level
 
 
 def story_of(state: State) -> Document | None:
@@ -120,10 +131,8 @@ def _case(state: State, labels: int) -> tuple[str, list[str]]:
         return "plain", [beside.in_points()]
     if gap is None:
         return "unsure", [right, words.NO_GAP]
-    # The interval has 2.5 % on either side.
     found = guess_of(gap)
-    more = labels_needed(found.value, found.low, found.high, tolerance, 0.025, labels)
-    allowed = words.allowed_sentence(found, tolerance, more, config.rows - labels)
+    allowed = words.allowed_sentence(found, tolerance, state.model or {})
     return _by_interval(found, tolerance), [right, *apart, allowed]
 
 

@@ -35,7 +35,7 @@ from fairask.tables.encoder import Vector
 from fairask.tables.formats import written_as
 from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
-from fairask.tables.sheets import check_code
+from fairask.tables.sheets import check_code, write_whole
 from fairask_studio import events as happened
 from fairask_studio.columns import ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
@@ -930,7 +930,7 @@ class Study:
         written = []
         for name, content in contents(self, key).items():
             if only in (None, name):
-                (out / name).write_bytes(content())
+                write_whole(out / name, content())
                 written.append(out / name)
         if key is not None:
             (out / SIGNED).write_bytes(signed(self, written, key))

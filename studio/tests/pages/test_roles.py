@@ -74,7 +74,7 @@ o GET /model       o GET /certificate  o GET /settings
 HOME_PAGES = """
 - GET /signin      - POST /signin      - GET /healthz
 - GET /static/{digest}/{name}          - GET /api/openapi.json              - HEAD /api/openapi.json
-a GET /            o GET /new          f POST /new       f POST /new/study
+a GET /            o GET /new         o POST /new         o POST /new/study
 """
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 #: What stands for the parts of a path: nothing that is there, so that nobody changes anything.
@@ -227,8 +227,8 @@ def _is_right(status: int, letter: str | None, role: str, api: bool, method: str
     if letter == "-":
         takes_token = path in ("/signin", "/api/session")
         return status in (200, 303, 404, 422) or (takes_token and status in _UNKNOWN)
-    if letter == "f":  # a form: without the session's token it does nothing, whoever sends it
-        return status in (303, 403)
+    if not api and method == "POST" and role in LET_IN[letter]:  # a form
+        return status == 403 if forged else status in (303, 422)
     if not api:  # a page: led to sign in, or refused
         return status == (200 if role in LET_IN[letter] else 303 if role == "-" else 403)
     if letter == "t" or role == "-":

@@ -158,7 +158,7 @@ class Month:
         told = np.array([-2 if v is None else v for v in self.labels])
         lost = (told == -1) & (said == (side > 0)) if side else np.zeros(len(told), dtype=bool)
         inside = (told == condition) | lost
-        hits = np.bincount(group[inside], weights=said[inside], minlength=n_groups)
+        hits = np.bincount(group[inside], weights=said[inside].astype(np.float64), minlength=n_groups)
         return hits, np.bincount(group[inside], minlength=n_groups).astype(np.float64)
 
 
@@ -364,7 +364,8 @@ class Watch:
         values = np.asarray(score, dtype=np.float64)
         if not self.tenths:
             self.tenths = np.unique(np.quantile(values, np.arange(1, 10) / 10)).tolist()
-        return np.bincount(np.searchsorted(self.tenths, values), minlength=len(self.tenths) + 1).tolist()
+        places = np.searchsorted(self.tenths, values)
+        return [int(n) for n in np.bincount(places, minlength=len(self.tenths) + 1)]
 
     def tell(self, rows: ArrayLike, labels: Sequence[object] | ArrayLike) -> None:
         """Take labels (0 or 1; None where nobody can tell) of rows of the last month, all of them or none."""
@@ -382,7 +383,7 @@ class Watch:
         if month is None:
             return
         for row, label in zip(given, told, strict=True):
-            month.labels[places[row]] = -1 if label is None else int(label)  # type: ignore[call-overload]
+            month.labels[places[row]] = -1 if label is None else int(label == 1)
         self._settle()
 
     def _settle(self) -> None:
@@ -476,7 +477,7 @@ class Watch:
                     found = m.counts(condition, len(self.groups), side)
                     self._counts[m.name, condition, side] = np.array(found)
         first, second = (
-            sum(self._counts[m.name, condition, side] for m in months)[:, g]
+            np.sum([self._counts[m.name, condition, side] for m in months], axis=0)[:, g]
             for g, side in zip((a, b), sides, strict=True)
         )
         return (float(first[0]), float(second[0])), (float(first[1]), float(second[1]))

@@ -8,7 +8,7 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
@@ -393,9 +393,12 @@ class Comparison:
 
     def enough(self, name: str | None = None) -> Enough:
         """How many labels suffice for a method, the first by default."""
-        return labels_that_suffice(
-            *self.curves(self.methods[0].name if name is None else name), self.task.tolerance
-        )
+        name = self.methods[0].name if name is None else name
+        found = labels_that_suffice(*self.curves(name), self.task.tolerance)
+        said, _ = self.infeasible(name)
+        if found.labels is not None and 2 * said > len(self.of(name)):
+            return replace(found, labels=None, why="infeasible")
+        return found
 
     def saving(self, name: str) -> LabelSaving:
         """Labels with which the baseline is as accurate as a method at the budget, and fair.

@@ -274,12 +274,13 @@ class CalibratedFairOracle(FairOracle):
         p, own_p = self.calibration_.model.proba(X, codes), self._held_out(labelled.groups)
         alike = likeness(labelled.y - own_p, clusters)
         self._copies = 1.0 + alike * (_mean_copies(X, labelled.X) - 1.0) if alike > 0 else 1.0
+        counts = np.asarray(1.0 / (1.0 + alike * (np.bincount(clusters)[clusters] - 1.0)), np.float64)
         # Given the score, a row's propensity says little of its label: full weights would only add noise. It
         # says something, though: on development populations roots of the weights told errors of gaps best.
         self.curves_ = fit_curves(
             logit(own_p), labelled.y, labelled.groups, np.sqrt(labelled.fairness_weights),
             labelled.n_groups, _log_odds(p), n_draws=_DRAWS, rng=rng,
-            counts=1.0 / (1.0 + alike * (np.bincount(clusters)[clusters] - 1.0)),
+            counts=counts,
         )  # fmt: skip
         self._pool_ = _PoolRows(sample, p, self.curves_.mean(_log_odds(p), codes))
         choose = self._choose_blind if self.blind else self._choose_aware

@@ -221,6 +221,9 @@ class Beside:
     tolerance : float
     labels : int
         Labels that models were trained on.
+    level : float, optional
+        Probability with which labels and pool together put the fair model's gap within the tolerance; None
+        where they do not.
 
     Examples
     --------
@@ -240,6 +243,7 @@ class Beside:
     answer: str
     tolerance: float
     labels: int
+    level: float | None = None
 
     @property
     def case(self) -> Literal["unfair", "fair already", "unsure", "no better", "unknown"]:
@@ -327,17 +331,21 @@ class Beside:
             costs = f"gives up {points:.1f} points of accuracy"
         else:
             costs = f"is {points:.1f} points more accurate"
-        limits = f" ({gap.limits()})" if gap.low < gap.high else ""
-        above = ""
-        if gap.high > self.tolerance:
+        limits, above = f" ({gap.limits()})" if gap.low < gap.high else "", ""
+        if gap.high > self.tolerance and self.level is not None:
+            limits = (
+                f" ({gap.limits()}) by labels alone, within {self.tolerance:g} with probability "
+                f"{self.level:g} by labels and pool together,"
+            )
+        elif gap.high > self.tolerance:
             may = "" if gap.low > self.tolerance else "which may be "
             above = f", {may}above the tolerance of {self.tolerance:g},"
         return f"The fair model has gap {gap.value:.2f}{limits}{above} and {costs}."
 
 
 #: Why a number of labels suffices (flat), or why none is known to: the mean gap at the end ("gap") or shortly
-#: before ("late gap"), too few rounds, or what accuracy does.
-Why = Literal["flat", "gap", "late gap", "one round", "few rounds", "rises", "falls", "changes"]
+#: before ("late gap"), models that say so, too few rounds, or what accuracy does.
+Why = Literal["flat", "gap", "late gap", "one round", "few rounds", "rises", "falls", "changes", "infeasible"]
 
 
 def enough_sentence(why: Why, labels: int | None, budget: int, gap: float) -> str:
@@ -358,6 +366,11 @@ def enough_sentence(why: Why, labels: int | None, budget: int, gap: float) -> st
         return f"The tolerance is not reached within {budget:,} labels: the mean gap is {gap:.2f}."
     if why in ("one round", "few rounds"):
         return f"{why.capitalize()} only: how many labels suffice is not known."
+    if why == "infeasible":
+        return (
+            f"How many labels suffice is not known: with {budget:,} most models say that the tolerance is "
+            "infeasible."
+        )
     if why == "late gap":
         return (
             f"How many labels suffice is not known: the mean gap came within the tolerance only at the "
@@ -544,6 +557,8 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
         return decides
     cost, sure = fitted["safety_cost"], f"with probability {fitted['level']:g}"
     said = [] if decides is None else [decides]
+    if fitted["constant"] and fitted["feasible"]:
+        said.append("More labels or other features would help.")
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
@@ -909,25 +924,32 @@ def apart_sentence(rates: Sequence[Mapping[str, Any]], classes: Sequence[str], t
     )
 
 
-def allowed_sentence(gap: Guess, tolerance: float, more: int | None, left: int) -> str:
-    """Say what labels tell of a gap and its tolerance.
+def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) -> str:
+    """Say what labels alone tell of a gap and its tolerance, and what labels and pool together do.
 
-    ``more`` labels would tell which is larger (None: no number would), and ``left`` rows have none yet.
+    ``fitted`` is the entry of a study's history.
 
     Examples
     --------
-    >>> allowed_sentence(Guess(0.13, 0.07, 0.19), 0.1, 574, 900)
-    'Too few labels to be sure: about 580 more would tell.'
+    >>> fitted = {"safety_cost": 0.0, "feasible": False, "needed_low": 300, "needed_high": 600, "level": 0.95}
+    >>> allowed_sentence(Guess(0.13, 0.07, 0.19), 0.1, fitted)
+    'Too few labels to be sure. About 300 to 600 labels are needed.'
+    >>> print(allowed_sentence(Guess(0.08, 0.02, 0.19), 0.1, fitted | {"feasible": True}))
+    By labels alone that is not sure. By labels and pool together it is within what you allow, with
+    probability 0.95. Only an audit can promise it.
     """
     if gap.high <= tolerance:
         return "By these labels it is within what you allow. Only an audit can promise it."
     if gap.low > tolerance:
         return "That is more than you allow, and not by chance."
-    if more is not None and more <= left:
-        return f"Too few labels to be sure: about {10 * math.ceil(more / 10):,} more would tell."
-    if more is None or abs(gap.value - tolerance) < 0.01:
-        return "Too close to what you allow to tell by more labels."
-    return "Too few labels to be sure by estimates alone; an audit tells with fewer."
+    if "safety_cost" not in fitted:  # the oracle does not estimate its own error
+        return "Too few labels to be sure by estimates alone; an audit tells with fewer."
+    if not fitted["feasible"]:
+        return f"Too few labels to be sure. {_needed(fitted, None)}"
+    return (
+        "By labels alone that is not sure. By labels and pool together it is within what you allow, with "
+        f"probability {fitted['level']:g}. Only an audit can promise it."
+    )
 
 
 def question_sentence(metric: str, classes: Sequence[str]) -> str:
