@@ -85,8 +85,8 @@ class DistributionFreeFairOracle(CalibratedFairOracle):
     >>> some = np.arange(6000)
     >>> oracle = DistributionFreeFairOracle("linear", random_state=0)
     >>> oracle = oracle.fit(data.X[some], data.y[some], data.groups[some], pool=(data.X, data.groups))
-    >>> oracle.feasible_, oracle.ranks_, oracle.kept_
-    (True, {'Female': 53, 'Male': 274}, {'Female': 116, 'Male': 609})
+    >>> oracle.feasible_, bool(oracle.gap_interval_[1] <= 0.1)
+    (True, True)
     """
 
     def __init__(
