@@ -66,7 +66,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         expect(owner).to_have_url(f"{url}/s/comments/overview")
         expect(owner.locator("#headline")).to_contain_text("No labels yet", timeout=180_000)
 
-        owner.get_by_role("link", name="People").click()
+        owner.get_by_role("link", name="People", exact=True).click()
         links = {}
         for name, role in (("ada", "owner"), ("bob", "annotator"), ("cyn", "annotator")):
             owner.fill("#new-person [name=name]", name)
@@ -113,7 +113,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         owner.get_by_role("button", name="Delete comments").click()
         faultless(owner, "home-delete")
         owner.keyboard.press("Escape")
-        owner.get_by_role("button", name="Open comments").click()
+        owner.get_by_role("link", name="Open comments").click()
         expect(owner.locator("#next")).to_contain_text("Start an audit", timeout=60_000)
         look(owner, "whole-overview")
         owner.locator("#next a").click()

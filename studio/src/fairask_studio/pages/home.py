@@ -177,7 +177,10 @@ async def go_to(request: Request, name: str) -> Response:
     found = await run_in_threadpool(new.owner_of, request)
     if isinstance(found, Response):
         return found
-    return await _into(request, name, found[0].name)
+    try:
+        return await _into(request, name, found[0].name)
+    except UserError as error:
+        return error_page(request, 404, str(error))
 
 
 @pages.post("/demo")
