@@ -754,6 +754,7 @@ class Study:
         most_per_minute: int | None = None,
         gold_every: int | None = None,
         gold_least: int | None = None,
+        budget: int | None = None,
         who: str = "owner",
     ) -> None:
         """Change settings on which no label or weight depends.
@@ -778,6 +779,8 @@ class Study:
         gold_every, gold_least : int, optional
             Of how many answers of a person one is to a gold row, and the per cent of them to be answered
             rightly without a warning to the owners; 0 is never.
+        budget : int, optional
+            Labels to spend, as many as before or more.
         who : str
             Who changes them.
         """
@@ -788,6 +791,9 @@ class Study:
         if limits.to_data():
             self.config.limited(limits)
             changes.append(limits)
+        if budget is not None and budget != self.config.budget:
+            self.config.with_budget(budget)
+            changes.append(happened.BudgetRaised(budget))
         if stop is not None:
             check_stop(stop)
             changes.append(happened.StopRuleChanged(stop))

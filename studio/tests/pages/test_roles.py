@@ -75,6 +75,7 @@ HOME_PAGES = """
 - GET /signin      - POST /signin      - GET /healthz
 - GET /static/{digest}/{name}          - GET /api/openapi.json              - HEAD /api/openapi.json
 a GET /            o GET /new         o POST /new         o POST /new/study
+o GET /open/{name} o POST /demo
 """
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 #: What stands for the parts of a path: nothing that is there, so that nobody changes anything.
@@ -229,6 +230,8 @@ def _is_right(status: int, letter: str | None, role: str, api: bool, method: str
         return status in (200, 303, 404, 422) or (takes_token and status in _UNKNOWN)
     if not api and method == "POST" and role in LET_IN[letter]:  # a form
         return status == 403 if forged else status in (303, 422)
+    if path == "/open/{name}" and role in LET_IN[letter]:
+        return status == 404  # there is no study
     if not api:  # a page: led to sign in, or refused
         return status == (200 if role in LET_IN[letter] else 303 if role == "-" else 403)
     if letter == "t" or role == "-":
