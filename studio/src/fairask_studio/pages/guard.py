@@ -259,22 +259,25 @@ class _Reply:
         if self.closed:
             return
         if message["type"] == "http.response.start":
-            length = MutableHeaders(scope=message).get("content-length", "")
             self.leave()
-            if length.isdigit() and int(length) > _LARGE:
-                try:
-                    async with asyncio.timeout(self._wait):
-                        await self._large.acquire()
-                except TimeoutError:
-                    if not self.closed:
-                        self.begun = self.closed = True
-                        await _busy({"type": "http"}, _nothing, self._send)
-                    return
-                self._held = self._large
-            if self.closed:  # it took too long, and was answered meanwhile
+            length = MutableHeaders(scope=message).get("content-length", "")
+            if length.isdigit() and int(length) > _LARGE and not await self._take_place():
                 return
         self.begun = True
         await self._send(message)
+
+    async def _take_place(self) -> bool:
+        """Wait for a place among large replies; False if there is none, or if it took too long."""
+        try:
+            async with asyncio.timeout(self._wait):
+                await self._large.acquire()
+        except TimeoutError:
+            if not self.closed:
+                self.begun = self.closed = True
+                await _busy({"type": "http"}, _nothing, self._send)
+            return False
+        self._held = self._large
+        return not self.closed
 
 
 async def _nothing() -> Message:
