@@ -69,7 +69,7 @@ def takehome_lines(results: Results, setup: Setup) -> list[str]:
         rivals_ahead(results, setup, tables),
         _above(ends, setup),
         "Where a plain model is fair by itself, nothing is bought: use one. Where a group has few positive "
-        "rows, the default answers a share of the rows by a constant to stay safe, and says so.",
+        "rows, the default pays accuracy to stay safe, or says that the labels do not suffice.",
         "The paper's own numbers reproduce in part: see below, with what was tried to explain the misses.",
     ]
     return [line for line in lines if line]

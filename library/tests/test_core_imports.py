@@ -32,3 +32,9 @@ def test_the_core_runs_with_no_extra_installed():
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "50"
+
+
+def test_a_table_of_the_package_is_read_without_scikit_learn():
+    code = "import sys; from fairask.datasets import load; load('german'); print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

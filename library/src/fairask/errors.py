@@ -9,6 +9,7 @@ __all__ = [
     "ConstantWarning",
     "FairaskWarning",
     "InfeasibleWarning",
+    "InputWarning",
     "InterpolationWarning",
     "NotConvergedWarning",
     "SampleWarning",
@@ -88,6 +89,10 @@ class ConstantWarning(FairaskWarning):
 
 class EmptyCellWarning(FairaskWarning):
     """A rate has no labelled weight, so it is unknown and unconstrained."""
+
+
+class InputWarning(FairaskWarning):
+    """Rows given to a model are unlike those it was fitted on, or lack what its decisions need."""
 
 
 class InterpolationWarning(FairaskWarning):

@@ -10,6 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -29,7 +30,8 @@ from fairask.cards import card
 from fairask.checks import check_choice, check_count, check_lengths, check_number, check_seed, check_tolerance
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.defaults import BATCH
-from fairask.errors import FairaskWarning, SampleWarning, UserError, suggest
+from fairask.documents import check_archive, parse_json, reading
+from fairask.errors import ColumnWarning, FairaskWarning, SampleWarning, UserError, suggest
 from fairask.log import DrawLog, HistoryRow, LearnerState, Query
 from fairask.matrix import row_count
 from fairask.metrics import Float, Int, Matrix, Metric, check_metric, encode_groups
@@ -38,6 +40,7 @@ from fairask.oracle.base import FairFit, PoolSample, Seed, drawn_seed
 from fairask.pools import Pool
 from fairask.pools.sample import SAMPLE
 from fairask.pools.source import warn_of_rare
+from fairask.report import words
 from fairask.sampling import WEIGHTS, draw
 from fairask.stopping import AnyOf, Budget, StoppingRule, make_rule
 from fairask.strategies import STRATEGIES, Strategy, make_strategy
@@ -45,6 +48,7 @@ from fairask.strategies.strategy import uniform_proposal
 from fairask.tables.arrow import column_names
 from fairask.tables.frames import FrameColumns, refuse_nameless, refuse_texts, series_name
 from fairask.tables.groups import check_group_count
+from fairask.tables.leaks import group_leaks
 
 __all__ = ["FairActiveLearner"]
 
@@ -98,6 +102,7 @@ class LearnerConfig:
     margin: str | float | None = "auto"
     level: float | None = None
     blind: bool = False
+    randomized: bool = False
     risk_weights: str | None = None
     fairness_weights: str = "ips"
     batch_size: int = BATCH
@@ -114,9 +119,11 @@ class LearnerConfig:
         check_choice(self.fairness_weights, "fairness_weights", WEIGHTS)
         if self.risk_weights is not None:
             check_choice(self.risk_weights, "risk_weights", WEIGHTS)
-        if self.profile == "paper" and (self.blind or self.level is not None):
-            name = "blind" if self.blind else "level"
-            raise ValueError(f"{name} is a setting of profile='calibrated', not of 'paper'")
+        if self.profile == "paper":
+            given = {"blind": self.blind, "level": self.level is not None, "randomized": self.randomized}
+            for name in (name for name, value in given.items() if value):
+                always = ", which always mixes" if name == "randomized" else ""
+                raise ValueError(f"{name} is a setting of profile='calibrated', not of 'paper'{always}")
         if len(self.classes) != 2 or self.classes[0] == self.classes[1]:
             raise ValueError(
                 f"classes={self.classes!r} must be two different labels, the positive one second"
@@ -186,7 +193,12 @@ class LearnerConfig:
 
     def _template(self, oracle: FairOracle | None, estimator: Estimator) -> FairOracle:
         if oracle is not None:
-            given = {"estimator": estimator, "level": self.level, "blind": self.blind or None}
+            given = {
+                "estimator": estimator,
+                "level": self.level,
+                "blind": self.blind or None,
+                "randomized": self.randomized or None,
+            }
             for name, value in given.items():
                 if value is not None:
                     raise ValueError(f"{name} and oracle were both given; set the {name} in the oracle")
@@ -199,7 +211,7 @@ class LearnerConfig:
             return EmpiricalFairOracle(
                 None if isinstance(estimator, str) else estimator, shift_threshold=False
             )
-        template = CalibratedFairOracle(estimator, blind=self.blind)
+        template = CalibratedFairOracle(estimator, blind=self.blind, randomized=self.randomized)
         template.level = template.level if self.level is None else self.level
         return template
 
@@ -245,6 +257,9 @@ class FairActiveLearner:
         Confidence level of the margin from evidence; the calibrated oracle's default if None.
     blind : bool
         Whether the calibrated model must not read the group; leave the protected column out of ``X`` as well.
+    randomized : bool
+        Whether the calibrated model may decide by lot between thresholds and a constant answer where
+        thresholds alone are not safe. The paper's profile always may.
     risk_weights : {"ips", "lure", "none"}, optional
         Importance weights of the labelled rows in the error; default "none" with the calibrated oracle,
         "ips" with the paper's.
@@ -260,6 +275,8 @@ class FairActiveLearner:
         Share of the budget kept to audit the final model.
     stopping : StoppingRule or str, optional
         A rule of :mod:`fairask.stopping`, or its name (``"plateau:5"``); ``stop_reason_`` reports it.
+    keep : list of str
+        Columns of a data frame to learn from although they look like identifiers or have too many values.
     random_state : int, Generator or RandomState, optional
         The same seed gives the same answers. A generator is drawn from once; the field then holds the seed.
 
@@ -302,6 +319,7 @@ class FairActiveLearner:
         margin: str | float | None = "auto",
         level: float | None = None,
         blind: bool = False,
+        randomized: bool = False,
         risk_weights: str | None = None,
         fairness_weights: str = "ips",
         batch_size: int = BATCH,
@@ -309,6 +327,7 @@ class FairActiveLearner:
         budget: int | None = None,
         audit_share: float = 0.0,
         stopping: StoppingRule | str | None = None,
+        keep: Sequence[str] = (),
         random_state: Seed = None,
     ) -> None:
         self.config = config = LearnerConfig(
@@ -320,6 +339,7 @@ class FairActiveLearner:
             margin=margin,
             level=level,
             blind=blind,
+            randomized=randomized,
             risk_weights=risk_weights,
             fairness_weights=fairness_weights,
             batch_size=batch_size,
@@ -343,7 +363,9 @@ class FairActiveLearner:
                 raise ValueError("X is a pool, which knows its groups: leave sensitive_features out")
             self.pool, self.columns_ = X, X.columns
         else:
-            self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template)
+            self.pool, self.columns_ = _as_pool(X, sensitive_features, self.template, keep)
+            if blind and self.columns_ is not None:
+                _warn_of_leaks(self.pool, self.columns_)
         self.groups_ = self.pool.group_values
         check_group_count(self.groups_)
         self._drawn_from = self.pool if self._pool_given else self._sampled()
@@ -393,7 +415,9 @@ class FairActiveLearner:
         asked = self.state.log.rows()
         # Rows of a sample that the learner drew are known to the user by their numbers in the whole table.
         numbers = None if self._drawn_from is self.pool else self._drawn_from.keys
-        pool = self._drawn_from.excluding(asked if numbers is None else np.searchsorted(numbers, asked))
+        if numbers is not None:  # rows beyond the sample may have been asked for, drawn uniformly
+            asked = np.searchsorted(numbers, np.intersect1d(asked, numbers))
+        pool = self._drawn_from.excluding(asked)
         if n > len(pool):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         batch = self.state.batches
@@ -495,6 +519,9 @@ class FairActiveLearner:
         seed = int(np.random.default_rng([self.random_state, ORACLE_STREAM]).integers(2**31))
         oracle: FairOracle = clone(self.template)
         oracle.set_params(tolerance=self.effective_tolerance_, random_state=seed)
+        if isinstance(oracle, CalibratedFairOracle):
+            past = (row for row in self.state.history if row["labels"] < len(rows))
+            oracle.earlier_rounds = [(row["labels"], row["reach"]) for row in past]
         oracle = oracle.fit_labelled(rows, self.background())
         return oracle if self.columns_ is None else oracle.fitted_on(self.columns_)
 
@@ -658,6 +685,8 @@ class FairActiveLearner:
             "feasible": model.feasible_,
             "interpolates": model.interpolates_,
             "members": len(model.members_),
+            "constant": model.constant_ is not None,
+            "by_lot": model.by_lot_,
             **model.safety(),
         }
         for code, group in enumerate(self.groups_):
@@ -723,6 +752,8 @@ class FairActiveLearner:
             if "gap_low" in last:  # not every oracle estimates an interval
                 low, high, level = (last[name] for name in ("gap_low", "gap_high", "level"))
                 facts["gap, estimated"] += f" ({low:.3f} to {high:.3f}, level {level:g})"
+            if (said := words.safety_sentence(last, self.tolerance, self.pool.n_rows)) is not None:
+                facts["to know"] = said
             facts["labels by group"] = ", ".join(
                 f"{group} {int(last[f'labels[{group}]']):,}" for group in self.groups_
             )
@@ -738,11 +769,11 @@ class FairActiveLearner:
             facts["columns"] = ", ".join(self.columns_.names)
         encoder = None if self.columns_ is None else self.columns_.encoder
         notes = [] if encoder is None else encoder.notes()
-        words = (
+        about = (
             f"{len(self.state.log.labelled()):,} labels of {self.pool.n_rows:,} rows, "
             f"asked for by {self.strategy.name}"
         )
-        return card("FairActiveLearner", words, facts, folded=("What was done to the columns", notes))
+        return card("FairActiveLearner", about, facts, folded=("What was done to the columns", notes))
 
     # -- keeping --------------------------------------------------------------------------------
 
@@ -819,19 +850,25 @@ class FairActiveLearner:
         True
         """
         name = Path(path).name
-        try:
+        damaged = partial(reading, name, "Give a file that save() has written", UserError)
+        with damaged():
+            check_archive(name, Path(path), UserError)
             with zipfile.ZipFile(path) as archive:
-                state = json.loads(archive.read("state.json"))
+                state = parse_json(archive.read("state.json"), f"{name}: state.json")
                 inside = {n: io.BytesIO(archive.read(n)) for n in archive.namelist() if n != "state.json"}
             if state["format"] != FORMAT:
-                raise ValueError(f"it has format {state['format']}, and this version reads {FORMAT}")
+                raise UserError(
+                    f"{name} has format {state['format']!r}, and this version reads {FORMAT}",
+                    "read it with the version of fairask that wrote it",
+                )
             codes = None if state["pool"] else np.load(inside["groups.npy"], allow_pickle=False)
             if X is None and "X.npz" in inside:
                 X = load_npz(inside["X.npz"])
             elif X is None and "X.npy" in inside:
                 X = np.load(inside["X.npy"], allow_pickle=False)
-        except (zipfile.BadZipFile, KeyError, ValueError) as error:
-            raise ValueError(f"{name} is not a saved learner, or is damaged: {error}") from error
+            columns = FrameColumns.from_dict(state["columns"]) if state["columns"] else None
+            groups = None if codes is None else [_hashable(state["groups"][code]) for code in codes]
+            settings = {**state["settings"], **objects, "classes": tuple(state["settings"]["classes"])}
         if X is None:
             raise ValueError("X is not in the file (it was no matrix of numbers): pass it, load(path, X=...)")
         if codes is None and not isinstance(X, Pool):
@@ -840,22 +877,22 @@ class FairActiveLearner:
             made, given = state["objects"].get(one), objects.get(one)
             if (made is None) != (given is None):
                 raise ValueError(f"this learner was made with {one}={made}; load(path, {one}=...) must match")
-        columns = FrameColumns.from_dict(state["columns"]) if state["columns"] else None
-        groups = None
-        if codes is not None:
-            groups = [_hashable(state["groups"][code]) for code in codes]
-            X = columns.features(X) if columns is not None and column_names(X) is not None else X
-        settings = {**state["settings"], **objects, "classes": tuple(state["settings"]["classes"])}
+        if groups is not None and columns is not None and column_names(X) is not None:
+            X = columns.features(X)
         learner = cls(X, groups, **settings)
         if learner.pool.fingerprint() != state["digest"]:
-            raise ValueError("X is not the table this learner was made with")
+            raise UserError(
+                f"X is not the table that the learner in {name} was made with",
+                "give that table, or a whole file",
+            )
         learner.columns_ = columns
-        log = DrawLog.from_list(len(learner._drawn_from), state["log"])
-        return learner.with_state(LearnerState(log, state["batches"], state["history"]))
+        with damaged():
+            log = DrawLog.from_list(len(learner._drawn_from), state["log"])
+            return learner.with_state(LearnerState(log, state["batches"], state["history"]))
 
 
 def _as_pool(
-    X: Matrix, sensitive_features: ArrayLike | str | None, oracle: FairOracle
+    X: Matrix, sensitive_features: ArrayLike | str | None, oracle: FairOracle, keep: Sequence[str]
 ) -> tuple[Pool, FrameColumns | None]:
     """Make a pool of a table and its groups; also return how it was made of a data frame's columns."""
     if sensitive_features is None:
@@ -866,7 +903,11 @@ def _as_pool(
         named = _named_columns(sensitive_features, names, row_count(X))
         own = [] if named is not None else _own_name(sensitive_features, names)
         columns = FrameColumns.of(
-            X, protected=named or own or None, keep_protected=bool(own), encode=oracle.needs_numbers
+            X,
+            protected=named or own or None,
+            keep_protected=bool(own),
+            encode=oracle.needs_numbers,
+            keep=keep,
         )
         rows = columns.features(X)
         groups = columns.groups_of(X) if named is not None else sensitive_features
@@ -883,6 +924,16 @@ def _as_pool(
     values, codes = encode_groups(groups, "sensitive_features")
     check_lengths(X=row_count(rows), sensitive_features=len(codes))
     return Pool(rows, codes, len(values), group_values=values), columns
+
+
+def _warn_of_leaks(pool: Pool, columns: FrameColumns) -> None:
+    """Name columns that tell the group to a model that must not know it."""
+    X = pool.X
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
+        return
+    names = columns.names if columns.encoder is None else columns.encoder.feature_names_out
+    for said in group_leaks(np.asarray(X, np.float64), pool.groups, names):
+        warnings.warn(said, ColumnWarning, stacklevel=4)
 
 
 def _named_columns(sensitive_features: object, names: list[str], n: int) -> list[str] | None:

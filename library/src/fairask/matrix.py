@@ -37,6 +37,56 @@ def take_rows(X: Matrix, rows: NDArray[Any] | slice) -> Matrix:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
+#: Rows are nearly equal within this share of the distance that two rows usually have. They are compared where
+#: they are at most so many: with more labels, copies among them matter less than the time.
+_NEAR, _MOST_COMPARED = 0.02, 5000
+
+
+def near_copies(X: Matrix, of: Matrix | None = None) -> NDArray[np.bool_] | None:
+    """Which rows of ``X`` (columns) are equal or nearly equal to which of ``of`` (rows), by default ``X``.
+
+    Distances are those of standardised features. Returns None where rows are not compared: a sparse matrix,
+    a data frame, or more than 5,000 rows.
+
+    Examples
+    --------
+    >>> near_copies(np.array([[0.0, 1.0], [3.0, 1.0], [0.001, 1.0]]))[0].tolist()
+    [True, False, True]
+    """
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or len(X) > _MOST_COMPARED:
+        return None
+    X = X.astype(np.float64, copy=False)
+    spread = X.std(axis=0)
+    scale = 1.0 / spread[spread > 1e-12]
+    rows = X[:, spread > 1e-12] * scale
+    others = rows if of is None else np.asarray(of, dtype=np.float64)[:, spread > 1e-12] * scale
+    squares = (others**2).sum(axis=1)[:, None] + (rows**2).sum(axis=1) - 2.0 * others @ rows.T
+    return np.asarray(squares <= 2.0 * rows.shape[1] * _NEAR**2 + 1e-9)
+
+
+def clusters_of(X: Matrix) -> Int:
+    """Number of the cluster of equal or nearly equal rows that each row is in.
+
+    A row belongs to the first row that it is nearly equal to and that belongs to none itself.
+
+    Examples
+    --------
+    >>> clusters_of(np.array([[0.0], [5.0], [0.0], [5.001]])).tolist()
+    [0, 1, 0, 1]
+    """
+    leader = np.arange(row_count(X))
+    near = near_copies(X)
+    if near is None:
+        return leader
+    free = np.ones(len(leader), dtype=bool)
+    for row in np.flatnonzero(near.sum(axis=1) > 1):
+        if free[row]:
+            mine = near[row] & free
+            leader[mine] = row
+            free &= ~mine
+    return np.unique(leader, return_inverse=True)[1].astype(np.int64)
+
+
 def sparse_bytes(X: csr_array) -> bytes:
     """Return the content of a sparse matrix as bytes: the same for equal rows, however they are stored.
 

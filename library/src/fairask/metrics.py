@@ -7,14 +7,15 @@ true label: y = 1 (``tprp``), y = 0 (``fprp``), both (``eo``), or none (``dp``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.pipeline import Pipeline
-from sklearn.utils.metadata_routing import MetadataRequest
 
 from fairask.checks import check_choice, check_lengths, check_tolerance
+
+if TYPE_CHECKING:
+    from sklearn.utils.metadata_routing import MetadataRequest
 
 __all__ = ["accuracy_scorer", "gap_scorer", "group_gap", "group_rates"]
 
@@ -95,6 +96,14 @@ def check_metric(metric: object) -> Metric:
     return cast(Metric, check_choice(metric, "metric", METRICS))
 
 
+def _missing(name: str, gaps: ArrayLike) -> str:
+    rows = np.flatnonzero(gaps)
+    return (
+        f"{name} has missing values in {len(rows):,} rows, the first is {rows[0]:,} (from 0); give them "
+        "a group of their own or drop the rows"
+    )
+
+
 def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], Int]:
     """Return the distinct group values, sorted, and an integer code for each row.
 
@@ -122,13 +131,11 @@ def encode_groups(groups: ArrayLike, name: str = "groups") -> tuple[list[Any], I
         array = groups
     if array.dtype != object and array.ndim == 1:
         if array.dtype.kind == "f" and np.isnan(array).any():
-            raise ValueError(
-                f"{name} has missing values (NaN); give them a group of their own or drop the rows"
-            )
+            raise ValueError(_missing(name, np.isnan(array)))
         unique, codes = np.unique(array, return_inverse=True)
         return unique.tolist(), codes.astype(np.int64)
     if any(map(is_gap, values)):
-        raise ValueError(f"{name} has missing values; give them a group of their own or drop the rows")
+        raise ValueError(_missing(name, [is_gap(value) for value in values]))
     distinct: set[Any] = set(values)
     try:
         ordered: list[Any] = sorted(distinct)
@@ -289,6 +296,8 @@ class FairScorer:
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Say what scikit-learn should route to this scorer."""
+        from sklearn.utils.metadata_routing import MetadataRequest  # rates and tables need no scikit-learn
+
         request = MetadataRequest(owner=type(self).__name__)
         request.score.add_request(param="sensitive_features", alias=self.routed)
         return request
@@ -300,6 +309,8 @@ class FairScorer:
 
         Of a pipeline, the last step is scored on what the other steps make of the rows.
         """
+        from sklearn.pipeline import Pipeline
+
         if isinstance(model, Pipeline):
             X, model = (model[:-1].transform(X) if len(model) > 1 else X), model[-1]
         if not isinstance(model, _FairModel):

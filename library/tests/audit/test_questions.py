@@ -13,8 +13,8 @@ from fairask.audit import (
     certify,
     check_certificate,
     intersect,
+    issue,
     plan_audit,
-    sign,
     simulate_audit,
 )
 from fairask.audit.plan import AuditPlan
@@ -178,7 +178,7 @@ def test_an_audit_that_leaves_a_few_rows_of_a_stratum_keeps_the_promise():
 
 def test_a_certificate_that_was_changed_or_is_of_another_model_is_noticed():
     y, pred, g = pool(2000)
-    document = json.loads(json.dumps(sign(run(Audit(pred, g, budget=400), y).certificate(), model="m1")))
+    document = json.loads(json.dumps(issue(run(Audit(pred, g, budget=400), y).certificate(), model="m1")))
     assert check_certificate(document, model="m1") == []
     assert check_certificate(document, model="m2") == ["it was issued for another model"]
     assert check_certificate(document | {"verdict": "certified", "upper": 0.0}, model="m1") == [

@@ -8,7 +8,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from fairask.audit import Audit, certify, json_schema, sign
+from fairask.audit import Audit, certify, issue, json_schema
 from fairask.audit.plan import QUESTIONS
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema("certificate"))
@@ -29,7 +29,7 @@ def test_certificates_of_labels_and_of_audits_keep_to_the_schema(metric):
         audit.tell(asked, y[asked])
     found = [certify(y, pred, groups, metric=metric), audit.certificate(), audit.certificate("population")]
     for certificate in found:
-        document = json.loads(json.dumps(sign(certificate, model="ab"), allow_nan=False))
+        document = json.loads(json.dumps(issue(certificate, model="ab"), allow_nan=False))
         VALIDATOR.validate(document)
 
 

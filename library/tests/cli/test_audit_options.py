@@ -122,7 +122,7 @@ def test_a_judge_is_tried_on_people_hidden_from_them_and_named(fairask: Run, poo
         (("--judge", "old,id"), "confidence goes from 0 to"),
         (("--judge", "id"), "unknown answer"),
         (("--judge", "nobody"), "nobody"),
-        (("--observed", "seen", "--known", "repaid"), "both name labels that exist"),
+        (("--observed", "seen", "--known", "repaid", "--not-random"), "both name labels that exist"),
         (("--missing", "random"), "--missing is about outcomes"),
         (("--observed", "repaid", "--missing", "never"), "--missing never is unknown"),
     ],
@@ -134,7 +134,17 @@ def test_judges_and_outcomes_that_make_no_sense_are_refused(
 
 
 def test_a_score_costs_known_labels_and_noise_are_used_and_named(fairask: Run, pool: Path) -> None:
-    options = ("--score", "score", "--cost", "cost", "--known", "seen", "--noise", "f=0.02,m=0.01-0.03")
+    options = (
+        "--score",
+        "score",
+        "--cost",
+        "cost",
+        "--known",
+        "seen",
+        "--not-random",
+        "--noise",
+        "f=0.02,m=0.01-0.03",
+    )
     found = finished(fairask, pool, *options)["pool"]
     asked = json.loads(Path("pool.audit/audit.json").read_text())["audit"]["rows"]
     assert not [row for row in asked if row % 10 == 0]  # their labels were known
@@ -160,7 +170,7 @@ def test_several_metrics_and_ratios_are_decided_together(fairask: Run, pool: Pat
 
 
 def test_intersections_and_unknown_groups(fairask: Run, pool: Path) -> None:
-    begun = fairask("audit", pool, *START, "--protected", "old", "--unknown-groups", "--json")
+    begun = fairask("audit", pool, *START, "--protected", "old", "--missing-groups", "unknown", "--json")
     assert begun.exit_code == AWAITED, begun.output
     to_the_end(fairask, pool, TRUTH)
     found = json.loads(Path("pool.audit/certificate.json").read_text())
@@ -188,11 +198,11 @@ def test_a_plan_writes_a_table_and_a_plot_only(fairask: Run, pool: Path) -> None
 
 
 def test_rows_of_unknown_group_are_named_and_simulated(fairask: Run, pool: Path) -> None:
-    begun = fairask("audit", pool, *START, "--unknown-groups")
+    begun = fairask("audit", pool, *START, "--missing-groups", "unknown")
     assert "(unknown) 30, f 790, m 1,580" in begun.stdout
     known = Path("known.csv")
     known.write_text("sex,said,truth\n" + "".join(f"{r['sex']},{r['said']},{r['truth']}\n" for r in TRUTH))
-    tried = fairask("audit", known, *START, "--truth", "truth", "--unknown-groups", "--runs", 20)
+    tried = fairask("audit", known, *START, "--truth", "truth", "--missing-groups", "unknown", "--runs", 20)
     assert "Of 20 simulated audits" in tried.stdout, tried.output
 
 
@@ -205,7 +215,8 @@ def test_rows_of_unknown_group_are_named_and_simulated(fairask: Run, pool: Path)
         (("--noise", "lots"), ("--noise lots cannot be read",)),
         (("--noise", "x=0.1"), ("noise names 'x'",)),
         (("--cost", "old"), ("its values are not numbers",)),
-        (("--known", "id"), ("--known id", "unknown label")),
+        (("--known", "id", "--not-random"), ("--known id", "unknown label")),
+        (("--known", "seen"), ("--known decides", "--budget")),
         (("--score", "scores"), ("no column 'scores'",)),
         (("--also", "tpr"), ("metric='tpr' is unknown",)),
         (("--compare", "all"), ("compare='all' is unknown",)),

@@ -72,16 +72,16 @@ def test_a_half_written_result_is_no_result(smoke_run, tmp_path, monkeypatch):
 
 def test_what_an_infeasible_model_said_is_kept(tmp_path):
     values = np.array([50]), np.array([0.8]), np.array([0.1])
-    write_run(tmp_path, JOBS[0], Run("passive", 0, *values, feasible=[False], labels_needed=120))
+    write_run(tmp_path, JOBS[0], Run("passive", 0, *values, feasible=[False], labels_needed=(120, 240)))
     found = read_run(tmp_path / JOBS[0].path)
     assert found.is_infeasible_at(50)
-    assert found.labels_needed == 120
+    assert found.labels_needed == (120, 240)
 
 
 def test_a_damaged_result_is_named(tmp_path):
     path = tmp_path / "trial-0000.json"
     path.write_text('{"cell": ')
-    with pytest.raises(ValueError, match=r"trial-0000\.json is not a result file"):
+    with pytest.raises(ValueError, match=r"trial-0000\.json is not JSON: line 1, column 10"):
         read_run(path)
 
 

@@ -38,7 +38,7 @@ def test_the_history_says_how_safe_each_model_is_where_the_oracle_knows():
     history, model = simulate(learner, y, 80), learner.model_
     assert (history["gap_low"][-1], history["gap_high"][-1]) == model.gap_interval_
     assert history["safety_cost"][-1] == model.safety_cost_
-    assert history["labels_needed"][-1] == model.labels_needed_
+    assert history["reach"][-1] == model.reach_
     assert history["level"].tolist() == [0.95, 0.95]
     assert (history["tolerance"] >= 0).all()
     paper, _ = made(profile="paper", batch_size=40)
@@ -61,7 +61,7 @@ def test_ask_and_tell_end_in_a_fair_model(strategy, metric, profile):
         assert history["gap"][-1] <= history["tolerance"][-1] + 1e-7
         assert history["tolerance"][-1] == pytest.approx(0.1 - 120**-0.5)
     else:
-        assert history["gap"][-1] <= 0.1
+        assert history["gap"][-1] <= 0.1 or not history["feasible"][-1]
         assert history["tolerance"][-1] == pytest.approx(max(0.1 - learner.model_.margin_, 0.0))
     assert len(set(learner.labelled_indices_.tolist())) == 120
     np.testing.assert_array_equal(learner.labels_, y[learner.labelled_indices_])
@@ -142,7 +142,7 @@ def test_what_a_file_cannot_hold_is_asked_for_again(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x05\x06" + bytes(18)])
 def test_a_damaged_file_is_refused(tmp_path, content):
     (tmp_path / "learner").write_bytes(content)
-    with pytest.raises(ValueError, match="learner is not a saved learner, or is damaged"):
+    with pytest.raises(ValueError, match="learner is damaged, truncated"):
         FairActiveLearner.load(tmp_path / "learner")
 
 

@@ -66,12 +66,28 @@ def test_what_is_given_wins_over_the_profile():
     assert (paper.margin, paper.risk_weights, paper.strategy.diff_share) == ("sqrt_n", "ips", 0.5)
 
 
+def test_lots_are_a_choice_that_the_history_and_the_card_name():
+    _, _, y = rows()
+    for settings, lots in (({"randomized": True}, True), ({}, False), ({"profile": "paper"}, True)):
+        learner = made(tolerance=0.03, blind="profile" not in settings, estimator="linear", **settings)
+        simulate(learner, y, 80)
+        share = learner.history_["by_lot"][-1]
+        assert bool(share > 0) is lots
+        assert share == learner.current_model().by_lot_
+        assert ("rows are decided by lot" in learner._repr_html_()) is lots
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"profile": "papper"}, "did you mean 'paper'"),
         ({"profile": "paper", "blind": True}, "blind is a setting of profile='calibrated'"),
         ({"profile": "paper", "level": 0.9}, "level is a setting of profile='calibrated'"),
+        (
+            {"profile": "paper", "randomized": True},
+            "of profile='calibrated', not of 'paper', which always mix",
+        ),
+        ({"oracle": CalibratedFairOracle(), "randomized": True}, "randomized and oracle were both given"),
         ({"profile": "paper", "margin": "evidence"}, "margin='evidence' needs an oracle"),
         ({"oracle": CalibratedFairOracle(), "level": 0.9}, "level and oracle were both given"),
         ({"margin": "sqrtn"}, "did you mean 'sqrt_n'"),

@@ -1,10 +1,14 @@
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from fairask import EmpiricalFairOracle, FairActiveLearner, evaluate, group_gap, simulate
-from fairask.oracle import CalibratedFairOracle, Labelled
+from fairask.errors import InfeasibleWarning
+from fairask.oracle import CalibratedFairOracle, Labelled, LinearForestClassifier
 from fairask.oracle.calibrated import PlugInLearner, rates_by_label
 from fairask.oracle.probability import calibrate, folds_by_label
 from fairask.oracle.reduction import FairnessMoments, search
@@ -24,7 +28,7 @@ def population(n=6000, n_groups=2, seed=0):
 @pytest.mark.parametrize("n_groups", [2, 3])
 def test_the_population_is_within_the_tolerance(metric, n_groups):
     X, y, groups = population(n_groups=n_groups)
-    few = np.arange(800)
+    few = np.arange(1000)
     free = CalibratedFairOracle(metric=metric, tolerance=1.0, random_state=0)
     free.fit(X[few], y[few], groups[few], pool=(X, groups))
     oracle = CalibratedFairOracle(metric=metric, tolerance=0.1, level=0.975, random_state=0)
@@ -69,6 +73,25 @@ def test_the_blind_rule_never_reads_the_group():
         oracle.predict_proba(hidden[:50], sensitive_features=Poison()).argmax(1) >= 0, True
     )
     assert group_gap(y, oracle.predict_proba(hidden)[:, 1], groups) <= 0.1
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_no_decision_is_made_by_lot_unless_it_is_asked_for(blind):
+    X, y, groups = population(3000)
+    X, few = X[:, :3] if blind else X, np.arange(60)
+
+    def fitted(**settings):
+        oracle = CalibratedFairOracle("linear", blind=blind, metric="eo", random_state=0, **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfeasibleWarning)
+            oracle.fit(X[few], y[few], groups[few], pool=(X, groups))
+        return oracle, oracle.predict_proba(X, sensitive_features=groups)[:, 1]
+
+    certain, p = fitted()
+    assert set(p) == {0.0, 1.0}
+    assert certain.by_lot_ == 0.0
+    mixed, p = fitted(randomized=True)
+    assert mixed.by_lot_ == np.mean((p > 0) & (p < 1)) > 0.0
 
 
 def test_the_aware_rule_says_that_it_needs_the_group():
@@ -196,3 +219,30 @@ def test_bad_input_is_named():
         CalibratedFairOracle().fit(X, y, ["a"] * 60)
     with pytest.raises(ValueError, match="sensitive_features has 'p', which is not among the pool's groups"):
         CalibratedFairOracle().fit(X, y, groups, pool=(X, ["u", "v"] * 30))
+
+
+@pytest.mark.parametrize("shaken", [0.0, 0.005])
+def test_copies_of_a_row_are_held_out_together_and_count_once(shaken):
+    """Labels are mostly noise: whoever sees a copy of a row knows its label, and nobody else does."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(100, 4)), np.arange(100) % 2
+    y = (X[:, 0] + rng.logistic(size=100) > 0).astype(int)
+    several = np.repeat(np.arange(100), 4)
+    copies = X[several] + shaken * rng.normal(size=(400, 4))
+    forest = LinearForestClassifier(n_trees=30, random_state=0).fit(copies, y[several])
+    assert roc_auc_score(y[several], forest.held_out_) < 0.85
+    once, often = (
+        CalibratedFairOracle("linear", tolerance=1.0, random_state=0).fit(X_, y_, groups_)
+        for X_, y_, groups_ in ((X, y, groups), (copies, y[several], groups[several]))
+    )
+    assert often._copies == pytest.approx(4.0, rel=0.05)
+    wide, narrow = (np.diff(oracle.gap_interval_)[0] for oracle in (once, often))
+    assert narrow > 0.75 * wide
+
+
+def test_rows_that_are_alike_by_chance_count_each():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(200, 3)).astype(float)
+    y = (rng.random(200) < 0.3 + 0.4 * X[:, 0]).astype(int)
+    oracle = CalibratedFairOracle("linear", random_state=0, tolerance=1.0).fit(X, y, np.arange(200) % 2)
+    assert oracle._copies == 1.0

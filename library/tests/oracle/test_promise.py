@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import expit
 
 from fairask.metrics import Metric
@@ -12,6 +14,7 @@ from fairask.oracle.promise import (
     choose_thresholds,
     draw_rates,
     fit_curves,
+    labels_needed,
     largest_gap,
     tabulate,
 )
@@ -106,11 +109,33 @@ def test_without_randomisation_there_is_no_mixture() -> None:
     assert chosen.share in (0.0, 1.0)
 
 
-def test_the_interval_covers_the_gap_of_the_mean_rates() -> None:
-    chosen = choose_thresholds(tables(300, (1.0, 1.5, 0.7)), 0.1, 0.95)
-    low, high = chosen.interval(0.95)
-    centre = largest_gap(chosen.rates.mean(axis=-1, keepdims=True))[0]
-    assert 0.0 <= low <= centre <= high
+def test_the_interval_covers_the_gap_of_the_mean_rates_and_ends_where_the_verdict_does() -> None:
+    for n, slopes in ((300, (1.0, 1.5, 0.7)), (60, (3.0, 0.1)), (3000, (1.0, 1.0))):
+        chosen = choose_thresholds(tables(n, slopes), 0.1, 0.95)
+        centre = largest_gap(chosen.rates.mean(axis=-1, keepdims=True))[0]
+        assert 0.0 <= chosen.lower(0.95) <= centre <= chosen.upper
+        assert chosen.feasible == (chosen.upper <= 0.1 + 1e-9)
+
+
+@given(
+    reach=st.lists(st.floats(0.02, 0.6), min_size=1, max_size=12),
+    tolerance=st.floats(0.01, 0.2),
+    batch=st.integers(10, 100),
+)
+def test_labels_needed_are_more_than_those_at_hand_or_not_named(
+    reach: list[float], tolerance: float, batch: int
+) -> None:
+    rounds = [(float(batch * (i + 1)), value) for i, value in enumerate(reach)]
+    needed = labels_needed(rounds, tolerance)
+    if needed is not None:
+        assert batch * len(reach) < needed[0] < needed[1] < 4 * needed[0]
+
+
+def test_a_law_that_holds_is_forecast_from_half_way_on_and_never_wrongly() -> None:
+    rounds = [(float(n), 0.1 * (400.0 / n) ** 0.45) for n in range(50, 400, 25)]
+    found = [labels_needed(rounds[: i + 1], 0.1) for i in range(len(rounds))]
+    assert all(needed is not None for needed in found[len(found) // 2 :])
+    assert all(0.5 < 400 / (low * high) ** 0.5 < 2 for low, high in filter(None, found))
 
 
 def test_no_threshold_lies_among_equal_scores() -> None:

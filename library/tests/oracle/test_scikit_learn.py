@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, group_gap
 from fairask.errors import ConstantWarning, UserError
 from fairask.metrics import accuracy_scorer, gap_scorer
+from fairask.oracle import DistributionFreeFairOracle
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning"),
@@ -29,13 +30,12 @@ pytestmark = [
 #: Checks that do not apply, and why.
 EXCEPTIONS = {
     "check_dataframe_column_names_consistency": "columns in another order are put right by name",
-    "check_sample_weight_equivalence_on_dense_data": "folds are drawn: a repeated row is not a weight of 2",
     "check_sample_weight_equivalence_on_sparse_data": "folds are drawn: a repeated row is not a weight of 2",
 }
 
 
 def exceptions(estimator):
-    kept = list(EXCEPTIONS)[: 1 if isinstance(estimator, EmpiricalFairOracle) else 3]
+    kept = list(EXCEPTIONS)[: 1 if isinstance(estimator, EmpiricalFairOracle) else 2]
     return {name: EXCEPTIONS[name] for name in kept}
 
 
@@ -45,6 +45,7 @@ def exceptions(estimator):
         EmpiricalFairOracle(without_groups=True),
         CalibratedFairOracle("linear", without_groups=True),
         CalibratedFairOracle(without_groups=True),
+        DistributionFreeFairOracle("linear", without_groups=True),
     ],
     expected_failed_checks=exceptions,
 )

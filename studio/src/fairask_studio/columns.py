@@ -86,6 +86,35 @@ def column_infos(
     return tuple(infos)
 
 
+#: Why a column is not learned from, by its role.
+_WHY = {"protected": "it names the group", "hidden": "left out", "shown": "it tells nothing of another row"}
+
+
+def learned_columns(
+    columns: Iterable[ColumnInfo], left_out: Mapping[str, str]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the titles of the columns that a model learns from, and those of the others with the reason.
+
+    ``left_out`` is an encoder's own reason for columns that cannot train a model.
+
+    Examples
+    --------
+    >>> age, sex = ColumnInfo("age", "number"), ColumnInfo("sex", "text", "protected", title="Sex")
+    >>> learned_columns([age, sex], {})
+    (['age'], [('Sex', 'it names the group')])
+    """
+    learned, others = [], []
+    for column in columns:
+        title = column.title or column.name
+        if column.role == "feature":
+            learned.append(title)
+        else:
+            image = column.role == "shown" and column.display == "image"
+            why = left_out.get(column.name) or ("a model does not see images" if image else _WHY[column.role])
+            others.append((title, why))
+    return learned, others
+
+
 def guess_display(values: Sequence[str]) -> str:
     """Guess how a column of texts is shown.
 

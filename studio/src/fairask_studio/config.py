@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -26,6 +27,8 @@ LONGEST_NOTE = 2000
 _WORDS = ("title", "unit", "values", "display")
 #: The least share of gold rows: one in so many.
 _RAREST = 1000
+#: A scheme, a host and perhaps a port; the path of the studio follows from its own.
+_ADDRESS = re.compile(r"https?://([A-Za-z0-9._-]{1,200}|\[[0-9A-Fa-f:]{2,40}\])(:\d{1,5})?")
 _MOST_PEOPLE, _MOST_SECONDS = 10, 30 * 86400
 #: Settings that follow from others or from the pool, and the learner's that a study has another way for.
 _NOT_CHOSEN = {
@@ -57,6 +60,7 @@ class Config:
     question: str = "Which class is this?"
     guidelines: str = ""  #: how to label, in Markdown
     skip_reasons: tuple[str, ...] = ()  #: from which annotators choose; with none, they are not asked
+    address: str = ""  #: where others reach the studio, for links that invite: ``https://label.example.org``
     overlap: int = 1  #: people who answer each row
     lease_seconds: float = 300.0  #: after which a row handed out and not answered goes to another person
     most_skips: int = 100  #: rows that one person may skip in the studio; 0 is no limit
@@ -161,6 +165,7 @@ class Config:
             question=self.question if words.question is None else words.question,
             guidelines=self.guidelines if words.guidelines is None else words.guidelines,
             skip_reasons=reasons,
+            address=self.address if words.address is None else words.address,
         )
 
     def limited(self, limits: LimitsChanged) -> Config:
@@ -176,6 +181,11 @@ class Config:
                 f"guidelines have {len(self.guidelines):,} characters; {_LONGEST_GUIDELINES:,} at most"
             )
         _check_reasons(self.skip_reasons)
+        if self.address and not _ADDRESS.fullmatch(self.address):
+            raise StudyError(
+                f"{self.address[:80]!r} cannot be the public address",
+                "Give one as in https://label.example.org",
+            )
         for column in self.columns:
             _check_length(column.title, "title", f"title of {column.name!r}")
             _check_length(column.unit, "unit", f"unit of {column.name!r}")

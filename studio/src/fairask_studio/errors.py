@@ -9,7 +9,7 @@ from fairask.errors import UserError
 #: What reading damaged data raises.
 SENSELESS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, AssertionError, EOFError,
-    ArithmeticError, MemoryError, pa.ArrowException,
+    ArithmeticError, MemoryError, RecursionError, pa.ArrowException,
 )  # fmt: skip
 _NOTHING_CHANGED = "Nothing was changed; see --help for what is accepted"
 
@@ -34,6 +34,10 @@ class StudyError(UserError):
 
 class NotYoursError(StudyError):
     """This person may not answer the row: never handed out, lease ended, or answered in full."""
+
+
+class UnreachableError(StudyError):
+    """The database cannot be reached now; the same may be tried again later."""
 
 
 def senseless(error: BaseException) -> StudyError:

@@ -56,13 +56,14 @@ class StudyCreated(Happening):
 
 @dataclass(frozen=True)
 class StudyReworded(Happening):
-    """The question, the words for columns, the guidelines or the reasons to skip changed."""
+    """The question, words for columns, guidelines, reasons to skip or the public address changed."""
 
     kind = "configured"
     question: str | None = None
     columns: dict[str, Document] | None = None
     guidelines: str | None = None
     skip_reasons: list[str] | None = None
+    address: str | None = None
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,7 @@ class KnownAnswered(Happening):
     label: int | None  #: None: taken back
     use: str  #: what the row was for
     number: int = 0  #: of a gold row: the place among the person's answers that it stands for
+    note: str | None = None
 
     @classmethod
     def from_data(cls, data: Document) -> Self:

@@ -8,7 +8,7 @@ import io
 import json
 import platform
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -20,21 +20,26 @@ import pyarrow.parquet as pq
 from sqlalchemy import make_url
 
 from fairask.audit import Certificate
-from fairask.audit.certificate import seal
+from fairask.audit.certificate import seal, written
+from fairask.audit.signature import OwnerKey
 from fairask.log import LABELLED
 from fairask.oracle import CalibratedFairOracle
-from fairask.report.words import METRIC_NAMES, safety_sentence
+from fairask.report.words import METRIC_NAMES, decides_sentence, safety_sentence, visible
+from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
+from fairask_studio.columns import learned_columns
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document
 from fairask_studio.model import TableModel, model_bytes
+from fairask_studio.standing import next_step
 from fairask_studio.store import is_url
 from fairask_studio.study import Study, fit_entry
 
 if TYPE_CHECKING:
     from fairask.report.figures import DrawnRowsDisplay
+    from fairask.report.pages import StudyReport
 
 _COLUMNS = (
     "row", "group", "label", "state", "batch", "component", "propensity", "pool_size",
@@ -42,8 +47,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def contents(study: Study) -> dict[str, Callable[[], bytes]]:
-    """Return the names of a study's files, and what makes the content of each."""
+def contents(study: Study, key: OwnerKey | None = None) -> dict[str, Callable[[], bytes]]:
+    """Return the names of a study's files, and what makes each; a key signs the certificate."""
     rows = label_table(study)
     flat = [{**row, "answers": json.dumps(row["answers"], ensure_ascii=False)} for row in rows]
     files: dict[str, Callable[[], bytes]] = {
@@ -51,17 +56,40 @@ def contents(study: Study) -> dict[str, Callable[[], bytes]]:
         "labels.parquet": lambda: _labels_parquet(*_with_data(study, flat)),
         "labels-label-studio.json": lambda: _json(_label_studio(study, rows)),
         "events.jsonl": lambda: "".join(
-            json.dumps(dataclasses.asdict(event), ensure_ascii=False) + "\n" for event in study.store.events()
+            visible(json.dumps(dataclasses.asdict(event), ensure_ascii=False)) + "\n"
+            for event in study.store.events()
         ).encode(),
         "study.json": lambda: _json({"config": study.config.to_dict(), "status": study.status()}),
         "report.html": lambda: report_html(study).encode(),
     }
     if study.state().certificates:
-        files["certificate.json"] = lambda: _json(seal(study.state().certificates[-1]))
+        issued = seal(study.state().certificates[-1])
+        files["certificate.json"] = lambda: written(issued if key is None else key.sign(issued)).encode()
+        files["certificate.html"] = lambda: certificate_html(study).encode()
     if any(row["state"] == "labelled" for row in rows):
-        files["model-card.md"] = lambda: model_card(study, table_model(study)).encode()
+        if study.state().model is not None:
+            files["model-card.html"] = lambda: card_html(study).encode()
+        files["model-card.md"] = lambda: visible(model_card(study, table_model(study))).encode()
         files["model.skops"] = lambda: model_bytes(table_model(study))
     return files
+
+
+def signed(study: Study, files: Sequence[Path], key: OwnerKey) -> bytes:
+    """Return what is signed of a study: its pool, model, files and log, by the last event's hash."""
+    events, last_hash, broken = study.store.check_chain()
+    if broken is not None:
+        raise StudyError(broken)
+    state = study.state()
+    document = {
+        "schema": "fairask-study",
+        "version": 1,
+        "events": events,
+        "hash": last_hash,
+        "pool_sha256": study.config.pool_sha256,
+        "model": state.model["digest"] if state.model else None,
+        "files": {path.name: file_digest(path, hidden=False) for path in files},
+    }
+    return written(key.sign(document)).encode()
 
 
 # -- labels --------------------------------------------------------------------------------------
@@ -108,7 +136,8 @@ def label_table(study: Study) -> list[Document]:
 
 
 def _json(data: object) -> bytes:
-    return json.dumps(data, ensure_ascii=False, indent=1).encode()
+    # What JSON leaves as it is, such as the marks that turn the direction of writing, is written as \uXXXX.
+    return visible(json.dumps(data, ensure_ascii=False, indent=1)).encode()
 
 
 def _with_data(study: Study, rows: list[Document]) -> tuple[list[str], list[list[object]]]:
@@ -220,11 +249,19 @@ def model_card(study: Study, model: TableModel) -> str:
                     if oracle.needs_groups
                     else "Decisions do not read the protected columns."
                 )
+                + " A missing column, or numbers in place of dates, is an error; columns whose values are "
+                "unlike those that the model learned from are named in a warning."
+                + (
+                    " A row without one of the groups gets no decision: predict gives None, predict_proba "
+                    "NaN."
+                    if oracle.needs_groups
+                    else ""
+                )
             ),
             "Fairness": (
                 f"The {what} is to be at most {goal.tolerance:g} between the groups "
                 f"{_listed([str(g) for g in oracle.groups_])} of {config.protected!r}."
-                + ("" if certified else _safety_words(fitted, goal.tolerance, config.rows))
+                + _safety_words(fitted, goal.tolerance, config.rows, certified=certified)
             ),
             "Fairness/Certificate": _certificate_words(study) if certified else _NOT_CERTIFIED,
             "How to use": (
@@ -244,8 +281,9 @@ def _certificate_words(study: Study) -> str:
     return f"{certificate.headline()}\n\nIt rests on:\n\n{rests}"
 
 
-def _safety_words(fitted: Document, tolerance: float, rows: int) -> str:
-    said = safety_sentence(fitted, tolerance, rows)
+def _safety_words(fitted: Document, tolerance: float, rows: int, *, certified: bool) -> str:
+    # Of a certified model's gap the audit knows better.
+    said = decides_sentence(fitted) if certified else safety_sentence(fitted, tolerance, rows)
     return "" if said is None else f"\n\n{said}"
 
 
@@ -297,23 +335,43 @@ _OPTIONS = {
 
 def report_html(study: Study) -> str:
     """Return the report on a study as one HTML page."""
-    try:
-        from fairask.report.pages import StudyReport, render_study
-    except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
-        raise StudyError(f"the report needs {error.name}; pip install 'fairask-studio'") from error
+    return str(_pages().render_study(_report(study, _drawn(study))))
 
-    status = study.status()
-    return render_study(
-        StudyReport(
-            title=_title(study.target),
-            question=study.config.question,
-            protected=_word(study.config, study.config.grouped_by),
-            status=status,
-            moments=_moments(study),
-            drawn=_drawn(study),
-            settings=_settings(study.config, status),
-            commands=_commands(study, status),
-        )
+
+def card_html(study: Study) -> str:
+    """Return the model card of a study as one HTML page."""
+    return str(_pages().render_card(_report(study)))
+
+
+def certificate_html(study: Study) -> str:
+    """Return the last certificate of a study as a page to print and sign."""
+    return str(_pages().render_certificate(_report(study)))
+
+
+def _pages() -> Any:
+    try:
+        return importlib.import_module("fairask.report.pages")
+    except ModuleNotFoundError as error:  # pragma: no cover - depends on the installation
+        raise StudyError(f"pages need {error.name}; pip install 'fairask-studio'") from error
+
+
+def _report(study: Study, drawn: DrawnRowsDisplay | None = None) -> StudyReport:
+    status, config = study.status(), study.config
+    learns, not_learned = learned_columns(config.columns, study.encoder.left_out)
+    step = next_step(status)
+    return _pages().StudyReport(  # type: ignore[no-any-return]
+        title=_title(study.target),
+        question=config.question,
+        protected=_word(config, config.grouped_by),
+        status=status,
+        moments=_moments(study),
+        drawn=drawn,
+        settings=_settings(config, status),
+        commands=_commands(study, status),
+        action=f"{step.words}: {step.why[0].lower()}{step.why[1:].rstrip('.')}",
+        columns=[*((name, "learned from") for name in learns), *not_learned],
+        learns=learns,
+        not_learned=not_learned,
     )
 
 
@@ -352,7 +410,7 @@ def _drawn(study: Study) -> DrawnRowsDisplay | None:
 
 
 def _settings(config: Config, status: Document) -> dict[str, str]:
-    told = {k: v for k, v in config.to_dict().items() if k != "columns"}
+    told = {k: v for k, v in config.to_dict().items() if k not in ("columns", "encoder")}
     told["classes"] = f"{config.classes[0]}, {config.classes[1]} (the last is the positive one)"
     # What was not given is what the profile chose.
     chosen = config.learner.parts()
@@ -392,6 +450,7 @@ def _commands(study: Study, status: Document) -> list[tuple[str, str]]:
     for column in config.columns:
         words += ["--drop", column.name] if column.role == "hidden" else []
     words += ["--show-protected"] * config.show_protected + ["--use-protected"] * config.use_protected
+    words += ["--randomized"] * config.learner.randomized
     where = "URL" if is_url(study.target) else shlex.quote(_title(study.target))
     commands = [
         ("A study with these settings:", shlex.join(words)),

@@ -1,8 +1,11 @@
-"""Files that people fill in: rows to label, labels, known answers. CSV, Parquet and Label Studio's JSON."""
+"""Files that people fill in: rows to label, labels, known answers. They are written as tables are read.
+
+Sheets go out as CSV, Excel workbooks, JSON lines, Parquet or Label Studio's tasks, and come back in any
+format that a pool can have.
+"""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -14,7 +17,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fairask.documents import read_json, reading
 from fairask.errors import suggest
+from fairask.report.words import visible
+from fairask.tables import TableFormat
+from fairask.tables.cells import text_of
+from fairask.tables.formats import read_raw, sheet_content
 from fairask.tables.labels import match_labels
 from fairask.tables.sheets import (
     CHECK,
@@ -25,6 +33,7 @@ from fairask.tables.sheets import (
     header_of,
     plain_cell,
     read_sheet,
+    workbook,
     write_whole,
 )
 from fairask_studio.config import Config
@@ -40,7 +49,7 @@ _OWN = ("row", "label", "note", CHECK)
 #: Columns of a file of known answers that are not the pool's.
 _OWN_KNOWN = ("row", "gold", "use", "explanation", "label", "note", CHECK)
 #: How the name of a file to label may end.
-SUFFIXES = (".csv", ".parquet", ".json")
+SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".parquet", ".json")
 
 
 @dataclass(frozen=True)
@@ -53,8 +62,18 @@ class Told:
     returned: list[ReturnedRow] = field(default_factory=list)  #: what the file says of these rows
 
 
-def write_rows(path: Path, rows: list[tuple[int, dict[str, Cell]]], config: Config) -> None:
-    """Write rows to label in the format of the file's name, with columns to fill in and check codes."""
+def write_rows(
+    path: Path,
+    rows: list[tuple[int, dict[str, Cell]]],
+    config: Config,
+    form: TableFormat | None = None,
+) -> None:
+    """Write rows to label in the format of the file's name, with columns to fill in and check codes.
+
+    ``form`` says which sign is between the fields of a text, and its encoding; a character that the encoding
+    does not have is shown as Python writes it.
+    """
+    form = form or TableFormat()
     shown, suffix = config.shown, _suffix(path)
     if suffix == ".json":
         tasks = [
@@ -67,7 +86,7 @@ def write_rows(path: Path, rows: list[tuple[int, dict[str, Cell]]], config: Conf
             }
             for row, cells in rows
         ]
-        write_whole(path, json.dumps(tasks, ensure_ascii=False, indent=1))
+        write_whole(path, visible(json.dumps(tasks, ensure_ascii=False, indent=1)))
         return
     # A column of the pool with the name of one of the file's own columns is renamed. The check code stands
     # at the other end from the row number: columns that are moved together leave one of the two behind.
@@ -77,8 +96,17 @@ def write_rows(path: Path, rows: list[tuple[int, dict[str, Cell]]], config: Conf
         buffer = io.BytesIO()
         pq.write_table(pa.table({name: [r[i] for r in table] for i, name in enumerate(names)}), buffer)
         write_whole(path, buffer.getvalue())
+    elif suffix == ".xlsx":
+        write_whole(path, workbook(names, table))
+    elif suffix == ".jsonl":
+        lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in table)
+        write_whole(path, "".join(f"{visible(line)}\n" for line in lines))
     else:
-        write_whole(path, csv_text(names, table))
+        delimiter = form.delimiter or ("\t" if suffix == ".tsv" else ",")
+        text = csv_text(names, table, delimiter=delimiter, decimal=form.decimal or ".")
+        encoding = form.encoding or "utf-8"
+        with reading(path.name, "--encoding takes names like utf-8-sig or cp1252", StudyError):
+            write_whole(path, text.encode(encoding, "backslashreplace"))
 
 
 def _suffix(path: Path) -> str:
@@ -122,20 +150,19 @@ def check_told(file: str, told: Told, study: Study) -> None:
     check_returned(file, told.returned, cells)
 
 
-def read_labels(path: Path) -> Told:
+def read_labels(path: Path, form: TableFormat | None = None) -> Told:
     """Read labels back: columns ``row`` and ``label`` (and ``note``), or Label Studio's annotations."""
     if path.suffix.lower() == ".json":
         if not path.is_file():
             raise StudyError(f"no file {str(path)!r}")
-        try:
-            tasks = json.loads(path.read_text("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
-        return _from_label_studio(tasks)
-    records = read_records(path, ("row", "label"), _OWN)
+        tasks = read_json(path, kind=StudyError)
+        plain = isinstance(tasks, list) and all(isinstance(t, dict) and "label" in t for t in tasks)
+        if not plain or not tasks:
+            return _from_label_studio(tasks)
+    records = read_records(path, ("row", "label"), _OWN, form)
     told = Told([], [], [])
     for line, record in enumerate(records, 2):
-        label = plain_cell(str(record["label"] if record["label"] is not None else "").strip())
+        label = plain_cell(text_of(record["label"]) or "")
         if label:
             _add(told, record["row"], label, str(record.get("note") or ""), f"{path.name}, line {line}")
             cells = {str(n).removesuffix(" (pool)"): v for n, v in record.items() if n not in _OWN}
@@ -150,24 +177,27 @@ def read_labels(path: Path) -> Told:
     return told
 
 
-def read_records(path: Path, needed: Sequence[str], own: Sequence[str]) -> Sequence[dict[str, Any]]:
-    """Read the lines of a CSV or Parquet file that has the needed columns, and none of its own twice."""
+def read_records(
+    path: Path, needed: Sequence[str], own: Sequence[str], form: TableFormat | None = None
+) -> Sequence[dict[str, Any]]:
+    """Read the rows of a file that has the needed columns, and none of its own twice.
+
+    A file of text is read cell by cell as text: "NA" can be a label.
+    """
     if not path.is_file():
         raise StudyError(f"no file {str(path)!r}")
     records: Sequence[dict[str, Any]]
-    try:
-        if path.suffix.lower() == ".parquet":
-            records = pq.read_table(path).to_pylist()
+    with reading(path.name, "Save it again, or ask for the rows once more", StudyError):
+        if (text := sheet_content(path, form)) is None:
+            records = read_raw(path, form).to_pylist()
         else:
-            text = path.read_bytes().decode("utf-8-sig")
-            records, header = read_sheet(text), header_of(text)[0]
+            delimiter = None if form is None else form.delimiter
+            records, header = read_sheet(text, delimiter), header_of(text, delimiter)[0]
             for name in own:
                 if header.count(name) > 1:
                     raise StudyError(
                         f"{path.name} has {header.count(name)} columns {name!r}; rename all but ours"
                     )
-    except (pa.ArrowException, UnicodeDecodeError, csv.Error) as error:
-        raise StudyError(f"{path.name} is damaged or not what its name says: {error}") from error
     for name in needed:
         if records and name not in records[0]:
             known = [str(column) for column in records[0] if column is not None]
@@ -178,14 +208,15 @@ def read_records(path: Path, needed: Sequence[str], own: Sequence[str]) -> Seque
 def row_number(value: object, where: str) -> int:
     """Return the number of a row as a file says it."""
     try:
-        return int(str(value))
+        # A workbook, and JSON of some tools, have 7.0 for 7.
+        return int(value) if isinstance(value, float) and value.is_integer() else int(str(value))
     except ValueError as error:
-        raise StudyError(f"{where}: {value!r} is not a row number") from error
+        raise StudyError(f"{where}: {str(value)[:60]!r} is not a row number") from error
 
 
 def _code(value: object) -> str | None:
     """Return a check code; None where a file has none."""
-    return None if value is None else str(value).strip()
+    return text_of(value)
 
 
 def _add(told: Told, row: object, label: str, note: str, where: str) -> None:
@@ -235,7 +266,7 @@ def _from_label_studio(tasks: object) -> Told:
 
 
 def read_known(study: Study, path: Path, *, unchecked: bool = False) -> list[KnownRow]:
-    """Read known answers from CSV or Parquet; lines without one are left out.
+    """Read known answers from a file of any format that a pool can have; lines without one are left out.
 
     Unless ``unchecked``, other columns and check codes are compared with the pool.
 
@@ -276,4 +307,4 @@ def read_known(study: Study, path: Path, *, unchecked: bool = False) -> list[Kno
 
 
 def _text(value: object) -> str:
-    return "" if value is None else str(value).strip()
+    return text_of(value) or ""

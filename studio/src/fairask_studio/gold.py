@@ -3,13 +3,17 @@
 None of it is a label. Answers to such rows are events of their own. They never reach the draw log, so they do
 not train, do not count against the budget, and change neither a draw nor a propensity. A known row may still
 be drawn like any other, and is then answered like any other.
+
+Nothing that an annotator is sent, and no refusal, differs between a gold row and a drawn one: each has its
+place among the rows that come next, keeps its note, counts in the bar, and against the limits on skips and
+pace.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fairask.audit.bounds.proportions import wilson
@@ -26,6 +30,8 @@ EXAMPLE, PRACTICE, GOLD = "example", "practice", "gold"
 USES = (EXAMPLE, PRACTICE, GOLD)
 #: Known rows of a study, and characters of an explanation.
 MOST_KNOWN, _LONGEST = 5000, 2000
+#: How many rows a person is given ahead, at most; and how many gold rows may be late.
+MOST_AHEAD, _MOST_LATE = 10, 5
 #: Gold rows that a person has answered before a warning is worth it; the interval beside their share: 95 %.
 _FEWEST, _Z = 10, 1.959964
 
@@ -48,6 +54,7 @@ class KnownAnswer:
     at: str
     use: str  #: what the row was for when it was asked
     number: int  #: of a gold row: the place among the person's answers that it stands for
+    note: str = ""
 
 
 @dataclass
@@ -55,6 +62,7 @@ class KnownRows:
     """Known rows, and the answers of each person to them, latest last."""
 
     rows: dict[int, KnownRow] = field(default_factory=dict)
+    marked: dict[int, int] = field(default_factory=dict)  #: the event that first marked each of them
     answers: dict[str, dict[int, KnownAnswer]] = field(default_factory=dict)
 
     def apply(self, event: Event, what: Happening) -> None:
@@ -64,17 +72,26 @@ class KnownRows:
                 columns = (what.rows, what.labels, what.uses, what.reasons)
                 for row, label, use, why in zip(*columns, strict=True):
                     self.rows[row] = KnownRow(row, label, use, why)
+                    self.marked.setdefault(row, event.id)
             case happened.KnownRemoved(rows=rows):
                 for row in rows:
-                    del self.rows[row]
+                    del self.rows[row], self.marked[row]
             case happened.KnownAnswered(row=row, label=None):
                 del self.answers[event.who][row]
-            case happened.KnownAnswered(row=row, label=int(code), use=use, number=number):
-                self.answers.setdefault(event.who, {})[row] = KnownAnswer(code, event.at, use, number)
+            case happened.KnownAnswered(row=row, label=int(code), use=use, number=number, note=note):
+                mine = self.answers.setdefault(event.who, {})
+                given = KnownAnswer(code, event.at, use, number, note or "")
+                # A correction keeps time and note, as that of a label does.
+                mine[row] = replace(mine[row], code=code) if row in mine else given
 
     def count(self, who: str, use: str = GOLD) -> int:
         """Count a person's answers to gold rows, or to rows of another use."""
         return sum(answer.use == use for answer in self.answers.get(who, {}).values())
+
+    def skips(self, who: str) -> int:
+        """Count the gold rows that a person skipped."""
+        mine = self.answers.get(who, {}).values()
+        return sum(answer.use == GOLD and answer.code == SKIP for answer in mine)
 
     def of_use(self, use: str) -> list[KnownRow]:
         """Return the rows of one use, in the order in which they were marked."""
@@ -86,35 +103,56 @@ class KnownRows:
         return [] if given else [known for known in self.of_use(PRACTICE) if known.row not in mine]
 
 
-def gold_due(state: State, who: str, held: Sequence[int] = ()) -> KnownRow | None:
-    """Return the gold row that is due for a person, not one of those held; the same one until it is answered.
+def gold_ahead(
+    state: State, who: str, held: Sequence[int] = (), count: int = 1
+) -> dict[int, tuple[KnownRow, int]]:
+    """Return which of a person's next rows are gold: by how many rows come before, row and place.
 
-    Of each ``gold_every`` answers of a person one is to a gold row. Its place among them follows from the
-    study's seed, the person and the number of the answer, so that nobody can foresee it.
+    Of each ``gold_every`` rows of a person one is a gold row. Its place follows from the study's seed, the
+    person and how many drawn rows come before, so that nobody can foresee it, and it stays where it is in
+    whatever order the rows are answered. Which rows come follows from the log alone: the same ones until they
+    are answered, whatever is marked meanwhile. ``held`` are the drawn rows that the person holds, in order.
     """
-    if gold_place(state, who) is None:
-        return None
-    mine = state.known.answers.get(who, {})
+    every, known, found = state.config.gold_every, state.known, dict[int, tuple[KnownRow, int]]()
+    mine = known.answers.get(who, {})
     left = [
         gold
-        for gold in state.known.of_use(GOLD)
-        if gold.row not in mine and gold.row not in held and who not in state.answers.get(gold.row, {})
+        for gold in known.of_use(GOLD)
+        if every
+        and gold.row not in mine
+        and gold.row not in held
+        and who not in state.answers.get(gold.row, {})
     ]
-    return min(left, key=lambda gold: _spread(state.config, who, f"row {gold.row}"), default=None)
+    left.sort(key=lambda gold: (known.marked[gold.row], _spread(state.config, who, f"row {gold.row}")))
+    asked = {answer.number // every for answer in mine.values() if answer.use == GOLD} if left else set()
+    ranks = iter(_ranks(state, who, held, count)) if left else iter(())
+    rank = next(ranks, None)
+    for ahead in range(count):
+        if rank is None or not left:
+            break
+        block, place = divmod(rank, every - 1)
+        # Late ones come first: others were answered while they waited. Of rows marked late, only one is.
+        oldest = max(block - _MOST_LATE, min(asked, default=block - 1), 0)
+        late = [number for number in range(oldest, block) if number not in asked]
+        if late:
+            block = late[0]
+        elif block in asked or place < _spread(state.config, who, block) % every:
+            rank = next(ranks)
+            continue
+        asked.add(block)
+        found[ahead] = left.pop(0), block * every + _spread(state.config, who, block) % every
+    return found
 
 
-def gold_place(state: State, who: str) -> int | None:
-    """Return the place among a person's answers at which a gold row is due now; None if none is due."""
-    every = state.config.gold_every
-    if not every:
-        return None
-    number = state.by[who] + state.known.count(who)
-    block, place = divmod(number, every)
-    mine = state.known.answers.get(who, {}).values()
-    asked = {answer.number // every for answer in mine if answer.use == GOLD}
-    if block > 0 and block - 1 not in asked:
-        return block * every - 1  # it is late: others were answered while it waited
-    return None if block in asked or place < _spread(state.config, who, block) % every else number
+def _ranks(state: State, who: str, held: Sequence[int], count: int) -> list[int]:
+    """Return how many drawn rows a person was given before each of those held, and before later ones."""
+    position = state.log.position
+    answered = [position[row] for row in state.recent.get(who, {})]
+    ranks = [
+        i + len(answered) - sum(place > position[row] for place in answered)
+        for i, row in enumerate(held[:count])
+    ]
+    return ranks + [len(answered) + len(held) + i for i in range(count + 1 - len(ranks))]
 
 
 def _spread(config: Config, who: str, what: object) -> int:
@@ -122,15 +160,20 @@ def _spread(config: Config, who: str, what: object) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
 
-def due_row(state: State, who: str, row: int) -> KnownRow | None:
-    """Return the known row that this person may answer now, if it is this one."""
-    practice = state.known.practice(who, state.by[who])
-    for known in practice[:1]:
+def due_row(state: State, who: str, row: int, held: Sequence[int] = ()) -> tuple[KnownRow, int] | None:
+    """Return the known row that this person may answer now, and its place, if it is this one.
+
+    No other gold row: whoever tried rows one after the other would learn which are gold.
+    """
+    for known in state.known.practice(who, state.by[who])[:1]:
         if known.row == row:
-            return known
-    found = state.known.rows.get(row)
-    # Any gold row while one is due: rows that were marked meanwhile may have changed which one is next.
-    return found if found is not None and found.use == GOLD and gold_due(state, who) is not None else None
+            return known, 0
+    # What the person holds may have changed since the row was shown.
+    for rows in (held, ()):
+        for gold, place in gold_ahead(state, who, rows, MOST_AHEAD).values():
+            if gold.row == row:
+                return gold, place
+    return None
 
 
 def check_known(config: Config, known: KnownRow) -> None:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from fairask.audit.certificate import (
+    SIGNED,
     CertificateCheck,
     broken_seal,
     changes,
+    other_files,
+    other_signer,
     other_table,
     read_certificate,
+    signer_words,
     verdict_of,
 )
 from fairask.audit.predictions import read_classes
+from fairask.documents import reading
 from fairask.metrics import Float
 from fairask.tables import read_table
 from fairask.tables.cells import coded
+from fairask.tables.formats import file_digest
 from fairask_studio.errors import SENSELESS, StudyError
 from fairask_studio.estimates import decisions_digest
 from fairask_studio.events import Document
@@ -48,7 +54,10 @@ class StudyCheck:
 
 
 def verify(target: str) -> StudyCheck:
-    """Check the chain of hashes, the number of events, the replay and the pool of a study.
+    """Check the chain of hashes, the number of events, the replay, the people and the pool of a study.
+
+    Who is signed in, who holds which row until when, attempts to sign in and what the trainer does are not
+    checked: they pass within hours.
 
     Examples
     --------
@@ -65,9 +74,13 @@ def verify(target: str) -> StudyCheck:
         problems += [] if broken is None else [broken]
         try:
             with store.read() as turn:
-                State.replay(turn.each_event())
+                state = State.replay(turn.each_event())
+                if not state.agrees(turn.slots()):
+                    problems.append("the queue of rows (tasks) is not what the events say")
+                problems += turn.misfiled()
         except (*SENSELESS, StudyError) as error:
             problems.append(f"the events make no sense: {error}")
+        problems += store.people.changed() + store.database.damage()
     finally:
         store.close()
     if not problems:
@@ -97,7 +110,53 @@ def backup(source: str, to: str) -> int:
     return len(tables["events"])
 
 
-def check_certificate(certificate: str | Path, model: str | Path, pool: str | Path) -> CertificateCheck:
+@dataclass(frozen=True)
+class SignedCheck:
+    """Whether the files of an export are those that were signed."""
+
+    files: int
+    events: int
+    hash: str  #: of the study's last event
+    signer: str
+    problems: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        whole = f"{self.files} files of a study with {self.events:,} events, the last with hash {self.hash}"
+        return f"As it was signed: {whole}{self.signer}"
+
+
+def check_signed(folder: Path, key: str | None) -> SignedCheck:
+    """Compare the files of an export with the digests that were signed.
+
+    Parameters
+    ----------
+    folder : Path
+        What ``fairask export --sign`` wrote.
+    key : str, optional
+        The public key of who must have signed.
+    """
+    found, file = read_certificate(folder / SIGNED)
+    problems = other_signer(found, file, key)
+    files = found.get("files", {})
+    for name, digest in files.items():
+        if not (folder / name).is_file():
+            problems.append(f"{name} is missing")
+        elif file_digest(folder / name, hidden=False) != digest:
+            problems.append(f"{name} was changed after it was signed")
+    others = {path.name for path in folder.iterdir()} - {*files, SIGNED}
+    problems += [f"{name} was not signed" for name in sorted(others)]
+    words = signer_words(found, key)
+    return SignedCheck(len(files), found.get("events", 0), found.get("hash", ""), words, tuple(problems))
+
+
+def check_certificate(
+    certificate: str | Path, model: str | Path, pool: str | Path, key: str | None = None
+) -> CertificateCheck:
     """Compute the decisions of a model on a pool again, and compare them with those that were certified.
 
     Parameters
@@ -109,6 +168,8 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     pool : path
         The table of the audit, or ``pool.parquet`` or the table of the study. A study of a sample has its
         own pool.parquet alone.
+    key : str, optional
+        The public key of who must have signed.
 
     Examples
     --------
@@ -119,12 +180,18 @@ def check_certificate(certificate: str | Path, model: str | Path, pool: str | Pa
     Traceback (most recent call last):
     fairask_studio.errors.StudyError: c.json does not name the model that it is about...
     """
-    found, name = read_certificate(certificate)
+    found, file = read_certificate(certificate)
     if "model" in found:
-        return _of_study(found, _loaded(model), read_table(Path(pool)))
-    if "made_from" in found:
-        return _of_audit(found, _loaded(model), Path(pool))
-    raise StudyError(f"{name} does not name the model that it is about; export it with this version")
+        with reading(file.name, "Give the JSON file of a certificate", StudyError):
+            check = _of_study(found, _loaded(model), read_table(Path(pool)))
+    elif "made_from" in found:
+        with reading(file.name, "Give the JSON file of a certificate", StudyError):
+            check = _of_audit(found, _loaded(model), Path(pool))
+            check = check if check.problems else replace(check, problems=tuple(other_files(found, file)))
+    else:
+        raise StudyError(f"{file.name} does not name the model that it is about; export it with this version")
+    signed = (*check.problems, *other_signer(found, file, key))
+    return replace(check, model=check.model + signer_words(found, key), problems=signed)
 
 
 def _loaded(model: str | Path) -> TableModel:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
+from fairask.documents import check_archive, reading
+from fairask.errors import InputWarning
 from fairask.metrics import Matrix
 from fairask.oracle import FairOracle
 from fairask.tables.arrow import column_names, frame_table
@@ -43,6 +47,10 @@ class TableModel(Pipeline):  # type: ignore[misc]
     It takes the study's table: a data frame of any library with all columns, in any order, or an array of
     :attr:`columns_` in their order. Groups are found in the frame by name unless they are given.
 
+    What is given is compared with what the model learned from: a missing column, or numbers in place of
+    dates, is an error that names the column; values of another size, or categories that were never seen in
+    most rows, are an ``InputWarning`` that does.
+
     Attributes
     ----------
     columns_ : list of str
@@ -74,38 +82,84 @@ class TableModel(Pipeline):  # type: ignore[misc]
         return self.named_steps["encode"].transform(arranged(X, self.columns_))
 
     def groups_of(self, X: Matrix) -> npt.NDArray[np.object_] | None:
-        """Return the groups that a data frame's protected columns say; None for an array."""
+        """Return the groups that a data frame's protected columns say, None for each row that has none.
+
+        None for an array, whose columns have no names.
+        """
         names = column_names(X)
         if names is None:
             return None
         groups = GroupColumns.from_dict(self.protected_)
-        codes = groups.codes(frame_table(X, protected_columns(groups.columns, names)).combine_chunks())
-        # A study names its groups by texts.
-        return GroupColumns(groups.columns, tuple(groups.names)).named(codes)
+        return groups.known(frame_table(X, protected_columns(groups.columns, names)).combine_chunks())
 
-    def _given(self, X: Matrix, sensitive_features: ArrayLike | None) -> tuple[Matrix, ArrayLike | None]:
-        if sensitive_features is None and self.oracle.needs_groups:
-            sensitive_features = self.groups_of(X)
-        return self.encoded(X), sensitive_features
+    def _decide(
+        self, decide: Callable[..., Any], X: Matrix, sensitive_features: ArrayLike | None, **params: Any
+    ) -> Any:
+        """Decide for each row that has a group, if decisions need one; for others there is no answer."""
+        rows = self.encoded(X)
+        if not self.oracle.needs_groups:
+            return decide(rows, sensitive_features, **params)
+        groups = self.groups_of(X) if sensitive_features is None else np.asarray(sensitive_features, object)
+        known = self._grouped(groups)
+        if groups is None or known.all():
+            return decide(rows, groups, **params)
+        classes = decide == self.oracle.predict
+        whole = np.full(len(rows), None, dtype=object) if classes else np.full((len(rows), 2), np.nan)
+        if known.any():
+            whole[known] = decide(rows[known], groups[known], **params)
+        return whole
+
+    def _grouped(self, groups: npt.NDArray[np.object_] | None) -> npt.NDArray[np.bool_]:
+        """Which rows have one of the model's groups; a warning counts and numbers the others."""
+        if groups is None:
+            return np.ones(0, dtype=bool)
+        known = np.isin(groups.astype(str), [str(group) for group in self.oracle.groups_])
+        known &= np.array([group is not None for group in groups], dtype=bool)
+        if len(gone := np.flatnonzero(~known)):
+            shown = ", ".join(map(str, gone[:8])) + (f" and {len(gone) - 8:,} more" if len(gone) > 8 else "")
+            columns = ", ".join(GroupColumns.from_dict(self.protected_).columns)
+            warnings.warn(
+                f"{len(gone):,} of {len(groups):,} rows have none of the model's groups in {columns!r}, so "
+                f"there is no decision for them (None, or NaN for a probability): rows {shown}, from 0",
+                InputWarning,
+                stacklevel=4,
+            )
+        return known
 
     def predict(self, X: Matrix, sensitive_features: ArrayLike | None = None, **params: Any) -> Any:
-        """Predict classes; see :meth:`fairask.oracle.FairOracle.predict`."""
-        return self.oracle.predict(*self._given(X, sensitive_features), **params)
+        """Predict classes; see :meth:`fairask.oracle.FairOracle.predict`.
+
+        Where decisions need the group, a row without one of the model's groups gets None, and an
+        ``InputWarning`` numbers such rows; the others are decided as always.
+        """
+        return self._decide(self.oracle.predict, X, sensitive_features, **params)
 
     def predict_proba(self, X: Matrix, sensitive_features: ArrayLike | None = None) -> Any:
-        """Probability of deciding for each class; see :meth:`fairask.oracle.FairOracle.predict_proba`."""
-        return self.oracle.predict_proba(*self._given(X, sensitive_features))
+        """Probability of deciding for each class; see :meth:`fairask.oracle.FairOracle.predict_proba`.
+
+        NaN for a row without one of the model's groups, where decisions need the group.
+        """
+        return self._decide(self.oracle.predict_proba, X, sensitive_features)
 
     def label_proba(self, X: Matrix, sensitive_features: ArrayLike | None = None) -> Any:
         """Estimated probability of each label; see :meth:`fairask.oracle.FairOracle.label_proba`."""
-        return self.oracle.label_proba(*self._given(X, sensitive_features))
+        return self._decide(self.oracle.label_proba, X, sensitive_features)
 
     def score(
-        self, X: Matrix, y: ArrayLike, sensitive_features: ArrayLike | None = None, **params: Any
+        self,
+        X: Matrix,
+        y: ArrayLike,
+        sensitive_features: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
     ) -> float:
-        """Accuracy of :meth:`predict`."""
-        rows, groups = self._given(X, sensitive_features)
-        return self.oracle.score(rows, y, sensitive_features=groups, **params)
+        """Accuracy of :meth:`predict`, on the rows for which there is a decision."""
+        said = self.predict(X, sensitive_features, **params)
+        known = np.array([one is not None for one in said], dtype=bool)
+        if not known.any():
+            raise StudyError("no row has one of the model's groups", "Give rows with the protected columns")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(said[known] == np.asarray(y)[known], weights=weights))
 
 
 def load_model(path: str | Path) -> TableModel:
@@ -130,8 +184,14 @@ def load_model(path: str | Path) -> TableModel:
     >>> model.predict(pandas.DataFrame(pool)).shape
     (4,)
     """
-    model: TableModel = _skops().loads(Path(path).read_bytes(), trusted=list(TRUSTED))
-    return model
+    file, skops = Path(path), _skops()
+    with reading(file.name, "Give model.skops of an export", StudyError):
+        content = file.read_bytes()
+        check_archive(file.name, content, StudyError)
+        model = skops.loads(content, trusted=list(TRUSTED))
+        if not isinstance(model, TableModel):
+            raise StudyError(f"{file.name} holds a {type(model).__name__}", "Give model.skops of an export")
+        return model
 
 
 def model_bytes(model: TableModel) -> bytes:

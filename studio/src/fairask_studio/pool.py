@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fairask.documents import read_json
 from fairask.pools import open_source
 from fairask.pools.files import local_path
 from fairask.pools.sample import SAMPLE
 from fairask.tables import TableFormat, read_table
 from fairask.tables.formats import PARQUET_SUFFIXES, is_dataset_folder, read_noted
+from fairask.tables.groups import MissingGroups, sort_out_missing
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Cell
 
@@ -74,7 +75,7 @@ def read_pool(
         place, notes = read_noted(Path(source), form)
     else:
         place = read_table(source)
-    return _sampled(place, tuple(notes), sample, random_state)
+    return _sampled(place, notes, sample, random_state)
 
 
 def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
@@ -87,16 +88,42 @@ def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
     return local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
 
 
-def _sampled(place: str | Path | pa.Table, notes: tuple[str, ...], sample: int, seed: int) -> ReadPool:
+def _sampled(place: str | Path | pa.Table, notes: list[str], sample: int, seed: int) -> ReadPool:
     try:
         drawn = open_source(place).sample(sample, seed)
     except FileNotFoundError as error:
         raise StudyError(str(error), "Give a file or folder that is there") from error
-    table = read_table(drawn.table)
+    table, found = read_noted(drawn.table)
+    if isinstance(place, pa.Table):  # how its text was written
+        table = table.replace_schema_metadata(place.schema.metadata)
+    said = (*notes, *found)
     if len(drawn.keys) == drawn.of:
-        return ReadPool(table, notes)
+        return ReadPool(table, said)
     key = _free_name(table.column_names)
-    return ReadPool(table.append_column(key, pa.array(drawn.keys)), notes, drawn.of, key)
+    return ReadPool(table.append_column(key, pa.array(drawn.keys)), said, drawn.of, key)
+
+
+def with_groups(
+    read: ReadPool, protected: str | Sequence[str], missing_groups: MissingGroups | None
+) -> ReadPool:
+    """Return the pool with what is said of rows without a group, or without these rows.
+
+    Examples
+    --------
+    >>> read = read_pool({"age": [20, 30, 40], "sex": ["f", None, "m"]})
+    >>> with_groups(read, "sex", "drop").table.to_pydict()
+    {'age': [20, 40], 'sex': ['f', 'm'], 'row in the table': [0, 2]}
+    """
+    notes: list[str] = []
+    stay = sort_out_missing(read.table, protected, missing_groups, notes)
+    read = replace(read, notes=(*read.notes, *notes))
+    if stay.all():
+        return read
+    table, key = read.table, read.key
+    if key is None:
+        key = _free_name(table.column_names)
+        table = table.append_column(key, pa.array(range(table.num_rows)))
+    return replace(read, table=table.filter(stay).combine_chunks(), key=key)
 
 
 def _free_name(names: Sequence[str]) -> str:
@@ -108,10 +135,7 @@ def _free_name(names: Sequence[str]) -> str:
 
 def read_words(file: Path) -> dict[str, dict[str, object]]:
     """Read the dictionary of columns: titles, units and values, as JSON."""
-    try:
-        words: dict[str, dict[str, object]] = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise StudyError(f"{file.name} is not JSON ({error}); see docs/study.md") from error
+    words: dict[str, dict[str, object]] = read_json(file, remedy="See docs/study.md", kind=StudyError)
     return words
 
 

@@ -138,6 +138,7 @@ class State:
     answered: int = 0  #: drawn rows that are labelled or skipped
     skipped: int = 0
     audit: OpenAudit | None = None
+    audits: Counter[str] = field(default_factory=Counter)  #: audits begun, by the digest of their model
     audited: int = 0  #: rows drawn for audits and not skipped; they are not part of the budget
     answers: dict[int, dict[str, Answer]] = field(default_factory=dict)
     by: Counter[str] = field(default_factory=Counter)  #: number of answers of each person
@@ -241,6 +242,7 @@ class State:
                 audit = Audit.from_dict(cast(AuditState, begun))
                 model = self.kept or self.history[-1]
                 self.audit = OpenAudit(size, model["seen"], self.batches, audit)
+                self.audits[model["digest"]] += 1
             case happened.CertificateIssued(document=certificate):
                 self.certificates.append({**certificate, "event": event.id, "at": event.at})
                 if certificate["verdict"] == "certified":

@@ -20,20 +20,24 @@ import pyarrow as pa
 from scipy.sparse import issparse
 
 from fairask.audit import Audit
+from fairask.audit.certificate import SIGNED
 from fairask.audit.plan import AuditPlan
+from fairask.audit.signature import OwnerKey
 from fairask.defaults import BUDGET
-from fairask.errors import FairaskWarning, UserError, suggest
+from fairask.errors import FairaskWarning, TableError, UserError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups
 from fairask.pools.sample import SAMPLE
-from fairask.report.words import Beside, leaks_sentence, outcome_of, safety_sentence
+from fairask.report.words import EMBED, decides_sentence, images_sentence, repeats_sentence, safety_sentence
 from fairask.tables import Encoder, TextColumns, fit_encoder
-from fairask.tables.groups import GroupColumns, as_specs, group_names, protected_columns
+from fairask.tables.encoder import Vector
+from fairask.tables.formats import written_as
+from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
-from fairask.tables.sheets import check_code
+from fairask.tables.sheets import check_code, write_whole
 from fairask_studio import events as happened
-from fairask_studio.columns import column_infos, guess_displays
+from fairask_studio.columns import ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
 from fairask_studio.errors import SENSELESS, NotYoursError, StudyError, senseless
 from fairask_studio.estimates import estimate, model_digest
@@ -47,9 +51,9 @@ from fairask_studio.gold import (
     check_known,
     due_row,
     gold_figures,
-    gold_place,
 )
-from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet
+from fairask_studio.pool import PoolSource, from_parquet, read_pool, rows_values, to_parquet, with_groups
+from fairask_studio.standing import known_gap, standing_of, story_of
 from fairask_studio.state import AUDIT, State
 from fairask_studio.store import Store, Transaction, is_url
 from fairask_studio.tools import AnswerReceiver, Intake, OutsideAnswer
@@ -165,8 +169,10 @@ class Study:
         protected: str | Sequence[str],
         who: str = "owner",
         hide: Iterable[str] = (),
+        keep: Iterable[str] = (),
         words: Mapping[str, Document] | None = None,
         text: TextColumns | None = None,
+        missing_groups: MissingGroups | None = None,
         sample: int = SAMPLE,
         random_state: int | None = None,
         **settings: Any,
@@ -186,11 +192,16 @@ class Study:
             Who makes it, for the log.
         hide : iterable of str
             Columns neither shown nor learned from (identifiers, say).
+        keep : iterable of str
+            Columns to learn from although they look like identifiers or have too many values.
         words : mapping, optional
             Column dictionary: ``{"amount": {"title": "Amount", "unit": "DM", "values": {}}}``; its columns
             are shown first.
         text : TextColumns, optional
             Which columns are free text, besides those that look like it.
+        missing_groups : {"drop", "own"}, optional
+            Whether rows without a group are left out, or a group of their own (the default). If some are left
+            out, rows are numbered anew, and the column ``row in the table`` has each row's number there.
         sample : int
             Most rows of the pool. A larger table is sampled once: the study numbers its rows anew, and its
             column ``row in the table`` has each row's number or key there.
@@ -204,10 +215,10 @@ class Study:
         for name in settings.keys() - Config.names():
             raise StudyError(f"{name!r} is not a setting of a study; {suggest(name, Config.names())}")
         seed = new_seed() if random_state is None else random_state
-        read = read_pool(pool, sample=sample, random_state=seed)
+        read = with_groups(read_pool(pool, sample=sample, random_state=seed), protected, missing_groups)
         table, hidden = read.table, [*hide, *([read.key] if read.key else [])]
         try:
-            config = _config(table, as_specs(protected), hidden, words or {}, text, seed, settings)
+            config = _config(table, as_specs(protected), hidden, [*keep], words or {}, text, seed, settings)
         except (ValueError, TypeError) as error:
             raise StudyError(str(error)) from error
         data, sha256 = to_parquet(table)
@@ -271,6 +282,11 @@ class Study:
                     self._state.apply(event)
                 self._read = (written, now)
             return self._state
+
+    @property
+    def written_as(self) -> dict[str, str]:
+        """Encoding, delimiter and decimal sign of the text that the pool was read from; empty for others."""
+        return written_as(self.table)
 
     @property
     def config(self) -> Config:
@@ -420,11 +436,7 @@ class Study:
                 elif before[row] == code:
                     known += 1
                 elif not correct:
-                    raise StudyError(
-                        f"row {row} was told as {config.class_name(before[row])!r} before and is "
-                        f"{config.class_name(code)!r} now; if that is meant, tell it with --correct "
-                        "(correct=True)"
-                    )
+                    raise _told_otherwise(config, row, before[row], code)
                 else:
                     turn.change_answer(row, who, code)
                     said.append(happened.RowCorrected(row, code, decides=False))
@@ -649,22 +661,31 @@ class Study:
         with self.lock:
             return len(self.state().known.rows)
 
-    def answer_known(self, row: int, code: int | None, who: str) -> KnownRow:
-        """Record a person's answer to a known row that is due or was answered before; None takes it back."""
+    def answer_known(
+        self, row: int, code: int | None, who: str, note: str = "", *, correct: bool = False
+    ) -> KnownRow:
+        """Record a person's answer to a known row that is due; None takes it back.
+
+        As with labels, another answer is refused, or replaces the one before with ``correct=True``.
+        """
         check_person(who)
+        noted = check_note(note)
         with self.turn() as (turn, state):
             before = state.known.answers.get(who, {}).get(row)
-            due = None if before is not None else due_row(state, who, row)
-            if before is None and due is None:
+            due = None if before is not None else due_row(state, who, row, turn.held(who))
+            if before is not None:
+                use, number = before.use, before.number
+            elif due is not None:
+                use, number = due[0].use, due[1]
+            else:
                 raise NotYoursError(
                     f"row {row} was not given to you, or is with somebody else; load the page again"
                 )
-            use = before.use if before is not None else due.use if due is not None else GOLD
+            if before is not None and code not in (None, before.code) and not correct:
+                raise _told_otherwise(self.config, row, before.code, code or 0)
             known = state.known.rows.get(row) or KnownRow(row, SKIP, use)
-            place = gold_place(state, who) if before is None and use == GOLD else None
-            number = before.number if before is not None else place or 0
             if before is None or before.code != code:
-                turn.append(who, happened.KnownAnswered(row, code, use, number))
+                turn.append(who, happened.KnownAnswered(row, code, use, number, noted))
         return known
 
     # -- limits on one person -------------------------------------------------------------------
@@ -673,7 +694,7 @@ class Study:
         """Raise StudyError, and warn the owners, if this person may skip no more rows."""
         with self.lock:
             state = self.state()
-            most, skips = state.config.most_skips, state.skips[who]
+            most, skips = state.config.most_skips, state.skips[who] + state.known.skips(who)
         if most and skips >= most:
             self._warn("skips", who, skips)
             raise StudyError(
@@ -691,6 +712,8 @@ class Study:
                     if state.answers[row][who].at < minute or count == most:
                         break
                     count += 1
+                known = state.known.answers.get(who, {}).values()
+                count += sum(answer.use == GOLD and answer.at >= minute for answer in known)
         if not most or count < most:
             return False
         self._warn("pace", who, count)
@@ -724,6 +747,7 @@ class Study:
         columns: dict[str, Document] | None = None,
         guidelines: str | None = None,
         skip_reasons: Sequence[str] | None = None,
+        address: str | None = None,
         stop: str | None = None,
         most_skips: int | None = None,
         most_per_minute: int | None = None,
@@ -743,6 +767,9 @@ class Study:
             How to label, in Markdown; the log keeps every version.
         skip_reasons : sequence of str, optional
             Reasons that annotators choose from when they skip a row; with none, they are not asked.
+        address : str, optional
+            Where others reach the studio, for links that invite: ``https://label.example.org``; an empty one
+            is the address at which an owner makes the link.
         stop : str, optional
             The rule that ends the study before its budget; an empty one is none.
         most_skips, most_per_minute : int, optional
@@ -755,7 +782,7 @@ class Study:
         """
         limits = happened.LimitsChanged(most_skips, most_per_minute, gold_every, gold_least)
         reasons = None if skip_reasons is None else list(skip_reasons)
-        reworded = happened.StudyReworded(question, columns, guidelines, reasons)
+        reworded = happened.StudyReworded(question, columns, guidelines, reasons, address)
         changes: list[happened.Happening] = []  # all are checked before one is written
         if limits.to_data():
             self.config.limited(limits)
@@ -852,8 +879,11 @@ class Study:
                 told = f"{under_way.audit.n_labels} of at most {under_way.size} are there"
                 raise StudyError(f"the audit waits for labels; {told}")
             entry = next(entry for entry in state.history if entry["seen"] == under_way.seen)
+            certificate, count = under_way.audit.certificate(), state.audits[entry["digest"]]
+            told = repeats_sentence({"of_model": count}, certificate.delta, "in this study")
             document = {
-                **under_way.audit.certificate().to_dict(),
+                **replace(certificate, assumptions=(*certificate.assumptions, told)).to_dict(),
+                "audits_of_model": count,
                 "model": {
                     **{name: entry[name] for name in ("round", "labels", "digest", "seen")},
                     "protected": state.config.protected,
@@ -865,7 +895,9 @@ class Study:
 
     # -- reporting ------------------------------------------------------------------------------
 
-    def export(self, folder: str | Path, *, only: str | None = None) -> list[Path]:
+    def export(
+        self, folder: str | Path, *, only: str | None = None, key: OwnerKey | None = None
+    ) -> list[Path]:
         """Write labels (CSV, Parquet, Label Studio's JSON), events, the report and, with labels, the model.
 
         Parameters
@@ -874,6 +906,8 @@ class Study:
             Made if it is not there.
         only : str, optional
             One file's name, to write just that.
+        key : OwnerKey, optional
+            Signs the certificate, and a list of the digests of all files and of the last event.
 
         Returns
         -------
@@ -889,15 +923,18 @@ class Study:
         ...     [path.name for path in study.export(f"{folder}/out", only="labels.csv")]
         ['labels.csv']
         """
-        from fairask_studio.exports import contents  # reports and models import much
+        from fairask_studio.exports import contents, signed  # reports and models import much
 
         out = Path(folder)
         out.mkdir(parents=True, exist_ok=True)
         written = []
-        for name, content in contents(self).items():
+        for name, content in contents(self, key).items():
             if only in (None, name):
-                (out / name).write_bytes(content())
+                write_whole(out / name, content())
                 written.append(out / name)
+        if key is not None:
+            (out / SIGNED).write_bytes(signed(self, written, key))
+            written.append(out / SIGNED)
         return written
 
     def status(self) -> Document:
@@ -949,7 +986,10 @@ class Study:
                 ),
                 "history": list(state.history),
                 "story": story_of(state),
+                "gap": known_gap(state),
+                "standing": standing_of(state, len(labelled)).to_dict(),
                 "safety": _safety(state),
+                "images": unseen_images(config, self.encoder),
                 "model": model_name(state.model, certified=state.kept is not None),
                 "audit": None if state.audit is None else state.audit.to_dict(),
                 "certificate": state.certificates[-1] if state.certificates else None,
@@ -963,6 +1003,7 @@ def _config(
     table: pa.Table,
     protected: Sequence[str],
     hide: Sequence[str],
+    keep: Sequence[str],
     words: Mapping[str, Document],
     text: TextColumns | None,
     random_state: int,
@@ -976,19 +1017,11 @@ def _config(
         if name not in table.column_names:
             raise StudyError(f"no column {name!r}; {suggest(name, table.column_names)}")
     with_groups = bool(chosen.get("use_protected", False))
-    learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
     group_names(table, protected)  # refuses what cannot be groups
-    encoder = fit_encoder(table, learned, text)
+    encoder, columns = fit_columns(table, grouped, hide, words, keep=keep, text=text, with_groups=with_groups)
     config = Config.make(
         protected=protected[0] if len(protected) == 1 else tuple(protected),
-        columns=column_infos(
-            table.schema,
-            grouped,
-            hide=hide,
-            words=words,
-            idle=encoder.left_out,
-            displays=guess_displays(table),
-        ),
+        columns=columns,
         encoder=encoder.to_dict(),
         rows=table.num_rows,
         random_state=random_state,
@@ -998,6 +1031,43 @@ def _config(
     bare = replace(config.learner, budget=None, stopping=None)
     FairActiveLearner(encoder.transform(table), group_names(table, protected), **vars(bare))
     return config
+
+
+def fit_columns(
+    table: pa.Table,
+    grouped: Sequence[str],
+    hide: Sequence[str],
+    words: Mapping[str, Document],
+    *,
+    keep: Sequence[str] = (),
+    text: TextColumns | None = None,
+    with_groups: bool = False,
+) -> tuple[Encoder, tuple[ColumnInfo, ...]]:
+    """Return what turns columns into features, and what each column is for; refuse where none is left.
+
+    ``grouped`` are the protected columns, ``hide`` those left out, ``words`` as in :meth:`Study.create`.
+    """
+    learned = [n for n in table.column_names if n not in hide and (with_groups or n not in grouped)]
+    displays = guess_displays(table)
+    displays |= {name: said["display"] for name, said in words.items() if said.get("display")}
+    # The name of a file says nothing of the image.
+    images = [name for name in learned if displays[name] == "image"]
+    try:
+        encoder = fit_encoder(table, [name for name in learned if name not in images], text, keep=keep)
+    except TableError as error:
+        if images and error.what.startswith("no column is left"):
+            raise StudyError(images_sentence(images, []).rstrip("."), EMBED) from error
+        raise
+    idle = {*encoder.left_out, *images}
+    infos = column_infos(table.schema, grouped, hide=hide, words=words, idle=idle, displays=displays)
+    return encoder, infos
+
+
+def unseen_images(config: Config, encoder: Encoder) -> str | None:
+    """Say that the model does not see the images of a study; None if it has none, or embeddings of them."""
+    images = [c.name for c in config.columns if c.display == "image" and c.role in ("feature", "shown")]
+    embedded = any(isinstance(part, Vector) for part in encoder.parts)
+    return f"{images_sentence(images, encoder.columns)} {EMBED}" if images and not embedded else None
 
 
 def _propose(learner: FairActiveLearner, n: int) -> tuple[Query, happened.RowsDrawn]:
@@ -1036,6 +1106,10 @@ def propose_uniform(state: State, n: int) -> tuple[Query, happened.RowsDrawn]:
     return query, happened.RowsDrawn(state.batches, drawn, q, components, sizes, [])
 
 
+def _audit_seed(seed: int, rounds: int, audits: int) -> int:
+    return int(np.random.SeedSequence([seed, rounds, audits]).generate_state(1)[0])
+
+
 def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happened.AuditChanged:
     """Describe the beginning of an audit of the model ``trained``, or raise StudyError."""
     left = state.config.rows - len(state.log.entries)
@@ -1047,9 +1121,10 @@ def _begin_audit(state: State, trained: FairActiveLearner, labels: int) -> happe
         tolerance=config.tolerance,
         budget=labels,
         looks=min(_LOOKS, max(1, labels // _LABELS_PER_LOOK)),
-        # Another seed for each audit of a study: its last event. What a connector notes does not count, so
-        # that the same labels are audited with the same rows wherever people gave them.
-        random_state=(trained.random_state + state.last - state.outside.noted) % 2**32,
+        # Another seed for each audit of a study. It does not depend on what people do besides labelling:
+        # nobody steers which rows are audited, and the same labels are audited with the same rows wherever
+        # they were given.
+        random_state=_audit_seed(trained.random_state, len(state.history), state.audits.total()),
     )
     # Rows that trained the model count whole; those without a label, at their worst.
     known = {entry.index: entry.label for entry in state.log.entries}
@@ -1120,36 +1195,12 @@ def _check_not_audited(state: State, rows: list[int]) -> None:
         )
 
 
-def story_of(state: State) -> Document | None:
-    """Say which case the study is in, beside a plain model and a constant answer; None while unknown."""
+def _safety(state: State) -> str | None:
+    """Say what the owner of the model must know; of a certified one's gap the audit knows better."""
     if not state.history:
         return None
-    fitted = state.history[-1]
-    guess = fitted["estimate"]
-    if guess is None:
-        return None
-    constant, config = guess["constant"], state.config
-    beside = Beside(
-        outcome_of(guess),
-        outcome_of(guess["plain"]),
-        constant["accuracy"],
-        config.classes[constant["answer"]],
-        config.learner.tolerance,
-        fitted["labels"],
-    )
-    telling = fitted.get("telling")
-    return {
-        "case": beside.case,
-        "sentence": beside.sentence(),
-        "answer": beside.answer,
-        "columns": leaks_sentence(telling) if telling else None,
-    }
-
-
-def _safety(state: State) -> str | None:
-    """Say whether the labels suffice for the tolerance, and what safety costs; an audit knows better."""
-    if not state.history or state.history[-1] is state.kept:
-        return None
+    if state.history[-1] is state.kept:
+        return decides_sentence(state.history[-1])
     return safety_sentence(state.history[-1], state.config.learner.tolerance, state.config.rows)
 
 
@@ -1164,6 +1215,13 @@ def model_name(entry: Document | None, *, certified: bool) -> Document | None:
     if entry is None:
         return None
     return {**{name: entry[name] for name in ("round", "labels", "digest", "seen")}, "certified": certified}
+
+
+def _told_otherwise(config: Config, row: int, before: int, code: int) -> StudyError:
+    return StudyError(
+        f"row {row} was told as {config.class_name(before)!r} before and is {config.class_name(code)!r} now; "
+        "if that is meant, tell it with --correct (correct=True)"
+    )
 
 
 def _skip_reasons(state: State) -> list[Document]:

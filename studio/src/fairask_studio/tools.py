@@ -55,11 +55,9 @@ class Outside:
     sent: dict[str, set[int]] = field(default_factory=dict)
     taken: dict[tuple[str, str], TakenAnswer] = field(default_factory=dict)
     refused: dict[tuple[str, str], Refused] = field(default_factory=dict)
-    noted: int = 0  #: events about tools that are no answers
 
     def apply(self, event: Event, what: Happening) -> None:
         """Take one event into account."""
-        self.noted += isinstance(what, happened.ToolLinked | happened.RowsSent | happened.AnswerRefused)
         match what:
             case happened.ToolLinked():
                 self.links[what.link] = what

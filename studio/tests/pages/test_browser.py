@@ -250,6 +250,45 @@ def test_a_row_is_answered_on_a_phone_without_scrolling(make: Make, new_page: Ca
         assert box["y"] + box["height"] <= 740  # no scrolling to answer
 
 
+@pytest.mark.parametrize("phone", [False, True], ids=["laptop", "phone"])
+def test_the_dock_never_moves(make: Make, new_page: Callable[..., Page], phone: bool) -> None:
+    table = people_table()
+    table["letter"] = ["A word or two. " * (1 + 40 * (i % 5)) for i in range(200)]
+    study = make(table=table, guidelines="Look. " * 400)
+    study.draw(30)
+    small = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with serving(create_app(study, train=False)) as url:
+        page = new_page(**(small if phone else {}))
+        press = page.tap if phone else page.click
+        page.goto(f"{url}/label")
+        places = set()
+        for number in range(12):
+            shown_row(page)
+            places.add(
+                str([page.locator(name).bounding_box() for name in ("#answers", "#skip", "#undo", "#note")])
+            )
+            if number == 1:
+                press("#guide-close")
+            if number == 2:
+                press("#guide-open")  # a sheet, or beside
+                expect(page.locator("#guide")).to_be_visible()
+                press("#guide-close")
+            press("#answers .answer >> nth=1")
+            expect(page.locator("#told")).to_contain_text("Saved: good. Undo")
+            expect(page.locator("#progress")).to_contain_text(f"{number + 1} by you")
+            colours = page.locator("#answers .answer").evaluate_all(
+                "all => all.map((b) => getComputedStyle(b).borderColor)"
+            )
+            assert colours[0] == colours[1]  # the last answer does not look chosen
+        assert len(places) == 1
+        box = page.locator("#dock").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= page.viewport_size["height"]  # type: ignore[index]
+        press("#told button")  # Undo
+        expect(page.locator("#progress")).to_contain_text("11 by you")
+        expect(page.locator("#told")).to_have_text("")
+
+
 def test_empty_views_say_what_comes(make: Make, new_page: Callable[..., Page]) -> None:
     with serving(create_app(make(), train=False)) as url:
         page = new_page()

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from fairask_studio import Study
+from fairask_studio.events import SKIP
 from fairask_studio.pages import create_app
 from studio.tests.pages.browsing import browser, look, new_page, serious, shown_row, violations
 from studio.tests.pages.serving import serving
@@ -42,9 +43,17 @@ def test_a_card_is_set_by_its_content(
             if page.locator("figure .missing").count():
                 seen.add("refused")
                 expect(page.locator("figure .missing")).to_contain_text("is no PNG, JPEG, GIF or WebP")
-            page.keyboard.press("1")
+                expect(page.locator("#answers .answer:enabled")).to_have_count(0)
+                page.keyboard.press("1")  # nobody judges what they cannot see
+                page.get_by_role("button", name="Skip: picture missing").click()
+            else:
+                page.keyboard.press("1")
             given += 1
             expect(page.locator("#progress")).to_contain_text(f"{given} by you")
+        reasons = {
+            a.reason for given in study.state().answers.values() for a in given.values() if a.code == SKIP
+        }
+        assert reasons == {"picture missing"}
 
 
 def _check_letter(page: Page) -> None:
@@ -70,6 +79,33 @@ def _check_letter(page: Page) -> None:
     page.set_viewport_size({"width": 1200, "height": 860})
     assert serious(violations(page)) == []
     page.get_by_role("button", name="Enlarge: photo").click()
-    expect(page.locator("dialog.zoom img")).to_be_visible()
+    _check_zoom(page)
     page.keyboard.press("Escape")
     expect(page.locator("dialog.zoom")).to_have_count(0)
+
+
+def _check_zoom(page: Page) -> None:
+    box, image = page.locator("dialog.zoom"), page.locator("dialog.zoom img")
+    expect(image).to_be_visible()
+    page.wait_for_function("document.querySelector('dialog.zoom img').complete")
+
+    def place() -> tuple[float, float, float]:
+        found = image.bounding_box()
+        assert found is not None
+        return found["width"], found["x"], found["y"]
+
+    whole = place()[0]
+    page.keyboard.press("+")
+    expect(box).to_have_attribute("data-size", "1.50")
+    assert place()[0] == pytest.approx(1.5 * whole, rel=0.01)
+    page.mouse.move(600, 430)
+    page.mouse.wheel(0, -600)
+    expect(box).not_to_have_attribute("data-size", "1.50")
+    before = place()
+    page.mouse.down()
+    page.mouse.move(520, 380)
+    page.mouse.up()
+    assert place() != before  # it is moved
+    assert serious(violations(page)) == []
+    page.get_by_role("button", name="As large as the window").click()
+    expect(box).to_have_attribute("data-size", "1.00")

@@ -1,4 +1,4 @@
-"""Forms work before their script has run: it comes two seconds late, or never."""
+"""What comes late, or never: the script of a form, the images of a card."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from playwright.sync_api import Page, Route, expect
 from fairask_studio import Study
 from fairask_studio.pages import create_app
 from fairask_studio.pages.home import create_home
-from studio.tests.pages.browsing import browser, new_page
+from studio.tests.pages.browsing import browser, new_page, shown_row
 from studio.tests.pages.serving import serving
+from studio.tests.pages.test_cards import comments, with_images
 from studio.tests.pages.test_home import CSV
 
 __all__ = ["browser", "new_page"]
@@ -55,3 +56,63 @@ def test_people_sign_in_without_the_script(make: Callable[..., Study], new_page:
         page.get_by_role("button", name="Sign in").click()
         expect(page).to_have_url(f"{url}/overview")
         expect(page.locator(".who .name")).to_have_text("ada")
+
+
+def test_forms_that_need_their_script_wait_for_it(
+    make: Callable[..., Study], new_page: Callable[..., Page]
+) -> None:
+    study = make()
+    study.people.add("ada", "owner")
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        held = _held(page, "people.js")
+        page.goto(f"{url}/people?code={study.people.invite('ada')}", wait_until="commit")
+        invite = page.get_by_role("button", name="Invite", include_hidden=True)
+        expect(invite).to_be_visible()
+        assert invite.evaluate("button => button.closest('[inert]') !== null")  # a click does nothing
+        held[0].continue_()
+        page.wait_for_selector("#people table")
+        page.fill("#new-person [name=name]", "bob")
+        invite.click()
+        expect(page.locator("#invited")).to_contain_text("bob")
+        assert page.url == f"{url}/people"
+        # Nobody else reaches localhost: the page says so until it knows a public address.
+        expect(page.locator("#alone")).to_contain_text("Nobody else can open a link yet")
+        page.click("#address-box summary")
+        page.fill("#address [name=address]", "https://label.example.org")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("#alone")).to_be_hidden()
+        page.fill("#new-person [name=name]", "cyn\ndan, eve\nbob")
+        invite.click()
+        expect(page.locator("#invited tbody tr")).to_have_count(3)
+        expect(page.locator("#invited tbody")).to_contain_text("https://label.example.org/?code=")
+        expect(page.locator("#invited .refused")).to_contain_text("bob")
+        page.get_by_label("Role of cyn").select_option("reviewer")
+        expect(page.locator("#said")).to_have_text("cyn is reviewer from now on.")
+        assert {p.name: p.role for p in study.people.all()}["cyn"] == "reviewer"
+
+
+def test_reading_begins_when_all_images_are_there(
+    make: Callable[..., Study], new_page: Callable[..., Page]
+) -> None:
+    table = comments()
+    del table["scan"]
+    study = with_images(make(table=table, budget=20, batch_size=20))
+    study.draw(20)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page()
+        held = _held(page, "photo")
+        page.goto(f"{url}/label")
+        page.wait_for_selector("#card .body")
+        expect(page.locator("#told")).to_have_text("Its picture is loading…")
+        page.wait_for_timeout(2000)
+        page.keyboard.press("1")
+        expect(page.locator("#answers .answer:enabled")).to_have_count(0)
+        assert page.get_attribute("#card", "data-ready") is None
+        for route in held:
+            route.continue_()
+        shown_row(page)
+        expect(page.locator("#answers .answer:enabled")).to_have_count(2)
+        page.keyboard.press("1")
+        expect(page.locator("#progress")).to_contain_text("1 by you")
+        assert study.status()["labels"] == 1

@@ -82,7 +82,7 @@ def test_undo_takes_back_the_row_that_is_open(make: Make, new_page: Callable[...
         assert older != newest
 
 
-def test_a_disagreement_is_decided_for_the_label_that_is_shown(
+def test_in_a_tie_no_answer_is_shown_as_the_label_until_somebody_decides(
     make: Make, new_page: Callable[..., Page]
 ) -> None:
     study = make(overlap=2)
@@ -93,8 +93,12 @@ def test_a_disagreement_is_decided_for_the_label_that_is_shown(
         page = new_page()
         page.goto(f"{url}/rows")
         page.get_by_role("button", name="Open row").click()
-        page.locator("#row-answers button[aria-pressed=true]").click()
+        expect(page.locator("#row-answers button")).to_have_count(2)
+        expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_count(0)
+        expect(page.locator("#rows tbody")).to_contain_text("a tie")
+        page.locator("#row-answers button").last.click()
         expect(page.locator("#rows tbody")).to_contain_text("decided")
+        expect(page.locator("#row-answers button[aria-pressed=true]")).to_have_text("good")
     assert len(study.state().decided) == 1
 
 
@@ -156,6 +160,39 @@ def test_closing_the_tab_offline_warns_and_loses_nothing(make: Make, new_page: C
         page.goto(f"{url}/label")
         expect(page.locator("#progress")).to_contain_text("1 by you")
         assert study.status()["labels"] == 1
+
+
+def test_two_answers_given_offline_are_kept_when_the_tab_is_closed(
+    make: Make, new_page: Callable[..., Page]
+) -> None:
+    study = make(batch_size=30)
+    study.draw(30)
+    with serving(create_app(study, train=False)) as url:
+        page = new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+        server = StandIn(page, "**/api/**")
+        page.goto(f"{url}/label")
+        shown_row(page)
+        assert study.status()["held"] == 10  # a phone holds rows to go on without a connection
+        server.handler = lambda route: route.abort("connectionrefused")
+        for number, words in enumerate(("1 answer waits to be sent", "2 answers wait to be sent")):
+            shown_row(page)
+            page.tap(f"#answers .answer >> nth={number}")
+            expect(page.locator("#told")).to_have_text(words)
+        third = shown_row(page)
+        page.tap("#answers .answer >> nth=0")
+        expect(page.locator("#told")).to_have_text("3 answers wait to be sent")
+        shown_row(page)
+        page.tap("#undo")  # it has not left the browser
+        expect(page.locator("#told")).to_have_text("2 answers wait to be sent")
+        assert shown_row(page) == third
+        context = page.context
+        page.close()
+        assert study.status()["labels"] == 0
+        page = context.new_page()
+        page.goto(f"{url}/label")
+        expect(page.locator("#progress")).to_contain_text("2 by you")
+        assert sorted(study.learner().labels_.tolist()) == ["bad", "good"]
+        assert page.evaluate("Object.keys(localStorage).filter((k) => k.includes('outbox')).length") == 0
 
 
 def test_the_end_notices_new_rows(make: Make, new_page: Callable[..., Page]) -> None:

@@ -163,3 +163,22 @@ def test_guidelines_are_shown_and_every_version_is_in_the_log(make: Make) -> Non
         assert client.put("/api/settings", json={"guidelines": "x" * 50_001}).status_code == 422
     with pytest.raises(StudyError, match="50,000 at most"):
         study.change(guidelines="x" * 50_001)
+
+
+def test_a_study_of_images_says_that_its_model_cannot_see_them(make: Make) -> None:
+    photos = {"photo": [f"{i % 3}.png" for i in range(40)], "sex": ["f", "m"] * 20}
+    with pytest.raises(StudyError, match="cannot see the images in 'photo', and no other column is left"):
+        make(table=photos, budget=10)
+    study = make(table={**photos, "age": [20 + i % 30 for i in range(40)]}, budget=10)
+    assert study.encoder.columns == ["age"]  # and not the names of files
+    said = study.status()["images"]
+    assert said.startswith("The model cannot see the images in 'photo'; it learns only from 'age'. Add embed")
+    with TestClient(create_app(study, train=False), base_url="http://localhost") as client:
+        assert signed(client).get("/api/status").json()["images"] == said
+
+
+def test_with_embeddings_the_model_sees_images(make: Make) -> None:
+    photos = {"photo": [f"{i}.png" for i in range(40)], "sex": ["f", "m"] * 20}
+    study = make(table={**photos, "vectors": [[i % 5, i % 7 + 0.5] for i in range(40)]}, budget=10)
+    assert study.encoder.columns == ["vectors"]
+    assert study.status()["images"] is None

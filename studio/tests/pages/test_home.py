@@ -145,3 +145,76 @@ def test_excel_and_parquet_are_read_as_well(home: TestClient) -> None:
     pq.write_table(pa.table(people_table()), buffer)
     sent = home.post("/api/tables", params={"name": "people.parquet"}, content=buffer.getvalue()).json()
     assert sent["rows"] == 200
+
+
+def _sent(home: TestClient) -> str:
+    """Send the table by the page's form, as a browser without a script does; return the page's address."""
+    form = {"csrf": home.headers["X-CSRF-Token"]}
+    answer = home.post("/new", data=form, files={"file": ("comments.csv", CSV)}, follow_redirects=False)
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+def test_the_forms_work_without_a_script(home: TestClient, tmp_path: Path) -> None:
+    address = _sent(home)
+    page = home.get(address).text
+    assert "comments.csv: 160 rows, 5 columns." in page
+    assert "160 different values" not in page
+    assert "The model will learn from" in page
+    columns = ["comment", "sex", "score", "complaint", "rated"]
+    form = {
+        "csrf": home.headers["X-CSRF-Token"], "table": address.partition("=")[2], "name": "forms",
+        "question": "Is it a <b>complaint</b>?", "negative": "no", "positive": "yes", "labels": "complaint",
+        "metric": "eo", "tolerance": "20", "budget": "30", "overlap": "2", "guidelines": "Read it.",
+        "skip_reasons": "too short\n\n", "bands-2": "3", f"display-{columns.index('rated')}": "drop",
+    }  # fmt: skip
+    for changes, said in (
+        ({}, "Mark at least one column as protected"),
+        ({"protected": ["sex", "score"], "bands-2": "5, 3"}, "the numbers must grow"),
+        ({"protected": "sex", "name": "a b"}, "cannot be a name"),
+        ({"protected": "sex", "budget": "many"}, "valid integer"),
+    ):
+        refused = home.post("/new/study", data={**form, **changes})
+        assert refused.status_code == 422
+        assert said in refused.text, changes
+        assert "Is it a &lt;b&gt;complaint&lt;/b&gt;?" in refused.text, "what was typed is still there"
+        assert list(tmp_path.iterdir()) == []
+    assert home.post("/new/study", data={**form, "csrf": "x", "protected": "sex"}).status_code == 403
+    assert home.post("/new", data={"csrf": "x"}, files={"file": ("c.csv", CSV)}).status_code == 403
+    made = home.post("/new/study", data={**form, "protected": ["sex", "score"]}, follow_redirects=False)
+    assert made.status_code == 303
+    assert made.headers["location"].startswith("/s/forms/?code=")
+    with Study.open(tmp_path / "forms") as study:
+        config = study.config
+        assert config.protected == ("sex", "score:3")
+        assert set(study.groups) == {"f, under 3", "f, 3 or more", "m, under 3", "m, 3 or more"}
+        assert (config.learner.metric, config.learner.tolerance, config.overlap) == ("eo", 0.2, 2)
+        assert (config.guidelines, config.skip_reasons) == ("Read it.", ("too short",))
+        roles = {column.name: column.role for column in config.columns}
+        assert (roles["complaint"], roles["rated"]) == ("hidden", "hidden")
+
+
+def test_a_file_that_cannot_be_read_is_refused_beside_its_field(home: TestClient) -> None:
+    form = {"csrf": home.headers["X-CSRF-Token"]}
+    refused = home.post("/new", data=form, files={"file": ("x.parquet", b"no parquet")})
+    assert refused.status_code == 422
+    assert "x.parquet" in refused.text
+    assert '<p id="file-said" class="gap-top refused"' in refused.text
+    assert "Choose a file." in home.post("/new", data=form).text
+    assert "not here any more" in home.get("/new?table=gone").text
+
+
+def test_the_page_says_what_the_model_will_learn_from(home: TestClient) -> None:
+    csv = "id,sex,note\n" + "\n".join(f"x{i:04d},{'fm'[i % 2]},same" for i in range(100))
+    sent = home.post("/api/tables", params={"name": "c.csv"}, content=CSV.encode()).json()
+    found = home.post(f"/api/tables/{sent['id']}/learned", json={"protected": ["sex"], "drop": ["rated"]})
+    assert found.json()["learns"] == ["comment", "score", "complaint"]
+    assert ["sex", "it names the group"] in found.json()["not_learned"]
+    sent = home.post("/api/tables", params={"name": "ids.csv"}, content=csv.encode()).json()
+    nothing = home.post(f"/api/tables/{sent['id']}/learned", json={"protected": ["sex"]}).json()
+    assert "no column is left to learn from" in nothing["refused"]
+    given = {"table": sent["id"], "name": "ids", "question": "Is it?", "classes": ["no", "yes"]}
+    refused = home.post("/api/studies", json={**given, "protected": ["sex"], "budget": 20})
+    assert "no column is left to learn from" in refused.json()["detail"]
+    number = {column["name"]: column for column in sent["columns"]}
+    assert number["id"]["why_not"] == "100 different values: groups need 50 or fewer"

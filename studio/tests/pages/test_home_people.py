@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from fairask.cli._app import app as command
+from fairask.report.words import forecast_sentence
 from fairask_studio import Study, StudyError
 from fairask_studio.pages.home import create_home
 from fairask_studio.pages.new import Forecast
@@ -109,11 +110,13 @@ def test_a_forecast_says_what_simulate_would_and_blocks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Forecast.command
+    curve = {"labels": [20, 40], "accuracy_by_round": [0.7, 0.8], "gap_by_round": [0.2, 0.04]}
     commands: list[list[str]] = []
 
     def simulated(self: Forecast, file: Path, rows: int) -> list[str]:
         commands.append(real(self, file, rows))
-        found = {"verdict": "With 40 labels FARE is within 0.1.", "headline": "Your data are unfair."}
+        method = {"accuracy": 0.8, "gap": 0.04, **curve}
+        found = {"budget": 40, "tolerance": 0.1, "methods": [method]}
         return [sys.executable, "-c", f"print({json.dumps(json.dumps(found))})"]
 
     monkeypatch.setattr(Forecast, "command", simulated)
@@ -132,7 +135,8 @@ def test_a_forecast_says_what_simulate_would_and_blocks_nothing(
         forecasts.wait()
         said = home.get(f"/api/tables/{table}/forecast").json()
         assert (said["state"], said["rows"]) == ("done", 150)
-        assert said["words"] == "With 40 labels FARE is within 0.1. Your data are unfair."
+        assert said["words"] == forecast_sentence(40, 0.8, 0.04, 0.1)
+        assert said["curve"] == curve
     simulate = typer.main.get_command(command).commands["simulate"]  # type: ignore[attr-defined]
     given = simulate.make_context("simulate", commands[0][4:]).params  # the command line knows all options
     assert (given["label"], given["protected"], given["budget"]) == ("complaint", ["sex"], 40)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from fairask_studio import Study
+from fairask_studio.config import Config
 from fairask_studio.events import Document
 from fairask_studio.pages.desk import Desk
-from fairask_studio.pages.overview import headline, next_step, steps, story
+from fairask_studio.pages.overview import steps, story
+from fairask_studio.standing import known_gap, next_step, standing_of
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -20,68 +24,142 @@ pytestmark = pytest.mark.usefixtures("few_trees")
 LABELS = truth(people_table())
 
 
-def _status(gap: tuple[float, float, float], tolerance: float = 0.1, **changes: object) -> Document:
+def _state(
+    gap: tuple[float, float, float], plain: tuple[float, float] = (0.84, 0.4), **changes: Any
+) -> SimpleNamespace:
+    """What a verdict looks at: a model with this gap (value, low, high); accuracy and gap of a plain one."""
     value, low, high = gap
     rates = [
         {"condition": "y=1", "group": "men", "value": 0.80 + value},
         {"condition": "y=1", "group": "women", "value": 0.80},
     ]
-    estimate = {
-        "accuracy": {"value": 0.851},
-        "rates": rates,
-        "gap": {"value": value, "low": low, "high": high},
-    }
-    model = {"round": 2, "digest": "ab"}
+    model = {
+        "round": 1, "labels": 80, "digest": "ab",
+        "estimate": {
+            "accuracy": {"value": 0.851, "low": 0.8, "high": 0.9},
+            "rates": rates,
+            "gap": {"value": value, "low": low, "high": high},
+            "plain": {
+                "accuracy": {"value": plain[0], "low": 0.7, "high": 0.95},
+                "gap": {"value": plain[1], "low": 0.0, "high": 0.9},
+            },
+            "constant": {"answer": 1, "accuracy": 0.6},
+        },
+    }  # fmt: skip
+    config = Config.make(protected="sex", classes=("no", "yes"), tolerance=0.1, budget=80, rows=1000)
+    made = {"config": config, "history": [model], "model": model, "certificates": [], "budget": 80, **changes}
+    return SimpleNamespace(**made)
+
+
+def _certificate(verdict: str, digest: str = "ab", **changes: object) -> Document:
+    limits = {"estimate": 0.021, "lower": 0.11 if verdict == "refuted" else 0.0, "upper": 0.094}
+    rates = {"tpr": [0.821, 0.8]}
     return {
-        "labels": 80, "budget": 80, "rows": 1000, "complete": True, "tolerance": tolerance, "batch_size": 25,
-        "classes": ["no", "yes"], "history": [{"digest": "ab", "estimate": estimate}], "model": model,
-        "audit": None, "certificate": None, **changes,
+        "verdict": verdict, "model": {"digest": digest}, "delta": 0.05, "n_labels": 90, **limits,
+        "groups": ["men", "women"], "rates": rates, **changes,
     }  # fmt: skip
 
 
-def test_the_headline_says_what_the_numbers_mean() -> None:
-    said = " ".join(headline(_status((0.13, 0.07, 0.19))))
-    assert said == (
+def _status(state: Any, **changes: object) -> Document:
+    standing = standing_of(state, 80).to_dict()
+    certificate = state.certificates[-1] if state.certificates else None
+    return {
+        "labels": 80, "budget": 80, "complete": True, "history": state.history, "audit": None,
+        "certificate": certificate, "standing": standing, **changes,
+    }  # fmt: skip
+
+
+def test_the_reason_says_what_the_numbers_mean() -> None:
+    def reason(*gap: float) -> str:
+        return standing_of(_state(gap), 80).reason  # type: ignore[arg-type]
+
+    assert reason(0.13, 0.07, 0.19) == (
         "Right for about 85 of 100. Of rows that are “yes”, it says “yes” for 80 of 100 in group women and "
-        "93 of 100 in group men: 13 points apart; you allow 10. Too few labels to be sure: about 580 more "
-        "would tell."
+        "93 of 100 in group men: 13 points apart; you allow 10 points. Too few labels to be sure: about 580 "
+        "more would tell."
     )
-    assert headline(_status((0.02, 0.0, 0.08)))[-1].startswith("By these labels it is within")
-    assert headline(_status((0.30, 0.2, 0.4)))[-1] == "That is more than you allow, and not by chance."
-    assert headline(_status((0.0991, 0.0, 0.19)))[-1].startswith("Too close to what you allow")
-    assert headline(_status((0.01, 0.0, 0.6)))[-1].endswith("an audit tells with fewer.")
+    assert "By these labels it is within" in reason(0.02, 0.0, 0.08)
+    assert reason(0.30, 0.2, 0.4).endswith("That is more than you allow, and not by chance.")
+    assert "Too close to what you allow" in reason(0.0991, 0.0, 0.19)
+    assert reason(0.01, 0.0, 0.6).endswith("an audit tells with fewer.")
+
+
+def test_a_study_gives_one_verdict() -> None:
+    def case(state: Any, labels: int = 80) -> str:
+        return standing_of(state, labels).case
+
+    assert case(_state((0.02, 0.0, 0.08))) == "within"
+    assert case(_state((0.3, 0.2, 0.4))) == "above"
+    assert case(_state((0.3, 0.2, 0.4)), 40) == "above so far"
+    assert case(_state((0.13, 0.07, 0.19), (0.87, 0.1))) == "plain", "as fair and more accurate"
+    assert case(_state((0.13, 0.07, 0.19), (0.853, 0.1))) == "unsure", "not more accurate"
+    assert case(_state((0.13, 0.07, 0.19), (0.87, 0.2))) == "unsure", "not as fair"
+    useless = _state((0.0, 0.0, 0.1))
+    useless.model["estimate"]["constant"]["accuracy"] = 0.85
+    assert case(useless) == "useless"
+    assert case(_state((0.0, 0.0, 0.1), history=[], model=None), 0) == "begin"
+
+
+def test_after_an_audit_its_estimate_is_the_gap() -> None:
+    state = _state((0.13, 0.07, 0.19))
+    assert known_gap(state)["by"] == "estimate"  # type: ignore[arg-type, index]
+    state.certificates = [_certificate("certified")]
+    gap = known_gap(state)  # type: ignore[arg-type]
+    assert gap is not None
+    assert (gap["by"], gap["value"], gap["high"]) == ("audit", 0.021, 0.094)
+    said = standing_of(state, 80)  # type: ignore[arg-type]
+    assert (said.verdict, said.tone) == ("Use this model", "good")
+    assert said.proof == "Certified. With 95 % confidence the gap is at most 9.4 points."
+    assert "2.1 points apart" in said.reason
+    assert "13 points" not in said.reason
+    # A certificate of another model says nothing of this one.
+    state.certificates = [_certificate("certified", "cd")]
+    assert known_gap(state)["by"] == "estimate"  # type: ignore[arg-type, index]
 
 
 def test_the_next_step_follows_the_study() -> None:
-    status = _status((0.13, 0.07, 0.19))
+    state = _state((0.13, 0.07, 0.19))
+    status = _status(state)
     assert next_step(status).page == "certificate"
     assert next_step(status, disagreements=3).page == "rows?disagree=true"
     assert next_step({**status, "complete": False, "labels": 40}).page == "label"
     assert next_step({**status, "audit": {"done": False, "size": 60, "labels": 20}}).page == "label"
     for verdict, words in {
-        "certified": "Download the certified model",
+        "certified": "Download the model",
         "undecided": "Audit with more labels",
-        "refuted": "See the certificate",
+        "refuted": "Add labels to the budget",
     }.items():
-        certificate = {"verdict": verdict, "model": {"digest": "ab"}, "delta": 0.05, "upper": 0.09}
-        judged = {**status, "certificate": certificate}
+        state.certificates = [_certificate(verdict)]
+        judged = _status(state)
         assert next_step(judged).words == words
         assert [s["state"] for s in steps(judged)][:3] == ["done"] * 3
+        assert steps(judged)[2]["words"] == "decided with 90 labels"
         assert (steps(judged)[3]["state"] == "done") == (verdict == "certified")
-        # A certificate of another model says nothing of this one.
-        other = {**judged, "certificate": {**certificate, "model": {"digest": "cd"}}}
-        assert next_step(other).words == "Start an audit"
+        state.certificates = [_certificate(verdict, "cd")]
+        assert next_step(_status(state)).words == "Start an audit"
+
+
+def test_the_first_day_has_a_list(make: Callable[..., Study]) -> None:
+    study = make()
+    assert [item["done"] for item in story(study)["checklist"]] == [False] * 4
+    study.change(guidelines="Repaid is good.")
+    assert [item["done"] for item in story(study)["checklist"]] == [True, False, False, False]
+    rows = study.ask(60, "ada")
+    study.tell(rows, [LABELS[row] for row in rows], "ada")
+    study.refit()
+    assert story(study)["checklist"] == []
 
 
 def test_the_story_of_a_study_moves_with_its_labels(study: Study, client: TestClient) -> None:
-    assert client.get("/api/story").json()["headline"][0].startswith("No labels yet")
+    assert client.get("/api/status").json()["standing"]["reason"].startswith("No labels yet")
+    assert client.get("/api/story").json()["checklist"]
     rows = study.ask(60, "ada")
     study.tell(rows, [LABELS[row] for row in rows], "ada")
     study.refit()
     client.app.state.desk = Desk(study)  # type: ignore[attr-defined]  # slow answers are given again for a while
     found = client.get("/api/story").json()
-    assert found["headline"][0].startswith("Right for about")
-    assert found["next"]["words"] == "Start an audit"
+    assert study.status()["standing"]["case"] not in ("begin", "early")
+    assert found["next"]["page"] != "label"
     assert sum(group["labels"] for group in found["positives"]) == 60
     assert sum(group["positives"] for group in found["positives"]) == sum(LABELS[r] == "good" for r in rows)
     assert found["pace"] > 0

@@ -86,12 +86,19 @@ def test_an_invitation_signs_in_one_browser_once(team: tuple[Study, str]) -> Non
     made = ada.post("/api/people/bob/invitation", json={"hours": 1}).json()
     assert made["until"] > study.store.events()[-1].at
     bob = browser(study)
-    assert bob.get(earlier).url.path == "/signin"  # a later invitation ends it
+    replaced = bob.get(earlier)
+    assert (replaced.status_code, replaced.url.path) == (410, "/")
+    assert "A newer link has replaced this one. Ask ada for a new one." in replaced.text
     page = bob.get(made["path"])
     assert (page.status_code, page.url.path) == (200, "/label")  # signed in, on the page of annotators
     assert bob.get("/overview").status_code == 403
     assert bob.get("/api/me").json() == {"name": "bob", "role": "annotator"}
-    assert browser(study).get(made["path"]).url.path == "/signin"
+    used = browser(study).get(made["path"])
+    assert used.status_code == 410
+    assert "This link was used already: it signs in once. Ask ada for a new one." in used.text
+    guessed = browser(study).get("/?code=guessed")
+    assert guessed.url.path == "/signin"
+    assert "ada" not in guessed.text  # names are for those who were invited
     assert bob.post("/api/people/bob/invitation", json={}).status_code == 403
 
 
@@ -104,6 +111,37 @@ def test_a_code_is_redeemed_by_the_api_and_ends_in_time(team: tuple[Study, str])
     assert bob.post("/api/session", json={"code": code}).status_code == 401
     assert bob.post("/api/session", json={"code": study.people.invite("bob", -1)}).status_code == 401
     assert bob.post("/api/session", json={}).status_code == 401
+    assert (
+        "This link has ended. Ask ada" in browser(study).get(f"/?code={study.people.invite('bob', -1)}").text
+    )
+    stranger = browser(study)
+    stranger.cookies.set(stranger.app.state.access.cookie, code)  # type: ignore[attr-defined]
+    assert stranger.get("/api/me").status_code == 401  # a code that was used is no session
+
+
+def test_a_role_is_changed_at_once_and_an_owner_stays(team: tuple[Study, str]) -> None:
+    study, owner = team
+    bob = browser(study)
+    bob.get(f"/?code={study.people.invite('bob')}")
+    assert bob.get("/overview").status_code == 403
+    ada = bearer(create_app(study, local=False, train=False), owner)
+    assert ada.put("/api/people/bob", json={"role": "reviewer"}).json() == {"name": "bob", "role": "reviewer"}
+    assert bob.get("/overview").status_code == 200
+    assert "only owner" in ada.put("/api/people/ada", json={"role": "annotator"}).json()["detail"]
+    assert ada.put("/api/people/zoe", json={"role": "owner"}).status_code == 422
+    assert ada.put("/api/people/bob", json={"role": "king"}).status_code == 422
+    assert bob.put("/api/people/bob", json={"role": "owner"}).status_code == 403
+    assert [(p.name, p.role) for p in study.people.all()] == [("ada", "owner"), ("bob", "reviewer")]
+
+
+def test_the_public_address_is_a_setting(team: tuple[Study, str]) -> None:
+    study, owner = team
+    ada = bearer(create_app(study, local=False, train=False), owner)
+    said = ada.put("/api/address", json={"address": "https://label.example.org:8443/"}).json()
+    assert said == {"address": "https://label.example.org:8443"} == {"address": study.config.address}
+    for wrong in ("label.example.org", "https://example.org/path", "javascript:alert(1)", "https://a b"):
+        assert ada.put("/api/address", json={"address": wrong}).status_code == 422
+    assert ada.put("/api/address", json={"address": ""}).json() == {"address": ""}
 
 
 def test_the_command_prints_a_link_and_adds_the_person(team: tuple[Study, str]) -> None:

@@ -21,6 +21,7 @@ import httpx2 as httpx
 import psutil
 import pytest
 import typer
+from sqlalchemy.exc import InvalidatePoolError, OperationalError
 from typer.testing import CliRunner
 
 from fairask.errors import FairaskWarning
@@ -31,7 +32,7 @@ from fairask_studio.pages.demo import Robot, demo_study
 from fairask_studio.pages.server import serve, serve_demo, warn_of_sqlite
 from fairask_studio.pages.stopgap import Stopgap
 from fairask_studio.pages.worker import Trainer, TrainerProcess
-from fairask_studio.store import Training
+from fairask_studio.store import Training, database
 from studio.tests.forked import forked, serve_study
 from studio.tests.pages.conftest import bearer, new_database
 from studio.tests.pages.serving import serving
@@ -178,6 +179,34 @@ def test_people_who_wait_get_rows_at_once_where_a_draw_takes_long(make: Callable
     drawn = study.state().log.entries[30:]
     assert {entry.component for entry in drawn} == {"uniform"}
     assert [entry.propensity for entry in drawn[:2]] == [1 / 170, 1 / 169]
+
+
+def test_the_trainer_waits_for_its_database_in_one_line_and_goes_on(
+    make: Callable[..., Study], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(database, "_FIRST_WAIT", 0.001)
+    trainer, refusals = Trainer(make()), 6
+    faults: list[Exception] = [
+        OperationalError("BEGIN IMMEDIATE", {}, Exception("database is locked")),
+        InvalidatePoolError("the server was restarted"),
+    ]
+
+    def broken() -> None:
+        if len(tried) <= 2 * refusals:
+            raise faults[len(tried) > refusals]
+
+    tried: list[int] = []
+    begin = trainer.study.store.waiting
+    monkeypatch.setattr(trainer.study.store, "waiting", lambda: (tried.append(1), broken(), begin())[2])
+    trainer.run(lambda: trainer.study.state().batches > 0)
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == [
+        "the trainer waits for the database and tries again: database is locked",
+        "the trainer waits for the database and tries again: the server was restarted",
+        "the trainer goes on: the database answers",
+    ]
+    assert not any(record.exc_info for record in caplog.records)
+    assert trainer.error is None
 
 
 def test_annotators_and_owners_are_told_that_the_trainer_stopped(make: Callable[..., Study]) -> None:

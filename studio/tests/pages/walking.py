@@ -93,6 +93,9 @@ def walk_study(client: TestClient, study: Study) -> dict[str, dict[str, Any]]:
     walk("POST /people", {"name": "bob", "role": "annotator"})
     walk("GET /people")
     walk("POST /people/{name}/token", name="bob")
+    walk("PUT /people/{name}", {"role": "reviewer"}, name="bob")
+    walk("PUT /people/{name}", {"role": "annotator"}, name="bob")
+    walk("PUT /address", {"address": "https://label.example.org"})
     walk("POST /people/{name}/invitation", {"hours": 72}, name="bob")
     walk("POST /programs", {"name": "nightly", "role": "annotator", "until": "2999-12-31"})
     walk("GET /programs")
@@ -203,6 +206,10 @@ def walk_home(client: TestClient, csv: str) -> dict[str, dict[str, Any]]:
     walk("GET /me")
     table = walk("POST /tables", csv, query={"name": "comments.csv"})
     known = {"label": "complaint", "positive": "yes", "protected": ["sex"], "tolerance": 0.1, "budget": 60}
+    walk("PUT /tables/{table}/files", "GIF89a", query={"name": "photos/1.gif"}, table=table["id"])
+    walk("GET /tables/{table}/image", query={"name": "1.gif"}, table=table["id"])
+    walk("GET /tables/{table}", table=table["id"])
+    walk("POST /tables/{table}/learned", {"protected": ["sex"], "drop": ["complaint"]}, table=table["id"])
     walk("POST /tables/{table}/forecast", known, table=table["id"])
     walk("GET /tables/{table}/forecast", table=table["id"])
     walk.client.app.state.forecasts.stop()  # type: ignore[attr-defined]

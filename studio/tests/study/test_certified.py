@@ -12,11 +12,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from fairask.audit.signature import OwnerKey, new_key
 from fairask.cli._app import app
 from fairask.learner import FairActiveLearner
 from fairask_studio import Study, StudyError, load_model
 from fairask_studio.estimates import model_digest
 from fairask_studio.integrity import check_certificate
+from fairask_studio.state import State
 from studio.tests.study.conftest import people_table, truth
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -93,7 +95,7 @@ def test_verify_tells_the_certified_model_from_another(
     assert not other.sound
     assert "digest" in other.problems[0]
     (tmp_path / "cut.skops").write_bytes((tmp_path / "a" / "model.skops").read_bytes()[:500])
-    with pytest.raises(StudyError, match="cannot be read as a model"):
+    with pytest.raises(StudyError, match=r"cut\.skops is damaged, truncated"):
         check_certificate(certificate, tmp_path / "cut.skops", pool)
     assert json.loads(certificate.read_text())["model"]["round"] == 0
 
@@ -173,7 +175,7 @@ def test_verify_takes_the_folder_of_an_audit_by_several_columns(make: Make, tmp_
     assert verify(folder, pool)[0] == 0
     file = folder / "certificate.json"
     issued = file.read_text("utf-8")
-    other = "refuted" if '"verdict": "certified"' in issued else "certified"
+    other = "refuted" if json.loads(issued)["verdict"] == "certified" else "certified"
     for pattern, words in (('"verdict": "[a-z]+"', f'"verdict": "{other}"'), ('"seed": "0"', '"seed": "1"')):
         file.write_text(re.sub(pattern, words, issued, count=1), "utf-8")
         assert verify(folder)[0] == 1, words
@@ -212,3 +214,56 @@ def test_an_audit_that_begins_meanwhile_is_not_begun_again(
         other.end_audit()
         assert study.refit() is None
     assert [event.kind for event in study.store.events()].count("fitted") == 1
+
+
+def test_a_signed_export_is_of_these_files_and_of_this_log(make: Make, tmp_path: Path) -> None:
+    study, out = certified(make), tmp_path / "out"
+    public = str(new_key(tmp_path / "owner"))
+    names = {path.name for path in study.export(out, key=OwnerKey.read(tmp_path / "owner"))}
+    assert {"signed.json", "certificate.json", "model.skops", "events.jsonl", "labels.csv"} <= names
+
+    def verify(*words: object) -> tuple[int, str]:
+        done = CliRunner().invoke(app, ["verify", *map(str, words)])
+        return done.exit_code, done.output
+
+    code, said = verify(out, "--key", public)
+    assert (code, "As it was signed" in said) == (0, True), said
+    signed = json.loads((out / "signed.json").read_text())
+    assert signed["hash"] == study.store.check_chain()[1]
+    assert signed["model"] == study.state().model["digest"]
+    pool = tmp_path / "pool.parquet"
+    pd.DataFrame(TABLE).to_parquet(pool)
+    assert verify(out / "certificate.json", out / "model.skops", pool, "--key", public)[0] == 0
+    # Each file, its name, and the list itself.
+    for name in ("labels.csv", "events.jsonl", "certificate.json", "model.skops", "signed.json"):
+        kept = (out / name).read_bytes()
+        (out / name).write_bytes(kept.replace(b"1", b"2", 1))
+        assert verify(out, "--key", public)[0] == 1, name
+        (out / name).write_bytes(kept)
+    (out / "more.csv").write_text("x")
+    assert "more.csv was not signed" in verify(out, "--key", public)[1]
+    (out / "more.csv").unlink()
+    (out / "report.html").unlink()
+    assert "report.html is missing" in verify(out, "--key", public)[1]
+    new_key(tmp_path / "other")
+    other = OwnerKey.read(tmp_path / "other")
+    study.export(out, key=other)
+    assert "signed with another key" in verify(out, "--key", public)[1]
+    code, said = verify(out / "certificate.json", out / "model.skops", pool, "--key", public)
+    assert (code, "signed with another key" in said) == (1, True)
+
+
+def test_audits_of_a_model_are_counted_by_the_log_of_the_study(make: Make) -> None:
+    study = fitted(make)
+    study.start_audit(60)
+    study.end_audit()
+    study.start_audit(60)
+    while rows := study.ask(60):
+        answer(study, rows)
+    document = study.certify()
+    assert document["audits_of_model"] == 2
+    assert document["assumptions"][-1].startswith(
+        "This is audit 2 of this model in this study; at least one of 2"
+    )
+    # The count is in the events alone.
+    assert State.replay(study.store.events()).audits == study.state().audits

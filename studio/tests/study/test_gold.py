@@ -14,10 +14,11 @@ from fairask_studio.files import read_known
 from fairask_studio.gold import (
     GOLD,
     KnownRow,
-    gold_due,
+    gold_ahead,
     gold_figures,
 )
 from fairask_studio.integrity import verify
+from fairask_studio.state import State
 from studio.tests.study.test_commands import Run, run
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -25,6 +26,12 @@ pytestmark = pytest.mark.usefixtures("few_trees")
 __all__ = ["run"]
 
 Make = Callable[..., Study]
+
+
+def gold_due(state: State, who: str) -> KnownRow | None:
+    """The gold row that comes next, if one does."""
+    found = gold_ahead(state, who).get(0)
+    return None if found is None else found[0]
 
 
 def test_gold_rows_come_once_in_so_many_answers_and_no_label_is_made(make: Make, target: str) -> None:
@@ -81,7 +88,9 @@ def test_a_gold_row_may_be_corrected_taken_back_and_unmarked(make: Make, target:
     with pytest.raises(NotYoursError, match="was not given to you"):
         study.answer_known(3, 1, "bob")
     study.answer_known(gold.row, 0, "bob")
-    study.answer_known(gold.row, 1, "bob")
+    with pytest.raises(StudyError, match="--correct"):
+        study.answer_known(gold.row, 1, "bob")
+    study.answer_known(gold.row, 1, "bob", correct=True)
     last = study.state().last
     study.answer_known(gold.row, 1, "bob")  # saying the same again changes nothing
     assert study.state().last == last

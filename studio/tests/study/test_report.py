@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -11,9 +12,16 @@ import pytest
 
 from fairask.audit import certify
 from fairask.errors import EmptyCellWarning
+from fairask.report.words import (
+    CERTIFICATE_LIMITS,
+    by_lot_sentence,
+    points,
+    points_between,
+    verdict_sentence,
+)
 from fairask_studio import Study
 from fairask_studio.events import CertificateIssued
-from fairask_studio.exports import report_html
+from fairask_studio.exports import card_html, certificate_html, report_html
 from studio.tests.study.conftest import people_table, truth
 from studio.tests.study.test_files import HOSTILE
 
@@ -25,12 +33,12 @@ LABELS = truth(people_table())
 class _Page(HTMLParser):
     """Tags, addresses and visible text of a page."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: set[str] = set()
         self.addresses: list[str] = []
         self.words: list[str] = []
-        self.feed(html)
+        self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
@@ -56,20 +64,23 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     for _ in range(3):
         labelled(study, 20)
     study.export(tmp_path / "out", only="report.html")
-    html = (tmp_path / "out" / "report.html").read_text("utf-8")
-    page = _Page(html)
+    whole = (tmp_path / "out" / "report.html").read_text("utf-8")
+    page = _Page(whole)
     last = study.status()["history"][-1]
     accuracy, gap = last["estimate"]["accuracy"], last["estimate"]["gap"]
-    assert f"With 60 labels the model is right for about {100 * accuracy['value']:.1f} %" in page.text
-    assert f"{gap['value']:.3f} {gap['low']:.3f} to {gap['high']:.3f}" in page.text
-    assert "above the tolerance of 0.1" in page.text
+    standing = study.status()["standing"]
+    assert f"{standing['verdict']}. {standing['reason']}" in page.text
+    assert f"right answers {100 * accuracy['value']:.1f} %" in page.text
+    assert f"{points(gap['value'])} {points_between(gap['low'], gap['high'])}" in page.text
+    assert "above the allowed 10 points" in page.text
     story = study.status()["story"]
-    assert story["sentence"] in page.text
-    assert (
-        f"accuracy of always '{story['answer']}' {last['estimate']['constant']['accuracy']:.3f}" in page.text
-    )
+    assert story["points"] in page.text
+    constant = last["estimate"]["constant"]["accuracy"]
+    assert f"right answers of always “{story['answer']}” {100 * constant:.1f} %" in page.text
     plain = last["estimate"]["plain"]["accuracy"]
-    assert f"accuracy without a constraint {plain['value']:.3f}" in page.text
+    assert f"a model without a limit on the gap {100 * plain['value']:.1f} %" in page.text
+    order = [page.text.index(words) for words in ("What to do", "As labels came in", "Proof", "Appendix:")]
+    assert order == sorted(order)
     assert study.status()["safety"] in page.text
     assert "labels that trained a model cannot certify it" in page.text
     assert "Each row was answered once" in page.text
@@ -78,19 +89,19 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     assert "fairask new POOL --protected sex --classes bad,good" in page.text
     assert "--question 'Did they repay?'" in page.text
     assert f"learner(at={last['seen']})" in page.text
-    assert html.count("<svg") == 5  # curves, time, spend, where, rates
+    assert whole.count("<svg") == 5  # curves, time, spend, where, rates
     assert not page.tags & {"script", "link", "iframe", "object"}
     assert all(address.startswith(("#", "data:image/png")) for address in page.addresses)
-    assert report_html(study) == html  # same study, same page
+    assert report_html(study) == whole  # same study, same page
 
 
 @pytest.mark.slow
 def test_every_state_of_a_study_has_its_words(make: Make) -> None:
     study = make(budget=80, overlap=2)
-    assert "No labels yet: the first batch is uniform" in _Page(report_html(study)).text
+    assert "No labels yet: the first 10 rows are drawn at random" in _Page(report_html(study)).text
     labelled(study, 10)
     early = _Page(report_html(study)).text
-    assert "10 labels are too few to estimate" in early
+    assert "10 labels so far. Estimates begin at the first fit with 30 labels" in early
     assert "No row has two answers yet" in early
     labelled(study, 10, "bob")
     assert "100 % of the pairs of answers agree, on 10 rows" in _Page(report_html(study)).text
@@ -101,7 +112,7 @@ def test_every_state_of_a_study_has_its_words(make: Make) -> None:
 
 
 def test_the_certificate_is_in_it(make: Make) -> None:
-    study = make(budget=40)
+    study = make(budget=40, question="Did they repay?")
     labelled(study, 40)
     study.start_audit(60)
     labelled(study, 60)
@@ -111,9 +122,30 @@ def test_the_certificate_is_in_it(make: Make) -> None:
     made = audit.audit.certificate()
     study.certify()
     text = _Page(report_html(study)).text
-    assert text.count(made.headline()) == 2
+    said = verdict_sentence(made.verdict, made.lower, made.upper, made.delta)
+    assert 0 < text.index(said) < text.index("What to do"), "the certificate is the headline"
     assert all(assumption in text for assumption in made.assumptions)
-    assert "With 40 labels the model" in text  # the audit's labels trained nothing
+    assert f"by the audit; allowed: 10 points {points(made.estimate)}" in text
+    paper = _Page(certificate_html(study)).text
+    for words in (said, "Did they", points(made.upper), "fairask verify certificate.json", "signature"):
+        assert words in paper, words
+    assert all(limit in paper for limit in CERTIFICATE_LIMITS)
+    assert study.state().model["digest"] in paper  # type: ignore[index]
+    card = _Page(card_html(study)).text
+    assert "What it learns from income debt job" in card
+    assert "sex (it names the group)" in card
+
+
+def test_no_cell_is_longer_than_500_characters(make: Make) -> None:
+    table = people_table()
+    table["comment"] = [f"word{i} " * (i % 7 + 1) + f"about thing{i % 9}" for i in range(len(LABELS))]
+    study = make(table=table, budget=60, question="Is it? " * 60)
+    study.change(guidelines="Look at the comment. " * 200)
+    labelled(study, 40)
+    for page in (report_html(study), card_html(study)):
+        cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", page, re.DOTALL)
+        assert len(cells) > 5
+        assert max(map(len, map(html.unescape, cells))) <= 500
 
 
 def test_an_unknown_estimate_of_a_certificate_is_left_out(make: Make) -> None:
@@ -124,7 +156,7 @@ def test_an_unknown_estimate_of_a_certificate_is_left_out(make: Make) -> None:
     assert unknown.to_dict()["estimate"] is None
     study.store.append("owner", CertificateIssued(unknown.to_dict()))
     text = _Page(report_html(study)).text
-    assert "Bounds" in text
+    assert "Bounds of the difference" in text
     assert "nan" not in text
 
 
@@ -137,12 +169,12 @@ def test_a_hostile_pool_makes_a_harmless_report(make: Make) -> None:
     rows = study.ask(40, "<i>eve</i>")
     study.tell(rows, ["=yes" if row % 3 else "<b>no</b>" for row in rows], "<i>eve</i>")
     study.refit()
-    html = report_html(study)
-    page = _Page(html)
-    assert not page.tags & {"script", "b", "i"}
-    assert "onerror=alert" not in re.sub(r"&lt;img.*?&gt;", "", html)
-    assert "<script>alert(1)</script>" in page.text  # as text
-    assert len(html) < 2_000_000
+    for whole in (report_html(study), card_html(study)):
+        page = _Page(whole)
+        assert not page.tags & {"script", "b", "i"}
+        assert "onerror=alert" not in re.sub(r"&lt;img.*?&gt;", "", whole)
+        assert "<script>alert(1)</script>" in page.text  # as text
+        assert len(whole) < 2_000_000
 
 
 def test_a_database_is_named_without_its_password(
@@ -150,10 +182,10 @@ def test_a_database_is_named_without_its_password(
 ) -> None:
     study = make(target)
     monkeypatch.setattr(study, "target", "postgresql://ada:secret@db.example/loans")
-    html = report_html(study)
-    assert "<title>fairask: loans</title>" in html
-    assert "secret" not in html
-    assert "db.example" not in html
+    whole = report_html(study)
+    assert "<title>fairask: loans</title>" in whole
+    assert "secret" not in whole
+    assert "db.example" not in whole
 
 
 def test_a_column_that_gives_the_label_away_is_named(make: Make, tmp_path: Path) -> None:
@@ -180,6 +212,19 @@ def test_the_card_has_the_estimates_of_the_study_and_says_where_labels_do_not_su
     assert said in card
     for guess in (last["estimate"]["accuracy"], last["estimate"]["gap"]):
         assert f"{guess['value']:.3f} ({guess['low']:.3f} to {guess['high']:.3f})" in card
+
+
+def test_decisions_by_lot_are_named_wherever_the_model_is(make: Make, tmp_path: Path) -> None:
+    study = make(budget=60, randomized=True, tolerance=0.02)
+    labelled(study, 40)
+    assert study.learner().current_model().by_lot_ > 0
+    lots = by_lot_sentence(study.status()["history"][-1]["by_lot"])
+    assert lots in study.status()["safety"]
+    page = _Page(report_html(study)).text
+    assert lots in page
+    assert "--randomized" in page
+    study.export(tmp_path / "out", only="model-card.md")
+    assert lots in (tmp_path / "out" / "model-card.md").read_text("utf-8")
 
 
 def test_the_settings_and_the_command_are_those_in_use(make: Make) -> None:

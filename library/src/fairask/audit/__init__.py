@@ -1,7 +1,7 @@
 """Certificates: bounds on a fixed model's gap, and the audit that earns one with few labels."""
 
 from fairask.audit.audit import Audit
-from fairask.audit.certificate import Certificate, check_certificate, json_schema, sign
+from fairask.audit.certificate import Certificate, check_certificate, issue, json_schema
 from fairask.audit.labelled_rows import certify
 from fairask.audit.simulation import plan_audit, simulate_audit
 from fairask.audit.strata import intersect, noise_from_overlap
@@ -12,9 +12,9 @@ __all__ = [
     "certify",
     "check_certificate",
     "intersect",
+    "issue",
     "json_schema",
     "noise_from_overlap",
     "plan_audit",
-    "sign",
     "simulate_audit",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairask.audit.certificate import Certificate, GroupComparison, digest_of_settings, verdict_of
-from fairask.audit.labelled_rows import parity
+from fairask.audit.labelled_rows import accuracy_limits, parity
 from fairask.audit.plan import TARGETS, AuditPlan, Bounds, Claim, PlanSettings
 from fairask.audit.simulation import worst_error
 from fairask.audit.strata import (
@@ -634,6 +634,22 @@ class Audit:
     def _corrected(self) -> list[int]:
         """Rows whose label is not the one that a look had used."""
         return [row for row, code in self._looked_at.items() if self._answers.get(row, code) != code]
+
+    def accuracy(self, delta: float = 0.05) -> tuple[float, float, float]:
+        """Return the accuracy on the pool and limits that hold with probability 1 - ``delta`` at any look.
+
+        Examples
+        --------
+        >>> audit = Audit([0, 1] * 50, [0] * 50 + [1] * 50, budget=100, looks=1)
+        >>> rows = audit.ask().indices
+        >>> audit.tell(rows, rows % 2)
+        >>> audit.accuracy()
+        (1.0, 1.0, 1.0)
+        """
+        counts, decided = self._last.counts, self._layout.decision[0]
+        right, wrong = (np.where(decided == d, counts.ones[0], counts.zeros[0]) for d in (1, 0))
+        level = delta / max(len(self.schedule.totals), 1)
+        return accuracy_limits(counts.size[0], right, wrong, counts.skipped[0], level)
 
     def _assumptions(self, target: str) -> tuple[str, ...]:
         """What a certificate rests on, in words."""

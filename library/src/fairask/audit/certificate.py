@@ -16,19 +16,29 @@ from typing import Any, Self
 from scipy.special import ndtri
 
 from fairask.audit.plan import QUESTIONS, ROUNDING
+from fairask.audit.signature import fingerprint, signature_problems
 from fairask.cards import card
 from fairask.checks import check_choice
+from fairask.documents import parse_json, reading
 from fairask.errors import UserError
+from fairask.report.words import visible
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import UNKNOWN
 
 #: Name and version of what :meth:`Certificate.to_dict` writes.
 SCHEMA, VERSION = "fairask-certificate", 1
 
-#: Schemas by document: a certificate, ``certificate.json`` and ``audit.json`` of an audit's folder.
-JSON_SCHEMAS = {"certificate": "certificate-1", "audit": "audit-1", "audit-state": "audit-state-3"}
+#: Schemas by document: a certificate, ``certificate.json`` and ``audit.json`` of an audit's folder, a form.
+JSON_SCHEMAS = {
+    "certificate": "certificate-1",
+    "audit": "audit-1",
+    "audit-state": "audit-state-3",
+    "form": "form-1",
+}
 #: The state of an audit and its certificates for programs, in the folder of an audit.
 STATE, CERTIFICATE = "audit.json", "certificate.json"
+#: What the owner of a study signed of its export: the digests of its files.
+SIGNED = "signed.json"
 
 _POWER = 0.8
 _COLOURS = {"certified": "#1a7f4b", "refuted": "#b3261e", "undecided": "#8a6100"}
@@ -370,7 +380,7 @@ class Certificate:
         )
         made = f"<h2>How it was made</h2><table>{rows}</table>" if rows else ""
         rests = "".join(f"<li>{escape(text)}</li>" for text in self.assumptions)
-        return (
+        return visible(
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Fairness certificate</title>'
             '<meta name="viewport" content="width=device-width,initial-scale=1">'
             f"<style>:root{{--c:{_COLOURS[self.verdict]}}}{_STYLE}</style></head>"
@@ -420,7 +430,7 @@ def _groups(certificate: Certificate) -> str:
 
 
 def json_schema(document: str) -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of a document: "certificate", "audit" or "audit-state".
+    """Return the JSON schema (draft 2020-12) of a document: "certificate", "audit", "audit-state" or "form".
 
     The schema of "audit" refers to that of a certificate by its ``$id``.
 
@@ -454,8 +464,31 @@ def seal(document: Mapping[str, Any]) -> dict[str, Any]:
     >>> is_sealed(seal({"verdict": "certified"}))
     True
     """
-    said = {name: value for name, value in document.items() if name != "sealed"}
+    said = {name: value for name, value in document.items() if name not in ("sealed", "signature")}
     return said | {"sealed": digest_of_settings(said)}
+
+
+def written(document: Mapping[str, Any]) -> str:
+    """Return a document as the text of its file; no other text of the same document is accepted.
+
+    Examples
+    --------
+    >>> written({"verdict": "refuted"})
+    '{\\n "verdict": "refuted"\\n}\\n'
+    """
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def pages_of(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the text and the page of the certificates of an audit, by the names of their files.
+
+    They follow from ``certificate.json`` alone, so that a page that was changed is noticed.
+    """
+    first, *also = (Certificate.from_dict(one) for one in document["certificates"].values())
+    facts = dict(document["made_from"])
+    text = "\n\n".join(str(c) for c in (first, *also))
+    text += "\n\n" + "\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n"
+    return {"certificate.txt": visible(text), "certificate.html": first.to_html(also=also, facts=facts)}
 
 
 def is_sealed(document: Mapping[str, Any]) -> bool:
@@ -469,13 +502,13 @@ def is_sealed(document: Mapping[str, Any]) -> bool:
     return bool(document.get("sealed") == seal(document)["sealed"])
 
 
-def sign(certificate: Certificate, **digests: str) -> dict[str, Any]:
+def issue(certificate: Certificate, **digests: str) -> dict[str, Any]:
     """Return a certificate for JSON with the digests of what it was issued for, and its own.
 
     Examples
     --------
     >>> from fairask.audit import certify
-    >>> document = sign(certify([1] * 8, [1] * 8, [0, 1] * 4), model="ab12")
+    >>> document = issue(certify([1] * 8, [1] * 8, [0, 1] * 4), model="ab12")
     >>> document["digests"], check_certificate(document, model="ab12")
     ({'model': 'ab12'}, [])
     """
@@ -489,14 +522,14 @@ def check_certificate(document: Mapping[str, Any], **digests: str) -> list[str]:
     Parameters
     ----------
     document : mapping
-        What :func:`sign` wrote.
+        What :func:`issue` returned.
     **digests : str
         Digests of what it should have been issued for, such as ``model=`` and ``pool=``.
 
     Examples
     --------
     >>> from fairask.audit import certify
-    >>> document = sign(certify([1] * 8, [1] * 8, [0, 1] * 4), model="ab12")
+    >>> document = issue(certify([1] * 8, [1] * 8, [0, 1] * 4), model="ab12")
     >>> check_certificate(document | {"upper": 0.01}, model="cd34")
     ['it was changed after it was issued', 'it was issued for another model']
     """
@@ -547,10 +580,13 @@ class CertificateCheck:
         return f"({self.verdict}) {self.about}: {self.model}"
 
 
-def check_issued(certificate: str | Path, pool: str | Path | None = None) -> CertificateCheck:
+def check_issued(
+    certificate: str | Path, pool: str | Path | None = None, key: str | None = None
+) -> CertificateCheck:
     """Say whether a certificate of ``fairask audit``, or the one in an audit's folder, is as it was issued.
 
-    With a ``pool``, also whether it is about this table, with its predictions.
+    With a ``pool``, also whether it is about this table, with its predictions; with a public ``key``, whether
+    its owner signed it.
 
     Examples
     --------
@@ -558,38 +594,41 @@ def check_issued(certificate: str | Path, pool: str | Path | None = None) -> Cer
     Traceback (most recent call last):
     fairask.errors.UserError: loans.audit: No such file or directory...
     """
-    found, name = read_certificate(certificate)
+    found, file = read_certificate(certificate)
     if "made_from" not in found:
         raise UserError(
-            f"{name} is a study's certificate, which speaks of a model and a pool",
+            f"{file.name} is a study's certificate, which speaks of a model and a pool",
             f"give both: fairask verify {certificate} MODEL POOL",
         )
-    problems = changes(found) + ([] if pool is None else other_table(found, Path(pool)))
-    made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
-    return CertificateCheck(found["verdict"], made, tuple(problems), "is as it was issued")
+    with reading(file.name, "give the JSON file of a certificate", UserError):
+        problems = [
+            *(changes(found) or other_files(found, file)),
+            *([] if pool is None else other_table(found, Path(pool))),
+            *other_signer(found, file, key),
+        ]
+        made = ", ".join(f"{fact} {found['made_from'][fact]}" for fact in ("table", "predictions", "groups"))
+        return CertificateCheck(
+            found["verdict"], made + signer_words(found, key), tuple(problems), "is as it was issued"
+        )
 
 
-def read_certificate(certificate: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the document of a certificate, given by its file or by the folder of an audit, and its name."""
+def read_certificate(certificate: str | Path) -> tuple[dict[str, Any], Path]:
+    """Return the document of a certificate, given by its file or by the folder of an audit, and its file."""
     file = Path(certificate)
-    if (file / STATE).is_file():
+    if file.is_dir() and (file / CERTIFICATE).exists():
         file = file / CERTIFICATE
-        if not file.exists():
-            raise UserError(
-                f"the audit in {file.parent} is not over; it has no {CERTIFICATE} yet",
-                "tell it the labels it waits for",
-            )
+    elif (file / STATE).is_file():
+        raise UserError(
+            f"the audit in {file} is not over; it has no {CERTIFICATE} yet", "tell it the labels it waits for"
+        )
     try:
-        found = json.loads(file.read_text("utf-8"))
+        content = file.read_bytes()
     except OSError as error:
         raise UserError(f"{file}: {error.strerror}", "give the JSON file of a certificate") from error
-    except ValueError as error:
-        raise UserError(
-            f"{file.name} is not a JSON file: {error}", "give the JSON file of a certificate"
-        ) from error
+    found = parse_json(content, file.name, remedy="give the JSON file of a certificate")
     if not isinstance(found, dict):
         raise UserError(f"{file.name} holds no certificate", "give the JSON file of a certificate")
-    return found, file.name
+    return found, file
 
 
 def changes(found: dict[str, Any]) -> list[str]:
@@ -614,3 +653,44 @@ def other_table(found: dict[str, Any], pool: Path) -> list[str]:
     if file_digest(pool, hidden=False) in known:
         return []
     return [f"{pool.name} is not the table that was audited: its sha256 differs"]
+
+
+def other_files(found: dict[str, Any], file: Path) -> list[str]:
+    """Return what is to be said of files beside the certificate that are not those of its audit."""
+    problems = []
+    try:
+        pages = pages_of(found)
+    except (KeyError, TypeError, ValueError, StopIteration):
+        return ["it is damaged"]
+    for name, content in pages.items():
+        page = file.with_name(name)
+        if page.exists() and page.read_bytes() != content.encode():
+            problems.append(f"{name} does not say what {file.name} says")
+    log, state = found.get("digests", {}).get("log"), file.with_name(STATE)
+    if log and state.exists() and file_digest(state, hidden=False) != log:
+        problems.append(f"{STATE} was changed after the certificate was issued")
+    return problems
+
+
+def other_signer(found: dict[str, Any], file: Path, key: str | None) -> list[str]:
+    """Return what is to be said of a signature: of one that is there, and of the one that a key asks for."""
+    if key is None and "signature" not in found:
+        return []
+    problems = signature_problems(found, key)
+    if not problems and file.read_bytes() != written(found).encode():
+        problems.append("its text is not the one that was written: it was changed after it was signed")
+    return problems
+
+
+def signer_words(found: dict[str, Any], key: str | None) -> str:
+    """Say who signed a document, and whether that was asked."""
+    signature = found.get("signature")
+    try:
+        name = fingerprint(signature["key"]) if isinstance(signature, dict) else None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        name = None
+    if name is None:
+        return "; not signed"
+    return f"; signed by {name}" + (
+        "" if key is not None else ", which nobody compared with a key that you trust (--key)"
+    )

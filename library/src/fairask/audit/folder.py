@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -20,16 +21,32 @@ from typing import Any, Self
 import numpy as np
 
 from fairask.audit.audit import SKIPPED, Audit, AuditQuery
-from fairask.audit.certificate import STATE, Certificate, joint_verdict, seal, sign
-from fairask.audit.plan import TARGETS, AuditPlan
-from fairask.audit.predictions import Classes, key, open_audit_table, open_table, table_digest
+from fairask.audit.certificate import (
+    CERTIFICATE,
+    STATE,
+    Certificate,
+    digest_of_settings,
+    is_sealed,
+    issue,
+    joint_verdict,
+    pages_of,
+    seal,
+    written,
+)
+from fairask.audit.plan import QUESTIONS, TARGETS, AuditPlan
+from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table, open_table, table_digest
+from fairask.audit.signature import OwnerKey, fingerprint
+from fairask.audit.tally import Tally
+from fairask.documents import read_json, reading
 from fairask.errors import TableError, UserError
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
 from fairask.pools.files import Files, local_path, name_of
+from fairask.report.words import repeats_sentence
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow
 from fairask.tables.cells import texts
+from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs, protected_columns
 from fairask.tables.labels import check_columns, refuse_labels
 from fairask.tables.sheets import (
@@ -43,9 +60,11 @@ from fairask.tables.sheets import (
 )
 
 _FORMAT = 3
-_PARTS = ("pool", "columns", "audit", "shown", "corrections")
+_PARTS = ("pool", "columns", "audit", "shown", "corrections", "register")
 _ROW, _LABEL = "row", "label"
+_LIMITS = ("value", "low", "high")
 _OWN = (_ROW, _LABEL, CHECK)
+_RESTORE = "Restore it from a copy, or begin another audit with --out"
 #: The label of a row that nobody can label.
 _SKIP = "skip"
 #: Rows of each decision that a column must separate before it counts as the model's score.
@@ -100,6 +119,11 @@ class Decided:
     certificates: dict[str, Certificate]
     facts: dict[str, str]
     folder: Path
+    digests: dict[str, str]  #: of the table, the decisions, the labels and, if it asked, the audit's log
+    tally: Tally
+    accuracy: tuple[float, float, float] | None = None  #: on the table, with limits of 95 % confidence
+    register: dict[str, Any] | None = None  #: what the register of the owner's key said when it was begun
+    key: OwnerKey | None = None
 
     @property
     def first(self) -> Certificate:
@@ -127,29 +151,39 @@ class Decided:
         return {"status": "done", "labels": self.labels, **self.result()}
 
     def result(self) -> dict[str, Any]:
-        """Return the content of the file CERTIFICATE."""
-        return seal(
-            {
-                "schema": "fairask-audit",
-                "version": 1,
-                "verdict": self.verdict,
-                "target": next(iter(self.certificates)),
-                "certificates": {t: sign(c) for t, c in self.certificates.items()},
-                "made_from": self.facts,
-            }
-        )
+        """Return the content of the file CERTIFICATE, signed if there is a key."""
+        said = {
+            "schema": "fairask-audit",
+            "version": 1,
+            "verdict": self.verdict,
+            "target": next(iter(self.certificates)),
+            "certificates": {t: issue(c) for t, c in self.certificates.items()},
+            "made_from": self.facts,
+            "digests": self.digests,
+            "register": self.register,
+            "decisions": self.tally.to_dict(),
+            "accuracy": None if self.accuracy is None else dict(zip(_LIMITS, self.accuracy, strict=True)),
+        }
+        said["made_from"] = {**self.facts, "issued": self._issued(said)}
+        sealed = seal(said)
+        return sealed if self.key is None else self.key.sign(sealed)
+
+    def _issued(self, said: dict[str, Any]) -> str:
+        """When this was issued: of a file that says the same, the moment that it has."""
+        try:
+            before = json.loads((self.folder / CERTIFICATE).read_text("utf-8"))
+            moment: str = before["made_from"].pop("issued")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            moment, before = "", {}
+        same = {name: value for name, value in before.items() if name not in ("sealed", "signature")}
+        plain = json.loads(json.dumps(said, allow_nan=False))
+        return moment if same == plain else datetime.now(UTC).isoformat(timespec="seconds")
 
     def write(self) -> None:
         """Write the certificates as text, JSON and a page."""
-        text = "\n\n".join(str(c) for c in self.certificates.values())
-        text += "\n\n" + "\n".join(f"{name}: {value}" for name, value in self.facts.items()) + "\n"
-        also = list(self.certificates.values())[1:]
-        for suffix, content in (
-            ("txt", text),
-            ("json", json.dumps(self.result(), indent=1, allow_nan=False) + "\n"),
-            ("html", self.first.to_html(also=also, facts=self.facts)),
-        ):
-            write_whole(self.folder / f"certificate.{suffix}", content)
+        document = self.result()
+        for name, content in ({CERTIFICATE: written(document)} | pages_of(document)).items():
+            write_whole(self.folder / name, content)
 
 
 @dataclass
@@ -172,6 +206,8 @@ class AuditFolder:
         Of sheets that come back; recognised if None.
     shown : set of str
         Columns that are in sheets although they could sway whoever labels.
+    key : OwnerKey or None
+        Signs the certificate.
     """
 
     place: str
@@ -182,6 +218,7 @@ class AuditFolder:
     encoding: str | None = None
     shown: set[str] = field(default_factory=set)
     hints: list[str] = field(default_factory=list)
+    key: OwnerKey | None = None
 
     @classmethod
     def open(
@@ -194,6 +231,7 @@ class AuditFolder:
         form: TableFormat | None = None,
         show: Collection[str] = (),
         begin: bool = True,
+        key: OwnerKey | None = None,
     ) -> Self:
         """Go on with the audit in the folder or, if there is none and ``begin``, begin one.
 
@@ -213,34 +251,30 @@ class AuditFolder:
         show : collection of str
             Columns that are in sheets although they could sway whoever labels.
         begin : bool
+        key : OwnerKey, optional
+            Signs the certificate, and its register counts the audit when it begins.
         """
         home = folder or default_folder(place)
         form = form or TableFormat()
         state, hints = _read_state(home), []
         if state is not None:
             source, audit = _resume(place, columns, settings, form, state, home)
+            _check_signer(state["register"], key, home)
         elif not begin:
             raise AuditError(
                 f"there is no audit in {home}", "Begin it without --tell, or name its folder with --out"
             )
         else:
             _check_place(columns, home)
-            given = {name: value for name, value in columns.items() if value is not None}
             plan = AuditPlan(**settings)
-            table = open_audit_table(place, form=form, seed=plan.random_state, **given)
+            given, table = _read_table(place, columns, form, plan)
             audit, source, hints = table.audit(plan), table.source, table.hints
-            # A class that was recognised is kept like one that was named: the certificate says which it is.
-            given.setdefault("positive", (table.classes.positive or (None,))[0])
-            said = {name: value for name, value in vars(form).items() if value is not None}
-            pool = {
-                "name": name_at(place), "rows": table.rows, "sha256": table_digest(place, source),
-                "encoding": said.pop("encoding", "utf-8"), "form": said, "groups": table.group_rows,
-                "classes": dataclasses.asdict(table.classes), "notes": table.notes,
-            }  # fmt: skip
+            pool = _pool_state(place, table, form)
             state = {"format": _FORMAT, "pool": pool, "columns": given, "shown": [*show], "corrections": []}
+            state["register"] = _register(key, pool, "", given, plan)
         check_columns(source.schema.names, [("show", name) for name in show])
         shown = {*state["shown"], *show}
-        opened = cls(place, home, state, source, audit, form.encoding, shown, hints)
+        opened = cls(place, home, state, source, audit, form.encoding, shown, hints, key)
         if "audit" not in state:
             home.mkdir(exist_ok=True)
             opened._write()
@@ -259,7 +293,9 @@ class AuditFolder:
 
     def _write(self) -> None:
         self.state["audit"] = self.audit.to_dict()
-        write_whole(self.folder / STATE, json.dumps(self.state, indent=1) + "\n")
+        # Sealed as it will be read: JSON makes lists of tuples, and texts of numbers that are keys.
+        sealed = seal(json.loads(json.dumps(self.state)))
+        write_whole(self.folder / STATE, json.dumps(sealed, indent=1) + "\n")
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
         """Tell what is new in a file of labels, all of it or none; return how many are new and changed.
@@ -322,6 +358,7 @@ class AuditFolder:
         found, names = self.audit.certificate(), self.classes.names
         words = " or ".join(reversed(names)) if len(names) <= 5 else "its class"
         named = [] if self.folder == default_folder(self.place) else ["--out", str(self.folder)]
+        named += [] if self.key is None else ["--sign", str(self.key.file)]
         then = ["fairask", "audit", self.place, "--tell", str(sheet)]
         return RowsAwaited(
             sheet=sheet,
@@ -358,57 +395,50 @@ class AuditFolder:
         return {columns["predictions"], *groups, *telling, *judged} - self.shown
 
     def _finish(self) -> Decided:
-        first = self.audit.plan.target
         notes = tuple(f"Of the table, {note}." for note in self.notes)
-        found = {}
-        for target in sorted(TARGETS, key=lambda t: t != first):
-            for number, made in enumerate(self.audit.certificates(target)):
-                groups = tuple(str(group) for group in made.groups)
-                pool = {"pool": self.state["pool"]["sha256"]}
-                found[target if not number else f"{target}: {made.metric}"] = dataclasses.replace(
-                    made,
-                    assumptions=(*made.assumptions, *notes),
-                    groups=groups,
-                    digests={**made.digests, **pool},
-                )
-        decided = Decided(self.audit.n_labels, found, self._facts(), self.folder)
+        made = {target: self.audit.certificates(target) for target in TARGETS}
+        plan, register = self.audit.plan, self.state["register"]
+        rests = (*notes, repeats_sentence(register, plan.delta))
+        told = sorted(zip(self.state["audit"]["rows"], self.state["audit"]["labels"], strict=True))
+        told += [(row, SKIPPED) for row in sorted(self.state["audit"]["skipped"])]
+        digests = {
+            "table": self.state["pool"]["sha256"],
+            "model": self.state["pool"]["decisions"],
+            "labels": digest_of_settings({"known": self.state["pool"]["labels"], "told": told}),
+            "log": file_digest(self.folder / STATE, hidden=False),
+        }
+        decided = Decided(
+            self.audit.n_labels,
+            _by_target(made, plan.target, rests, self.state["pool"]["sha256"]),
+            self._facts(),
+            self.folder,
+            digests,
+            Tally.from_dict(self.state["pool"]["tally"]),
+            self._accuracy(),
+            register,
+            self.key,
+        )
         decided.write()
         return decided
 
+    def _accuracy(self) -> tuple[float, float, float] | None:
+        """The accuracy, where labels were asked for, are right and reach all strata."""
+        columns = self.state["columns"]
+        if not self.audit.schedule.claims or columns.get("noise") or columns.get("observed"):
+            return None
+        found = self.audit.accuracy()
+        return None if math.isnan(found[0]) else found
+
     def about(self) -> str:
         """Return the table in one line: rows, columns, sizes of the groups."""
-        sizes = ", ".join(f"{g} {n:,}" for g, n in sorted(self.state["pool"]["groups"].items()))
-        columns = self.state["columns"]
-        return (
-            f"{name_at(self.place)}: {self.state['pool']['rows']:,} rows, predictions "
-            f"{columns['predictions']}, groups by {', '.join(as_specs(columns['protected']))} ({sizes})"
-        )
+        return _about(self.place, self.state["pool"], self.state["columns"])
 
     def _facts(self) -> dict[str, str]:
         """How the certificates were made, for a table at their end."""
-        plan, columns, known = self.audit.plan, self.state["columns"], self.state["pool"]
-        what = "table"
-        if isinstance(self.source, Engine):
-            what = "columns, number of rows and keys"
-        elif local_path(self.place) is None:
-            what = "files' names, sizes and footers"
-        several = json.dumps(columns["positive"], ensure_ascii=False)[1:-1]
-        named = columns["positive"] if isinstance(columns["positive"], str) else several
-        positive = f" (positive: {named})" if columns["positive"] else ""
-        facts = {
-            "table": f"{known['name']}, {known['rows']:,} rows",
-            f"sha256 of the {what}": known["sha256"],
-            "predictions": f"{columns['predictions']}{positive}",
-            "groups": ", ".join(as_specs(columns["protected"])),
-            "budget": f"{plan.budget:,} labels in at most {plan.looks} batches",
-            "seed": str(plan.random_state),
-            "version": f"fairask {version('fairask')}",
-        }
-        for name in ("score", "cost", "known", "observed", "missing", "noise"):
-            if columns.get(name):
-                facts[name] = str(columns[name])
-        if columns.get("judge"):
-            facts["judge"] = "; ".join(as_specs(columns["judge"]))
+        plan = self.audit.plan
+        facts = _facts_of(self.place, self.source, self.state["pool"], self.state["columns"])
+        facts["budget"] = f"{plan.budget:,} labels in at most {plan.looks} batches"
+        facts["seed"] = str(plan.random_state)
         if n := len(self.state["corrections"]):
             facts["corrections"] = f"{n:,}, listed in {STATE}"
         if self.audit.schedule.claims:
@@ -417,7 +447,174 @@ class AuditFolder:
                 f"{worst:.1%} of 1,000 such audits certify at the worst pools with a gap of exactly "
                 f"{plan.tolerance:g} that these labels do not rule out"
             )
-        return facts
+        return facts | _signer_fact(self.key)
+
+
+@dataclass(frozen=True)
+class KnownLabels:
+    """A table whose labels exist already, all of them or a random part: it is decided at once."""
+
+    place: str
+    folder: Path
+    table: AuditTable
+    columns: dict[str, Any]
+    pool: dict[str, Any]  #: as in the state of an audit that asks
+    plan: AuditPlan
+    key: OwnerKey | None = None
+
+    @classmethod
+    def open(
+        cls,
+        place: str,
+        columns: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        *,
+        folder: Path | None = None,
+        form: TableFormat | None = None,
+        key: OwnerKey | None = None,
+    ) -> Self:
+        """Read a table; arguments as of :meth:`AuditFolder.open`. Its target is the population by default."""
+        home, form = folder or default_folder(place), form or TableFormat()
+        if (home / STATE).exists():
+            raise AuditError(
+                f"there is an audit in {home} that asks for labels",
+                "Name another folder with --out, or go on with it: leave out --known",
+            )
+        _check_place(columns, home)
+        plan = AuditPlan(**{"target": "population", **settings})
+        given, table = _read_table(place, columns, form, plan)
+        table.source.close()
+        return cls(place, home, table, given, _pool_state(place, table, form), plan, key)
+
+    def about(self) -> str:
+        """Return the table in one line."""
+        return _about(self.place, self.pool, self.columns)
+
+    def decide(self) -> Decided:
+        """Write the certificates."""
+        made = {target: self.table.certify(self.plan, target) for target in TARGETS}
+        register = _register(self.key, self.pool, self.pool["labels"], self.columns, self.plan)
+        notes = (f"Of the table, {note}." for note in self.pool["notes"])
+        rests = (*notes, repeats_sentence(register, self.plan.delta))
+        self.folder.mkdir(exist_ok=True)
+        digests = {
+            "table": self.pool["sha256"], "model": self.pool["decisions"], "labels": self.pool["labels"],
+        }  # fmt: skip
+        facts = _facts_of(self.place, self.table.source, self.pool, self.columns)
+        labels = int(self.table.pool.counts[self.table.pool.label >= 0].sum())
+        decided = Decided(
+            labels,
+            _by_target(made, self.plan.target, rests, self.pool["sha256"]),
+            facts | _signer_fact(self.key),
+            self.folder,
+            digests,
+            self.table.tally,
+            self.table.accuracy(),
+            register,
+            self.key,
+        )
+        decided.write()
+        return decided
+
+
+def _read_table(
+    place: str, columns: Mapping[str, Any], form: TableFormat, plan: AuditPlan
+) -> tuple[dict[str, Any], AuditTable]:
+    """Read the table of an audit that begins; return the columns that were given, and what it says."""
+    given = {name: value for name, value in columns.items() if value is not None}
+    # Where no label is asked for, a small group costs nothing and is counted like the others.
+    free = not any(claim.question.labels for claim in plan.claims())
+    table = open_audit_table(place, form=form, seed=plan.random_state, any_size=free, **given)
+    # A class that was recognised is kept like one that was named: the certificate says which it is.
+    given.setdefault("positive", (table.classes.positive or (None,))[0])
+    return given, table
+
+
+def _pool_state(place: str, table: AuditTable, form: TableFormat) -> dict[str, Any]:
+    """What an audit keeps of its table."""
+    said = {name: value for name, value in vars(form).items() if value is not None}
+    digests = table.digests()
+    return {
+        "name": name_at(place), "rows": table.rows, "sha256": table_digest(place, table.source),
+        "encoding": said.pop("encoding", "utf-8"), "form": said, "groups": table.group_rows,
+        "classes": dataclasses.asdict(table.classes), "notes": table.notes,
+        "decisions": digests["model"], "labels": digests["labels"], "tally": table.tally.to_dict(),
+    }  # fmt: skip
+
+
+def _register(
+    key: OwnerKey | None, pool: Mapping[str, Any], labels: str, columns: Mapping[str, Any], plan: AuditPlan
+) -> dict[str, Any] | None:
+    """Count an audit that begins in the register of its owner's key."""
+    if key is None:
+        return None
+    asked = digest_of_settings({"columns": columns, "plan": plan.to_dict()})
+    found = key.register.begin(table=pool["sha256"], model=pool["decisions"], labels=labels, asked=asked)
+    return {"key": key.public, **found}
+
+
+def _check_signer(register: Mapping[str, Any] | None, key: OwnerKey | None, folder: Path) -> None:
+    """Raise AuditError where an audit is to be signed by a key that did not count it when it began."""
+    if key is not None and (register is None or register["key"] != key.public):
+        begun = "without --sign" if register is None else "with another key"
+        raise AuditError(
+            f"the audit in {folder} was begun {begun}, so that the register of {key.file} did not count it",
+            "Leave out --sign, or begin another audit with --sign and --out",
+        )
+
+
+def _signer_fact(key: OwnerKey | None) -> dict[str, str]:
+    return {} if key is None else {"signed by": fingerprint(key.public)}
+
+
+def _by_target(
+    made: Mapping[str, list[Certificate]], first: str, rests: tuple[str, ...], sha256: str
+) -> dict[str, Certificate]:
+    """Name the certificates by target and metric, those of the first target first; add what they rest on."""
+    found = {}
+    for target in sorted(made, key=lambda t: t != first):
+        for number, one in enumerate(made[target]):
+            needs = QUESTIONS[one.metric].labels and one.valid != "known"
+            found[target if not number else f"{target}: {one.metric}"] = dataclasses.replace(
+                one,
+                # What is computed finds the same whenever it is repeated.
+                assumptions=(*one.assumptions, *(rests if needs else rests[:-1])),
+                groups=tuple(str(group) for group in one.groups),
+                digests={**one.digests, "pool": sha256},
+            )
+    return found
+
+
+def _about(place: str, pool: Mapping[str, Any], columns: Mapping[str, Any]) -> str:
+    sizes = ", ".join(f"{g} {n:,}" for g, n in sorted(pool["groups"].items()))
+    return (
+        f"{name_at(place)}: {pool['rows']:,} rows, predictions "
+        f"{columns['predictions']}, groups by {', '.join(as_specs(columns['protected']))} ({sizes})"
+    )
+
+
+def _facts_of(
+    place: str, source: Files | Engine, pool: Mapping[str, Any], columns: Mapping[str, Any]
+) -> dict[str, str]:
+    """What a certificate says of its table."""
+    what = "table"
+    if isinstance(source, Engine):
+        what = "columns, number of rows and keys"
+    elif local_path(place) is None:
+        what = "files' names, sizes and footers"
+    several = json.dumps(columns["positive"], ensure_ascii=False)[1:-1]
+    named = columns["positive"] if isinstance(columns["positive"], str) else several
+    positive = f" (positive: {named})" if columns["positive"] else ""
+    facts = {
+        "table": f"{pool['name']}, {pool['rows']:,} rows",
+        f"sha256 of the {what}": pool["sha256"],
+        "predictions": f"{columns['predictions']}{positive}",
+        "groups": ", ".join(as_specs(columns["protected"])),
+        "version": f"fairask {version('fairask')}",
+    }
+    names = ("score", "cost", "known", "observed", "missing", "noise")
+    facts |= {name: str(columns[name]) for name in names if columns.get(name)}
+    return facts | ({"judge": "; ".join(as_specs(columns["judge"]))} if columns.get("judge") else {})
 
 
 def default_folder(place: str) -> Path:
@@ -467,18 +664,20 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        state: dict[str, Any] = read_json(file, remedy=_RESTORE, kind=AuditError)
         found = state["format"]
         if found == _FORMAT and all(isinstance(state[part], dict) for part in _PARTS[:3]):
+            if not is_sealed(state):
+                raise AuditError(f"{file} was changed after it was written", _RESTORE)
             return {part: state[part] for part in ("format", *_PARTS)}
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         found = _FORMAT
     if found != _FORMAT:
         raise AuditError(
             f"{file} has format {found!r}, and this version reads format {_FORMAT}",
             "Use the version of fairask that began the audit, or begin another with --out",
         )
-    raise AuditError(f"{file} is damaged", "Restore it from a copy, or begin another audit with --out")
+    raise AuditError(f"{file} is damaged", _RESTORE)
 
 
 def _resume(
@@ -510,13 +709,12 @@ def _resume(
             f"{place} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    try:
-        return source, Audit.from_dict(state["audit"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise AuditError(
-            f"{folder / STATE} is damaged: {error}",
-            "Restore it from a copy, or begin another audit with --out",
-        ) from error
+    with reading(
+        str(folder / STATE), "Restore it from a copy, or begin another audit with --out", AuditError
+    ):
+        audit = Audit.from_dict(state["audit"])
+        audit.certificate()  # numbers of rows that do not belong together are noticed here
+        return source, audit
 
 
 # -- sheets: rows to label, and the labels that come back ----------------------------------------

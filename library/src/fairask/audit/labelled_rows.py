@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import fisher_exact
 
-from fairask.audit.bounds.methods import METHODS, RateCounts
-from fairask.audit.certificate import Certificate
-from fairask.audit.plan import QUESTIONS, AuditMetric, Question, check_question
+from fairask.audit.bounds.exact import exact_upper
+from fairask.audit.bounds.methods import METHODS, RateCounts, pairs
+from fairask.audit.bounds.proportions import clopper_pearson, clopper_pearson_upper, newcombe_upper
+from fairask.audit.certificate import Certificate, GroupComparison, verdict_of
+from fairask.audit.plan import QUESTIONS, TARGETS, AuditMetric, AuditPlan, Question, check_question
 from fairask.checks import check_count, check_lengths, check_share
-from fairask.errors import EmptyCellWarning, suggest
+from fairask.errors import EmptyCellWarning, UserError, suggest
 from fairask.metrics import Float, Int, binary_labels, encode_groups, soft_predictions
 
 _RATE = {1: "tpr", 0: "fpr", None: "selection_rate"}
@@ -32,9 +36,13 @@ _DRAWN = (
     "The classifier is randomised: its decision on each labelled row was drawn once with a fixed seed, and "
     "the drawn decisions were counted. This is valid; bounds from its probabilities would be narrower."
 )
+#: Labels that exist are refused as a random part if a part as uneven as theirs is this improbable.
+_UNEVEN = 0.001
 #: Rows of a group above which the exact bound, which looks at all tables, would take minutes. The
 #: Clopper-Pearson bound is as valid, and hardly wider there.
 _MOST_EXACT = 100_000
+#: Rows times pairs up to which the exact bound of each pair takes seconds.
+_MOST_COMPARED = 1_000_000
 
 
 def certify(
@@ -127,7 +135,7 @@ def certify(
             tried = f"No more than {candidates} models were tried on these labels"
             assumptions = (*assumptions, f"{tried}; each had delta / {candidates}.")
     seen = [(0,) * k if truth is None else np.bincount(codes[truth == v], minlength=k) for v in (1, 0)]
-    return _certificate(
+    made = _certificate(
         hits,
         sizes,
         name,
@@ -142,6 +150,122 @@ def certify(
         positives=tuple(int(n) for n in seen[0]),
         negatives=tuple(int(n) for n in seen[1]),
     )
+    _warn_empty(made.groups, made.rates)
+    return made
+
+
+def certify_known(
+    groups: Sequence[object], labels: Int, rows: Int, plan: AuditPlan, target: str
+) -> list[Certificate]:
+    """Certificates of all claims of a plan from labels that exist already, of all rows or a random part.
+
+    Bounds are those of :func:`certify`. Where all rows of a pool have labels, its gap is computed.
+
+    Parameters
+    ----------
+    groups : sequence
+    labels : ndarray of shape (2, 2, groups)
+        Rows with a label: by label, decision and group.
+    rows : ndarray of shape (2, groups)
+        All rows: by decision and group.
+    plan : AuditPlan
+    target : {"pool", "population"}
+
+    Examples
+    --------
+    >>> from fairask.audit.plan import AuditPlan
+    >>> labels = np.array([[[80, 80], [20, 20]], [[10, 12], [90, 88]]])
+    >>> made = certify_known(["a", "b"], labels, labels.sum(axis=0), AuditPlan(), "pool")[0]
+    >>> made.verdict, made.valid, round(made.estimate, 3)
+    ('certified', 'known', 0.02)
+    """
+    told, whole = int(labels.sum()), bool((labels.sum(axis=0) == rows).all())
+    if not told:
+        raise UserError("no row has a label", "Name the column that has the labels")
+    if not whole:
+        _refuse_uneven(groups, labels.sum(axis=0), rows)
+    counted, claims = whole and target == "pool", plan.claims(1)
+    part = "Every row has a label."
+    if not whole:
+        part = (
+            f"The {told:,} rows with a label are a random part of all {int(rows.sum()):,}, within each group."
+        )
+    rests = ["The model was fixed before the labels were looked at, and none of these rows trained it."]
+    rests += ["The labels are right.", part]
+    if target == "population":
+        rests.append("The rows are a random sample of the population.")
+    if not counted and len(claims) > 1:
+        rests.append(f"{len(claims)} claims share the error equally: all verdicts hold together.")
+    made = []
+    for claim in claims:
+        delta = plan.delta / (1 if counted else len(claims))
+        question = claim.question
+        if not question.labels:
+            by_stratum = rows.T.ravel()
+            made.append(parity(groups, by_stratum, target, claim.tolerance, delta, claim.metric))
+            continue
+        sizes: dict[int | None, Int] = {label: labels[label].sum(axis=0) for label in question.labels}
+        large = max(int(size.max()) for size in sizes.values()) > _MOST_EXACT
+        name = "clopper-pearson" if question.ratio or large else "exact"
+        found = _certificate(
+            {label: labels[label, 1].astype(np.float64) for label in question.labels},
+            sizes,
+            "known" if counted else name,
+            delta,
+            metric=claim.metric,
+            tolerance=claim.tolerance,
+            delta=plan.delta,
+            assumptions=tuple(rests),
+            n_labels=told,
+            rows=told,
+            groups=tuple(map(str, groups)),
+            positives=tuple(labels[1].sum(axis=0).tolist()),
+            negatives=tuple(labels[0].sum(axis=0).tolist()),
+        )
+        made.append(replace(found, target=TARGETS[target].format(size=int(rows.sum()))))
+    return made
+
+
+def accuracy_limits(
+    size: Float, right: Float, wrong: Float, skipped: Float, level: float
+) -> tuple[float, float, float]:
+    """The accuracy on rows that were labelled at random within strata, with limits.
+
+    Each stratum has exact limits, and all hold together with probability 1 - ``level``. Rows that nobody
+    could label are wrong for the lower limit and right for the upper one.
+
+    Examples
+    --------
+    >>> nothing = np.zeros(2)
+    >>> accuracy_limits(np.array([10.0, 90.0]), np.array([8.0, 81.0]), np.array([2.0, 9.0]), nothing, 0.05)
+    (0.89, 0.89, 0.89)
+    """
+    held = size > 0
+    size, right, wrong, skipped = (v[held] for v in (size, right, wrong, skipped))
+    told, asked = right + wrong, right + wrong + skipped
+    share, each = size / size.sum(), level / (2 * len(size))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(told > 0, right / told, math.nan)
+    n = np.maximum(asked, 1)
+    low = np.where(asked > 0, clopper_pearson(right, n, each)[0], 0.0)
+    high = np.where(asked > 0, clopper_pearson(right + skipped, n, each)[1], 1.0)
+    whole = asked == size
+    low, high = np.where(whole, right / n, low), np.where(whole, (right + skipped) / n, high)
+    found = [float(np.round(share @ v, 12)) for v in (value, low, high)]
+    return found[0], found[1], found[2]
+
+
+def _refuse_uneven(groups: Sequence[object], labelled: Int, rows: Int) -> None:
+    """Raise UserError where labels are so much rarer for one decision that they are no random part."""
+    for g, group in enumerate(groups):
+        have, lack = labelled[:, g], rows[:, g] - labelled[:, g]
+        if fisher_exact([have, lack])[1] < _UNEVEN / len(groups):
+            no, yes = 100 * have / np.maximum(rows[:, g], 1)
+            raise UserError(
+                f"of group {group!r} {yes:.3g} % of the rows decided 1 have a label, and {no:.3g} % of those "
+                "decided 0: such labels are no random part",
+                "Say --not-random: they are counted as they are, and labels of other rows are asked for",
+            )
 
 
 def parity(
@@ -218,11 +342,10 @@ def _certificate(
     question = QUESTIONS[metric]
     with np.errstate(invalid="ignore"):
         rates = {_RATE[label]: tuple(map(float, hits[label] / sizes[label])) for label in hits}
-    _warn_empty(groups, rates)
     # Nobody is selected: no group less often than another.
     nobody = not question.labels and not hits[None].any()
-    estimate = 0.0 if nobody else max(question.gap(values) for values in rates.values())
-    lower = upper = estimate
+    estimate = 0.0 if nobody else float(np.max([question.gap(values) for values in rates.values()]))
+    lower, upper = (0.0, 1.0) if math.isnan(estimate) else (estimate, estimate)
     if method != "known":
         counts: RateCounts = {label: (np.rint(hits[label]).astype(np.int64), sizes[label]) for label in hits}
         found = METHODS[method]
@@ -232,6 +355,7 @@ def _certificate(
             lower, upper = min(lower, estimate), max(upper, estimate)
     return Certificate.of(
         (estimate, lower, upper),
+        comparisons=_comparisons(hits, sizes, method, level, question, groups, said["tolerance"], upper),
         metric=metric,
         method=method,
         valid="known" if method == "known" else METHODS[method].valid,
@@ -243,6 +367,60 @@ def _certificate(
     )
 
 
+def _comparisons(
+    hits: dict[int | None, Float],
+    sizes: dict[int | None, Int],
+    method: str,
+    level: float,
+    question: Question,
+    groups: tuple[object, ...],
+    tolerance: float,
+    most: float,
+) -> tuple[GroupComparison, ...]:
+    """Every ordered pair of groups: the gap of the first over the second, or 1 minus the ratio of the first
+    to the second. The bound on the largest gap, ``most``, holds for each pair too."""
+    found, each = [], pairs(len(groups))
+    small = max(int(np.max(size)) for size in sizes.values()) * len(each) <= _MOST_COMPARED
+    upper_of = {"exact": exact_upper if small else clopper_pearson_upper, "newcombe": newcombe_upper}.get(
+        method, clopper_pearson_upper
+    )
+    for a, b in each:
+        gaps, lows, highs = [], [], []
+        for label, size in sizes.items():
+            t, n = hits[label], size
+            if not n[a] or not n[b]:
+                gaps, lows, highs = [math.nan], [-1.0], [1.0]
+                break
+            first, second = float(t[a] / n[a]), float(t[b] / n[b])
+            gap = first - second
+            if question.ratio:
+                gap = 0.0 if first == second else 1 - first / second if second else -1.0
+            gaps.append(gap)
+            if method == "known":
+                lows.append(gap)
+                highs.append(gap)
+            elif question.ratio:
+                least, top = clopper_pearson(t, n, level / 2)
+                highs.append(float(1 - least[a] / top[b]))
+                least, top = clopper_pearson(t, n, level / (len(sizes) * len(each)) / 2)
+                lows.append(float(1 - top[a] / least[b]) if least[b] > 0 else -1.0)
+            else:
+                ta, na, tb, nb = int(t[a]), int(n[a]), int(t[b]), int(n[b])
+                lows.append(-float(upper_of(tb, nb, ta, na, level / (len(sizes) * len(each)))))
+                highs.append(float(upper_of(ta, na, tb, nb, level)))
+        # The gap is that of one of the conditions: its upper bound needs no split, lower bounds do.
+        estimate, low = max(gaps), max(max(lows), -1.0)
+        high = min(max(highs), max(most, estimate) if not math.isnan(estimate) else 1.0)
+        lower, upper = min(low, high), high
+        found.append(
+            GroupComparison(
+                str(groups[a]), str(groups[b]), max(estimate, -1.0), lower, upper,
+                verdict_of(lower, upper, tolerance),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
 def _warn_empty(names: Sequence[object], rates: dict[str, tuple[float, ...]]) -> None:
     for name, values in rates.items():
         empty = [str(g) for g, v in zip(names, values, strict=True) if math.isnan(v)]
@@ -251,5 +429,5 @@ def _warn_empty(names: Sequence[object], rates: dict[str, tuple[float, ...]]) ->
                 f"no labelled row gives the {name} of group {', '.join(empty)}: the gap is unknown and "
                 "nothing can be certified until such rows are labelled",
                 EmptyCellWarning,
-                stacklevel=4,
+                stacklevel=3,
             )

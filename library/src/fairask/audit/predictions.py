@@ -6,6 +6,7 @@ label are. An engine counts the cells itself, by one query, and finds the rows t
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairask.audit.audit import Audit
+from fairask.audit.certificate import Certificate
+from fairask.audit.labelled_rows import accuracy_limits, certify_known
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.audit.simulation import BUDGETS, AuditSimulation, BudgetTable, plan_rows, simulate_rows
 from fairask.audit.strata import (
@@ -34,6 +37,7 @@ from fairask.audit.strata import (
     noise_table,
     queue_length,
 )
+from fairask.audit.tally import Tally
 from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
@@ -42,16 +46,20 @@ from fairask.pools.engine import KEY, PRIME, ROWS, Engine
 from fairask.pools.files import Files, local_path
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
-from fairask.tables.cells import coded, listed, text_of
+from fairask.tables.cells import as_numbers, coded, listed, text_of
 from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
 from fairask.tables.groups import (
     UNKNOWN,
     GroupColumns,
+    MissingGroups,
     ProtectedColumn,
     as_specs,
+    check_missing_groups,
     folding,
     group_notes,
+    is_missing,
     joint_values,
+    numbered,
     protected_columns,
 )
 from fairask.tables.labels import check_columns, find_positive, known_note, known_positive, say_which
@@ -90,6 +98,10 @@ class _Cells:
     score: Float | None = None
     cost: Float | None = None
     keys: Int | None = None
+
+    def rows_of(self, chosen: NDArray[np.bool_]) -> Int | None:
+        """Return the rows of files that are of these cells; None where they are not known by their place."""
+        return None if self.cell is None or self.keys is not None else np.flatnonzero(chosen[self.cell])
 
     def first(self, chosen: set[_Cell], words: str) -> str:
         """Say which row of files is the first of these cells."""
@@ -190,6 +202,7 @@ class AuditTable:
     group_rows: dict[str, int]
     noise: Noise = 0.0
     query: _CellQuery | None = None
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def rows(self) -> int:
@@ -215,6 +228,34 @@ class AuditTable:
         most = queue_length(plan.budget)
         queues = self.query.queues(stratum, strata.sizes, most)
         return Audit.of_strata(replace(strata, queues=queues), plan)
+
+    def accuracy(self) -> tuple[float, float, float]:
+        """The accuracy on the table with 95 % limits, from known labels that are random within each group."""
+        pool = self.pool
+        right = pool.label == pool.decision[0]
+        parts = (pool.label != OUT, (pool.label >= 0) & right, (pool.label >= 0) & ~right, pool.label == -1)
+        found = [np.bincount(pool.group, weights=pool.counts * part).astype(np.float64) for part in parts]
+        size, told_right, told_wrong, skipped = found
+        return accuracy_limits(size, told_right, told_wrong, skipped, 0.05)
+
+    def certify(self, plan: AuditPlan, target: str) -> list[Certificate]:
+        """Decide at once, from the labels that are known."""
+        pool, k = self.pool, len(self.pool.names)
+        labels, rows = np.zeros((2, 2, k), dtype=np.int64), np.zeros((2, k), dtype=np.int64)
+        np.add.at(rows, (pool.decision[0], pool.group), pool.counts)
+        told = pool.label >= 0
+        np.add.at(labels, (pool.label[told], pool.decision[0][told], pool.group[told]), pool.counts[told])
+        return certify_known(pool.names, labels, rows, plan, target)
+
+    def digests(self) -> dict[str, str]:
+        """The sha256 of the decisions, and of the labels that are known, in the order of the rows."""
+        pool, found = self.pool, {}
+        for name, values in (("model", pool.decision[0]), ("labels", pool.label)):
+            each = values.astype(np.int8)
+            # Rows of an engine are not held: their numbers by decision, label and group stand for them.
+            told = np.stack([pool.group, each, pool.counts]) if pool.cell is None else each[pool.cell]
+            found[name] = hashlib.sha256(np.ascontiguousarray(told).data).hexdigest()
+        return found
 
     def plan(self, plan: AuditPlan, runs: int) -> BudgetTable:
         """Say what budgets would buy, from the predictions alone."""
@@ -251,18 +292,21 @@ def open_audit_table(
     missing: str | None = None,
     judge: str | Sequence[str] | None = None,
     noise: str | None = None,
-    unknown_groups: bool = False,
+    missing_groups: MissingGroups | None = None,
     form: TableFormat | None = None,
     seed: int = 0,
+    any_size: bool = False,
 ) -> AuditTable:
     """Read the columns an audit needs, in one pass, of files or of a table of a database.
 
     One or two bytes are held per row, four more for a score and eight for a cost; of a database nothing,
     unless there is a score or a cost. ``score``, ``cost``, ``known`` (labels that exist already, empty
-    elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and
-    ``truth`` one of labels. ``judge`` names a column of a judge's answers, or ``COLUMN,CONFIDENCE``, or
-    several such; ``noise`` is as :func:`read_noise` reads it. With ``unknown_groups``, rows without a
-    group may be of any. Decisions of a randomised model are drawn with ``seed``.
+    elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and ``truth``
+    one of labels. ``judge`` names a column of a judge's answers, or ``COLUMN,CONFIDENCE``, or several such;
+    ``noise`` is as :func:`read_noise` reads it. Rows without a group are a group of their own, or with
+    ``missing_groups`` left out ("drop") or taken to be of any ("unknown"). Decisions of a randomised model
+    are drawn with ``seed``. Groups that are too small to be compared are refused, unless groups of
+    ``any_size`` will do.
 
     Examples
     --------
@@ -276,6 +320,7 @@ def open_audit_table(
     """
     source, notes = open_table(path, form)
     hints: list[str] = []
+    check_missing_groups(missing_groups)
     if known and observed:
         raise TableError(
             "--known and --observed both name labels that exist already",
@@ -320,15 +365,35 @@ def open_audit_table(
     by_value: Counter[Hashable] = Counter()
     for cell, n in zip(cells, counts.tolist(), strict=True):
         by_value[cell.group] += n
-    grouped = GroupColumns.of(specs, by_value)
-    fold = folding(", ".join(specs), by_value)
+    ungrouped = np.array([is_missing(cell.group) for cell in cells])
+    if without := int(counts[ungrouped].sum()):
+        rows = found.rows_of(ungrouped)
+        where = "" if rows is None else f": {numbered(rows)}"
+        have = f"{without:,} row{' has' if without == 1 else 's have'} no value in {', '.join(specs)!r}"
+        if missing_groups == "drop":
+            notes.append(f"{have} and {'was' if without == 1 else 'were'} left out{where}")
+            by_value = Counter({value: n for value, n in by_value.items() if not is_missing(value)})
+        elif missing_groups == "unknown":
+            notes.append(f"{have}; they may be of any group{where}")
+        else:
+            notes.append(f"{have} and {'is' if without == 1 else 'are'} the group {UNKNOWN!r}{where}")
+    try:
+        grouped = GroupColumns.of(specs, by_value, any_size=any_size)
+    except TableError as error:
+        if not without or ungrouped.all() or missing_groups == "drop":
+            raise
+        raise TableError(error.what + where, error.remedy) from None
+    fold = folding(", ".join(specs), by_value, any_size=any_size)
     notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
     # Groups are in the order of their names.
-    names = sorted(set(grouped.names) - ({UNKNOWN} if unknown_groups else set()))
+    names = sorted(set(grouped.names) - ({UNKNOWN} if missing_groups == "unknown" else set()))
     text = dict(zip(grouped.values, grouped.names, strict=True))
-    of_cell = [text[fold(cell.group)] for cell in cells]
+    dropped = ungrouped & (missing_groups == "drop")
+    of_cell = ["" if out else text[fold(c.group)] for c, out in zip(cells, dropped, strict=True)]
     group = np.array([names.index(name) if name in names else len(names) for name in of_cell])
+    group[dropped] = 0
     right, label = None, np.full(len(cells), UNTOLD)
+    label[dropped] = OUT
     if truth is not None:
         value = find_positive(truth, [cell.truth for cell in cells], positive, notes, guess=False)
         right = np.array([cell.truth in value for cell in cells], dtype=np.int64)
@@ -358,7 +423,7 @@ def open_audit_table(
                 )
         there = np.array([cell.known is not None for cell in cells]) & (label == UNTOLD)
         label = np.where(there, [codes.get(str(cell.known)) or 0 for cell in cells], label)
-        notes.append(f"{int(counts[there].sum()):,} rows have a label in {told!r} and are not asked for")
+        notes.append(f"{int(counts[there].sum()):,} rows have a label in {told!r}")
     seen = None
     if observed:
         label, seen = Observed.of_cells(label, np.array(said) == 1, counts, random=missing == "random")
@@ -380,8 +445,10 @@ def open_audit_table(
     )
     sizes: Counter[str] = Counter()
     for name, n in zip(of_cell, counts.tolist(), strict=True):
-        sizes[name] += n
-    return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query)
+        if name:
+            sizes[name] += n
+    tally = Tally.of(specs, [cell.group for cell in cells], pool, score)
+    return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query, tally)
 
 
 def table_digest(path: str | Path, source: Files | Engine) -> str:
@@ -567,8 +634,8 @@ def _numbers(column: Any, name: str, option: str) -> NDArray[np.float64]:
     import pyarrow as pa
 
     try:
-        values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        values = np.asarray(as_numbers(column, name), dtype=np.float64)
+    except (pa.ArrowException, TableError) as error:
         raise TableError(
             f"--{option} {name}: its values are not numbers", "Name a column of numbers"
         ) from error

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from fairask.cli._command import HelpfulApp, add_command
 from fairask.cli._errors import guarded
+from fairask.cli._streams import visible_output
 from fairask.errors import UserError
 
 #: The library's commands in the order of ``fairask --help``. Each is a module of this package, which imports
@@ -27,6 +28,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Proof": {
         "audit": "Certify any model from its predictions and a few labels.",
+        "report": "Fill in a form of a law from an audit: a page and JSON.",
+        "watch": "Does a certified model still hold, month after month?",
         "verify": "Check that a study or a certificate is what it says.",
     },
     "Help": {
@@ -57,7 +60,7 @@ class Plugin(Protocol):
     def register(self, app: typer.Typer) -> None:
         """Add the commands."""
 
-    def verify(self, place: str, model: str | None, pool: str | None) -> Check:
+    def verify(self, place: str, model: str | None, pool: str | None, key: str | None) -> Check:
         """Check what ``fairask verify`` was given and the library does not know: a study, or its model."""
 
 
@@ -76,10 +79,11 @@ class _Guarded(TyperGroup):
         words = [word for word in given if word != "--debug"]
         standalone = options.get("standalone_mode", True)
         options["standalone_mode"] = False
-        code = guarded(
-            lambda: super(_Guarded, self).main(words, *rest, **options),
-            debug=len(words) < len(given),
-        )
+        with visible_output():
+            code = guarded(
+                lambda: super(_Guarded, self).main(words, *rest, **options),
+                debug=len(words) < len(given),
+            )
         if standalone:
             sys.exit(code)
         return code

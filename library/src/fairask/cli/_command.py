@@ -16,7 +16,19 @@ from typer.core import TyperCommand, TyperGroup
 #: A word for the value of an option, by its name; "command name" comes first where one name has two meanings.
 _WORDS = {
     **dict.fromkeys(
-        ("label", "protected", "drop", "text", "predictions", "score", "cost", "known", "show", "truth"),
+        (
+            "label",
+            "protected",
+            "drop",
+            "keep",
+            "text",
+            "predictions",
+            "score",
+            "cost",
+            "known",
+            "show",
+            "truth",
+        ),
         "COLUMN",
     ),
     **dict.fromkeys(("metric", "also", "strategy", "profile", "stop", "compare", "target"), "NAME"),
@@ -28,8 +40,13 @@ _WORDS = {
     **dict.fromkeys(("token_env", "secret_env"), "VARIABLE"),
     "vectors": "FILE",
     "positive": "VALUE",
+    "missing_groups": "WAY",
     "classes": "A,B",
     "noise": "SHARE",
+    "sign": "KEY",
+    "fact": "NAME=TEXT",
+    "report form": "NAME",
+    "report beside": "AUDIT",
     "flags text": "TEXT",
     "gold label": "ANSWER",
     "gold remove": "ROW",
@@ -195,7 +212,8 @@ def _words_of(options: Any) -> Iterator[str]:
         elif option.metadata.get("argument"):
             yield value
         elif isinstance(value, bool):
-            yield name if value else option.metadata["no"]
+            if value or "no" in option.metadata:
+                yield name if value else option.metadata["no"]
         else:
             several = value if isinstance(value, list | tuple) else [] if value is None else [value]
             for one in several:

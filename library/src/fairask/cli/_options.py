@@ -29,9 +29,27 @@ Positive = Annotated[
     list[str] | None, typer.Option(help="The label's value that counts as 1; repeat it for several.")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out: a,b (or repeat the option).")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns to learn from though they look like identifiers or have many values: a,b."),
+]
+MissingGroups = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows without a group: drop leaves them out, own makes them a group (default).",
+        show_default=False,
+    ),
+]
 UseProtected = Annotated[
     bool,
     typer.Option("--use-protected/--exclude-protected", help="Whether models may use the protected column."),
+]
+Randomized = Annotated[
+    bool,
+    typer.Option(
+        "--randomized",
+        help="Models may decide by lot where thresholds alone are not safe; the paper's always may.",
+    ),
 ]
 Text = Annotated[
     list[str] | None,
@@ -79,6 +97,7 @@ class Compared:
 
     strategy: Strategies = None
     profile: Profile = "calibrated"
+    randomized: Randomized = False
     metric: Metric = "tprp"
     tolerance: Tolerance = 0.1
     budget: Budget = None
@@ -155,4 +174,5 @@ class Output:
 
 def say(as_json: bool, data: dict[str, object], words: str) -> None:
     """Print the words, or with ``--json`` the data."""
-    typer.echo(json.dumps(data, ensure_ascii=False) if as_json else words)
+    # Not typer's echo, which would leave out what the data have of colours.
+    print(json.dumps(data, ensure_ascii=False) if as_json else words, flush=True)

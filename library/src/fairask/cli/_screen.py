@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
 
+from fairask.cli._streams import VisibleStream
+from fairask.report.words import visible
 from fairask.tables.labels import GUESS
+
+
+class _VisibleConsole(Console):
+    """A console that shows control characters in what it is given; its own colours are none of these."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
 
 
 def console(*, no_color: bool, stderr: bool = False) -> Console:
     """A console that writes plain text when it is no terminal, and never highlights by itself."""
-    return Console(
-        file=sys.stderr if stderr else sys.stdout,
+    stream = sys.stderr if stderr else sys.stdout
+    return _VisibleConsole(
+        file=stream.stream if isinstance(stream, VisibleStream) else stream,
         no_color=True if no_color else None,
         highlight=False,
         soft_wrap=True,

@@ -14,11 +14,13 @@ from fairask.errors import UserError
 
 if TYPE_CHECKING:
     from fairask.audit.plan import AuditPlan
+    from fairask.audit.signature import OwnerKey
     from fairask.audit.simulation import BudgetTable
     from fairask.cli._screen import Screen
 
 EXAMPLE = """fairask audit scored.csv --predictions score --protected sex
 fairask audit scored.csv --tell scored.audit/rows-1.csv
+fairask audit tested.csv --predictions score --protected sex --known repaid
 fairask audit history.csv --predictions score --protected sex --truth repaid"""
 
 #: Exit code of the command for each verdict; 3 also while labels are awaited, so that 0 means certified.
@@ -79,7 +81,14 @@ class AuditOptions:
         _option("A judge's answers: COLUMN or COLUMN,CONFIDENCE; repeat it for several. People still label."),
     ] = None
     cost: Annotated[str | None, _option("A column with the cost of a label; --budget is a cost then.")] = None
-    known: Annotated[str | None, _option("A column of labels that exist already, empty elsewhere.")] = None
+    known: Annotated[
+        str | None,
+        _option("A column of labels, of all rows or of a random part: decides at once, asks for none."),
+    ] = None
+    not_random: Annotated[
+        bool,
+        _flag("--not-random", "The rows with known labels were not drawn at random: asks for others."),
+    ] = False
     observed: Annotated[
         str | None,
         _option("A column of outcomes that exist because rows were accepted: only others are asked for."),
@@ -88,9 +97,10 @@ class AuditOptions:
         str | None, _option("Accepted rows without an outcome: worst (default), or random if they are.")
     ] = None
     noise: Annotated[str | None, _option("Share of wrong labels: 0.05, or a=0.1,b=0.02-0.05.")] = None
-    unknown_groups: Annotated[
-        bool, _flag("--unknown-groups", "Rows without a group may be of any group: the bounds allow for it.")
-    ] = False
+    missing_groups: Annotated[
+        str | None,
+        _option("Rows without a group: drop, own (a group, the default), or unknown (of any: bounds allow)."),
+    ] = None
     plan_only: Annotated[
         bool, _flag("--plan", "Say what budgets buy, and write nothing (--out: a plot).")
     ] = False
@@ -102,6 +112,9 @@ class AuditOptions:
     runs: Annotated[int, typer.Option(help="Audits to simulate, with --truth.")] = 500
     seed: Annotated[int | None, _option("The same seed asks for the same rows; default 0.")] = None
     reading: opt.Reading
+    sign: Annotated[
+        Path | None, _option("Sign with this private key; its register counts audits of the same model.")
+    ] = None
     out: Annotated[Path | None, _option("The audit's folder; default NAME.audit beside the pool.")] = None
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the outcome only.")] = False
     as_json: opt.Json = False
@@ -144,7 +157,7 @@ class AuditOptions:
             "predictions": models[0] if models else None, "protected": protected, "positive": positive,
             "score": self.score, "cost": self.cost, "known": self.known, "noise": self.noise,
             "observed": self.observed, "missing": self.missing, "judge": self.judge or None,
-            "unknown_groups": self.unknown_groups or None,
+            "missing_groups": self.missing_groups,
         }  # fmt: skip
 
     def plan(self) -> AuditPlan:
@@ -172,6 +185,8 @@ def audit(options: AuditOptions) -> None:
         _plan(options, plan, screen)
     elif options.truth is not None:
         _simulate(options, plan, screen)
+    elif options.known is not None and not options.not_random and options.tell is None:
+        _decide(options, screen)
     else:
         _advance(options, screen)
 
@@ -260,6 +275,51 @@ def _simulate(options: AuditOptions, plan: AuditPlan, screen: Screen) -> None:
     screen.outcome(found)
 
 
+def _decide(options: AuditOptions, screen: Screen) -> None:
+    """Decide from labels that exist; end with the exit code of the verdict."""
+    from fairask.audit.folder import KnownLabels
+
+    for name in (
+        "budget",
+        "looks",
+        "compare",
+        "cost",
+        "noise",
+        "show",
+        "missing_groups",
+        "judge",
+        "observed",
+    ):
+        if getattr(options, name) not in (None, False):
+            option = name.replace("_", "-")
+            raise UserError(
+                f"--known decides from labels that exist, and --{option} is for audits that ask for labels",
+                f"Leave out --{option}; or say --not-random, and other labels are asked for",
+            )
+    work = KnownLabels.open(
+        options.pool,
+        options.columns,
+        options.settings,
+        folder=options.out,
+        form=options.reading.format(),
+        key=_key(options),
+    )
+    found = work.decide()
+    screen.say(work.about(), style="bold")
+    screen.notes([*work.table.hints, *work.pool["notes"]])
+    screen.outcome(found)
+    screen.data({**found.to_dict(), "notes": [*work.table.hints, *work.pool["notes"]]})
+    if code := EXIT_CODES[found.verdict]:
+        raise typer.Exit(code)
+
+
+def _key(options: AuditOptions) -> OwnerKey | None:
+    """Read the key that signs, before the work."""
+    from fairask.audit.signature import OwnerKey
+
+    return None if options.sign is None else OwnerKey.read(options.sign)
+
+
 def _advance(options: AuditOptions, screen: Screen) -> None:
     """Begin the audit or go on with it; end with the exit code of its verdict."""
     from fairask.audit.folder import AuditFolder, Decided
@@ -273,6 +333,7 @@ def _advance(options: AuditOptions, screen: Screen) -> None:
         form=options.reading.format(),
         show=options.show or (),
         begin=tell is None,
+        key=_key(options),
     )
     new, corrected = (
         (0, 0) if tell is None else work.tell(tell, unchecked=options.unchecked, correct=options.correct)

@@ -53,7 +53,12 @@ def bench(options: BenchOptions) -> None:
     from fairask.experiment.method import choose_methods
 
     asked = options.compared
-    goal = Task(_trials.check_goal(asked.metric, asked.tolerance), asked.tolerance, seed=options.seed)
+    goal = Task(
+        _trials.check_goal(asked.metric, asked.tolerance),
+        asked.tolerance,
+        seed=options.seed,
+        randomized=asked.randomized,
+    )
     methods = choose_methods(asked.strategy, asked.profile)
     todo = []
     for name in dict.fromkeys(options.tables):

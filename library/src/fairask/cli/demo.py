@@ -25,6 +25,7 @@ class DemoOptions:
     dataset: Annotated[str, typer.Option(help="A dataset of `fairask datasets list`.")] = DATASET
     metric: opt.Metric = METRIC
     profile: opt.Profile = "calibrated"
+    randomized: opt.Randomized = False
     trials: opt.Trials = TRIALS
     budget: Annotated[int, typer.Option(help="Labels per run.")] = BUDGET
     batch: Annotated[int, typer.Option(help="Labels per batch.")] = BATCH
@@ -59,6 +60,7 @@ def demo(options: DemoOptions) -> None:
         batch=options.batch,
         baseline_budget=_trials.baseline_budget(options.budget, table.rows),
         seed=options.seed,
+        randomized=options.randomized,
         audited=methods[0].name,
         audit=audit,
     )

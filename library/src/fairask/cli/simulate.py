@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -12,6 +12,7 @@ from fairask.cli._command import command_of, takes_options
 
 if TYPE_CHECKING:
     from fairask.experiment import LabelledTable
+    from fairask.tables.groups import MissingGroups
 
 EXAMPLE = "fairask simulate loans.csv --label repaid --protected sex --budget 300"
 
@@ -32,8 +33,10 @@ class SimulateOptions:
     protected: opt.Protected
     positive: opt.Positive = None
     drop: opt.Drop = None
+    keep: opt.Keep = None
     text: opt.Text = None
     text_model: opt.TextModel = None
+    missing_groups: opt.MissingGroups = None
     compared: opt.Compared = field(default_factory=opt.Compared)
     audit_share: Annotated[
         float,
@@ -58,8 +61,10 @@ class SimulateOptions:
             protected=self.protected,
             positive=self.positive or (),
             drop=self.drop or (),
+            keep=self.keep or (),
             use_protected=self.use_protected,
             text=TextColumns(self.text or (), self.text_model),
+            missing_groups=cast("MissingGroups | None", self.missing_groups),
             form=self.reading.format(),
         )
 
@@ -84,6 +89,7 @@ def simulate(options: SimulateOptions) -> None:
         tolerance=asked.tolerance,
         seed=options.seed,
         blind=not options.use_protected,
+        randomized=asked.randomized,
         audited=methods[0].name,
         stop=_trials.simulated_rule(options.stop),
     )

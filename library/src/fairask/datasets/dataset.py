@@ -284,7 +284,8 @@ def standardized(X: Float) -> Float:
     [-1.0, 1.0]
     """
     centred: Float = X - X.mean(axis=0)
-    centred /= X.std(axis=0)
+    # X.std(axis=0), bit for bit, without centring X a second time.
+    centred /= np.sqrt((centred * centred).sum(axis=0) / len(X))
     return centred
 
 

@@ -8,7 +8,7 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
@@ -336,14 +336,21 @@ class Comparison:
         within = int((gaps <= self.task.tolerance).sum())
         return Final(float(mean), float(error), float(gap), float(gap_error), within, len(accuracy))
 
-    def infeasible(self, name: str) -> tuple[int, int | None]:
+    def infeasible(self, name: str) -> tuple[int, tuple[float, float] | None]:
         """Count the runs whose model at the budget said "infeasible with these labels".
 
-        The second number is the median of the labels that these models said are needed, None if none did.
+        Beside it the median range of labels that these models said are needed, None if less than half did.
         """
         said = [run for run in self.of(name) if run.is_infeasible_at(self.task.budget)]
         needed = [run.labels_needed for run in said if run.labels_needed is not None]
-        return len(said), int(np.median(needed)) if needed else None
+        if not needed or 2 * len(needed) < len(said):
+            return len(said), None
+        low, high = np.median(needed, axis=0).tolist()
+        return len(said), (low, high)
+
+    def by_lot(self, name: str) -> float:
+        """Mean share of the test rows that the models of a method at the budget decide by lot."""
+        return float(np.mean([run.by_lot for run in self.of(name)]))
 
     def by_column(self, name: str) -> dict[str, float]:
         """Mean gap of a method at the budget by each protected column alone, if there are several."""
@@ -386,9 +393,12 @@ class Comparison:
 
     def enough(self, name: str | None = None) -> Enough:
         """How many labels suffice for a method, the first by default."""
-        return labels_that_suffice(
-            *self.curves(self.methods[0].name if name is None else name), self.task.tolerance
-        )
+        name = self.methods[0].name if name is None else name
+        found = labels_that_suffice(*self.curves(name), self.task.tolerance)
+        said, _ = self.infeasible(name)
+        if found.labels is not None and 2 * said > len(self.of(name)):
+            return replace(found, labels=None, why="infeasible")
+        return found
 
     def saving(self, name: str) -> LabelSaving:
         """Labels with which the baseline is as accurate as a method at the budget, and fair.
@@ -438,6 +448,17 @@ class Comparison:
         ]
         return [
             *(words.columns_apart_sentence(*each) for each in several),
+            *(
+                words.by_lot_sentence(share, method.label)
+                for method in self.methods
+                if (share := self.by_lot(method.name))
+            ),
+            *(
+                words.constant_sentence(method.label, same, len(runs))
+                for method in self.methods
+                for runs in [self.of(method.name)]
+                if (same := sum(run.constant for run in runs))
+            ),
             *(
                 self.saving(method.name).sentence(method.label, self.final(method.name).accuracy)
                 for method in self.methods
@@ -497,7 +518,8 @@ class Comparison:
             "fairness": f"{task.metric} ≤ {task.tolerance:g}, fitted at that less a margin: from the "
             "evidence (profile calibrated), 1/√labels (paper)",
             "model": "profile calibrated: average of a ridge logistic regression and a random forest, "
-            f"thresholds {'without' if task.blind else 'by'} the group, chosen on the pool; paper: logistic "
+            f"thresholds {'without' if task.blind else 'by'} the group, chosen on the pool"
+            f"{', mixed with a constant answer where not safe' if task.randomized else ''}; paper: logistic "
             "regression without penalty in the empirical fair oracle",
             "labels": f"{task.budget:,} in batches of {task.batch:,}; passive up to {task.baseline_budget:,}",
             "audit": audit,
@@ -522,6 +544,8 @@ class Comparison:
                     **dict(
                         zip(("infeasible_runs", "labels_needed"), self.infeasible(method.name), strict=True)
                     ),
+                    "decided_by_lot": _number(self.by_lot(method.name)),
+                    "constant_runs": sum(run.constant for run in self.of(method.name)),
                     "gap_by_column": {k: _number(v) for k, v in self.by_column(method.name).items()},
                     "labels": labels.tolist(),
                     "accuracy_by_round": _numbers(accuracy.mean(axis=0)),

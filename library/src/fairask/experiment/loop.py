@@ -21,8 +21,8 @@ from fairask.experiment.rivals import fit_plain
 from fairask.experiment.table import Split, TestRows
 from fairask.learner import FairActiveLearner
 from fairask.metrics import Float, Int, Matrix, Metric, group_gap, group_rates
-from fairask.oracle import Labelled
-from fairask.oracle.base import FairFit, decision_probability
+from fairask.oracle import CalibratedFairOracle, Labelled
+from fairask.oracle.base import FairFit, decision_probability, share_by_lot
 from fairask.pools import Pool
 from fairask.report.figures import SamplingDisplay
 from fairask.sampling import Proposal
@@ -198,8 +198,12 @@ class Run:
         False where the strategy learns how to choose and did not converge.
     feasible : list of bool
         By measured round: False where the model said that the tolerance is infeasible with its labels.
-    labels_needed : int or None
+    labels_needed : pair of int, or None
         Labels that the model at the budget said are needed, if it said that the tolerance is infeasible.
+    by_lot : float
+        Share of the test rows that the model at the budget decides by lot.
+    constant : bool
+        Whether it answers the same for all test rows.
     references : References or None
         In runs of the baseline.
     by_column : dict of str to float
@@ -221,7 +225,9 @@ class Run:
     group_labels: dict[str, list[int]] = field(default_factory=dict)
     converged: bool = True
     feasible: list[bool] = field(default_factory=list)
-    labels_needed: int | None = None
+    labels_needed: tuple[int, int] | None = None
+    by_lot: float = 0.0
+    constant: bool = False
     references: References | None = None
     by_column: dict[str, float] = field(default_factory=dict)
 
@@ -334,6 +340,8 @@ class _Running:
         if self.decided is not None:
             _, y, groups = split.test
             rates = group_rates(y, self.decided, groups).to_dict()
+            at_budget["by_lot"] = share_by_lot(self.decided)
+            at_budget["constant"] = bool(np.ptp(self.decided) == 0.0 and self.decided[0] in (0.0, 1.0))
             at_budget["rates"] = {name: rates[name] for name in ("tpr", "fpr", "selection_rate")}
             at_budget["by_column"] = {
                 column: float(group_gap(y, self.decided, alone, task.metric))
@@ -399,10 +407,9 @@ def _references(learner: FairActiveLearner, split: Split, metric: Metric) -> Ref
     return References(*_score(plain, *test[1:], metric), positive, share if positive else 1.0 - share)
 
 
-def _labels_needed(learner: FairActiveLearner) -> int | None:
+def _labels_needed(learner: FairActiveLearner) -> tuple[int, int] | None:
     model = learner.current_model()
-    # Only the calibrated oracle knows a number.
-    return None if model.feasible_ else getattr(model, "labels_needed_", None)
+    return model.labels_needed_ if isinstance(model, CalibratedFairOracle) else None
 
 
 def _troubled_rounds(learner: FairActiveLearner) -> dict[str, int]:

@@ -15,7 +15,7 @@ from fairask.experiment.rivals import Decide, decider
 from fairask.experiment.table import Split
 from fairask.learner import PROFILES, FairActiveLearner, Profile
 from fairask.metrics import Metric
-from fairask.oracle import EmpiricalFairOracle, LinearForestClassifier
+from fairask.oracle import DistributionFreeFairOracle, EmpiricalFairOracle, FairOracle, LinearForestClassifier
 from fairask.oracle.base import decision_probability
 from fairask.stopping import StoppingRule
 from fairask.strategies import STRATEGIES
@@ -40,6 +40,8 @@ class Task:
         Seed of all trials.
     blind : bool
         Whether calibrated models must decide without the group. The paper's never read it by itself.
+    randomized : bool
+        Whether calibrated models may decide by lot. The paper's always may.
     audited, audit : str, int
         The method whose model of trial 0 is audited, and the labels for that, besides the budget.
     stop : StoppingRule, optional
@@ -53,6 +55,7 @@ class Task:
     baseline_budget: int = 0
     seed: int = 0
     blind: bool = False
+    randomized: bool = False
     audited: str = ""
     audit: int = 0
     stop: StoppingRule | None = None
@@ -119,6 +122,9 @@ class Method:
     constraint : str
         How the model is made fair: "" is the learner's own oracle, else a key of
         :data:`fairask.experiment.rivals.CONSTRAINTS`, of which "none" makes nothing fair.
+    promise : {"", "distribution-free"}
+        What the calibrated model's promise stands on: a prior on curves, or order statistics
+        (:class:`fairask.oracle.DistributionFreeFairOracle`).
 
     Examples
     --------
@@ -135,6 +141,7 @@ class Method:
     weights: str | None = None
     profile: Profile = "calibrated"
     constraint: str = ""
+    promise: str = ""
 
     def describe(self) -> str:
         """Return the settings in words."""
@@ -143,13 +150,14 @@ class Method:
             return f"strategy {self.strategy}, the default classifier {fair}"
         given = ", ".join(f"{k} = {v}" for k, v in self.strategy_params.items())
         weights = "" if self.weights is None else f", weights {self.weights}"
+        weights += f", promise {self.promise}" if self.promise else ""
         return f"strategy {self.strategy}{f' ({given})' if given else ''}, profile {self.profile}{weights}"
 
     @property
     def settings(self) -> dict[str, object]:
         """What determines the method's results, as plain JSON."""
         given = {key: value for key, value in asdict(self).items() if key not in ("name", "label")}
-        return {key: value for key, value in given.items() if key != "constraint" or value}
+        return {key: value for key, value in given.items() if key not in ("constraint", "promise") or value}
 
     @property
     def digest(self) -> str:
@@ -170,6 +178,7 @@ class Method:
     def learner(self, split: Split, task: Task, trial: int) -> FairActiveLearner:
         """Make the learner of a trial. All methods of a trial share its seed, and so their first batch."""
         bare = bool(self.constraint)
+        calibrated = self.profile == "calibrated" and not bare and not self.promise
         return FairActiveLearner(
             split.table.X[split.pool],
             split.table.groups[split.pool],
@@ -179,13 +188,23 @@ class Method:
             tolerance=1.0 if bare else task.tolerance,
             profile=self.profile,
             margin=None if bare else "auto",
-            oracle=self.unconstrained_oracle() if bare else None,
-            blind=task.blind and self.profile == "calibrated" and not bare,
+            oracle=self._oracle(task),
+            blind=task.blind and calibrated,
+            randomized=task.randomized and calibrated,
             risk_weights=self.weights,
             fairness_weights=self.weights or "ips",
             batch_size=task.batch,
             random_state=int(np.random.SeedSequence([task.seed, trial]).generate_state(1)[0]),
         )
+
+    def _oracle(self, task: Task) -> FairOracle | None:
+        if self.promise:
+            if task.blind:
+                raise UserError(
+                    f"{self.name} reads the group, and decisions must be blind to it", "leave out --blind"
+                )
+            return DistributionFreeFairOracle()
+        return self.unconstrained_oracle() if self.constraint else None
 
     def unconstrained_oracle(self) -> EmpiricalFairOracle:
         """What a learner without a constraint chooses rows by; only uncertainty sampling reads it."""
@@ -233,8 +252,12 @@ METHODS: dict[str, Method] = {
                 ("threshold_optimizer", "ThresholdOptimizer"),
                 ("relaxed_thresholds", "RelaxedThresholdOptimizer"),
                 ("exponentiated_gradient", "ExponentiatedGradient"),
+                ("linear_post", "LinearPost"),
+                ("oxonfair", "OxonFair"),
             )
         ),
+        # A promise for any distribution needs uniform labels.
+        Method("distribution_free", "passive, distribution-free", "passive", promise="distribution-free"),
     )
 }
 METHODS |= {name: Method(name, name, name) for name in STRATEGIES if name not in METHODS}

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
@@ -21,9 +22,12 @@ from sklearn.model_selection import cross_val_predict
 
 from fairask.errors import suggest
 from fairask.learner import FairActiveLearner
-from fairask.metrics import Float, Matrix, Metric
+from fairask.metrics import METRICS, Float, Matrix, Metric
 from fairask.oracle import Labelled, LinearForestClassifier
+from fairask.oracle.base import PoolSample
+from fairask.oracle.calibrated import PlugInLearner
 from fairask.oracle.logistic import FEW_FEATURES
+from fairask.oracle.probability import calibrate, folds_by_label
 
 #: Returns the probability of a positive decision per row, from features and groups.
 Decide = Callable[[Matrix, NDArray[Any]], Float]
@@ -35,6 +39,8 @@ _PARITY = {
     "eo": "equalized_odds",
     "dp": "demographic_parity",
 }
+#: Unlabelled rows that a rival looks at, at most.
+_POOL_ROWS = 5000
 #: Predictions of a randomised classifier that gives no probabilities, to average.
 _DRAWS = 256
 
@@ -128,7 +134,11 @@ def decider(constraint: str, learner: FairActiveLearner, tolerance: float) -> De
     rows, seed = learner.labelled(), int(learner.random_state) % 2**31
     if constraint == "none" or not _every_group_has_both(rows):
         return _plain(rows, seed)  # where a group lacks a class, the tools refuse
-    return CONSTRAINTS[constraint](rows, learner.metric, tolerance, seed)
+    some = np.arange(learner.pool.n_rows)
+    if len(some) > _POOL_ROWS:
+        some = np.sort(np.random.default_rng(seed).choice(len(some), _POOL_ROWS, replace=False))
+    pool = PoolSample(learner.pool.take(some), learner.pool.groups_of(some))
+    return CONSTRAINTS[constraint](rows, learner.metric, tolerance, seed, pool)
 
 
 def _every_group_has_both(rows: Labelled) -> bool:
@@ -142,7 +152,7 @@ def _plain(rows: Labelled, seed: int) -> Decide:
     return lambda X, groups: np.asarray(model.predict(X), dtype=np.float64)
 
 
-def _unconstrained(rows: Labelled, metric: Metric, tolerance: float, seed: int) -> Decide:
+def _unconstrained(rows: Labelled, metric: Metric, tolerance: float, seed: int, pool: PoolSample) -> Decide:
     return _plain(rows, seed)
 
 
@@ -166,7 +176,9 @@ def _names(rows: Labelled) -> NDArray[np.str_]:
     return np.array([str(group) for group in rows.group_values])
 
 
-def _threshold_optimizer(rows: Labelled, metric: Metric, tolerance: float, seed: int) -> Decide:
+def _threshold_optimizer(
+    rows: Labelled, metric: Metric, tolerance: float, seed: int, pool: PoolSample
+) -> Decide:
     try:
         from fairlearn.postprocessing import ThresholdOptimizer
     except ImportError as error:
@@ -195,7 +207,9 @@ def _threshold_optimizer(rows: Labelled, metric: Metric, tolerance: float, seed:
     return decide
 
 
-def _relaxed_thresholds(rows: Labelled, metric: Metric, tolerance: float, seed: int) -> Decide:
+def _relaxed_thresholds(
+    rows: Labelled, metric: Metric, tolerance: float, seed: int, pool: PoolSample
+) -> Decide:
     try:
         from error_parity import RelaxedThresholdOptimizer
     except ImportError as error:
@@ -218,7 +232,9 @@ def _relaxed_thresholds(rows: Labelled, metric: Metric, tolerance: float, seed: 
     return decide
 
 
-def _exponentiated_gradient(rows: Labelled, metric: Metric, tolerance: float, seed: int) -> Decide:
+def _exponentiated_gradient(
+    rows: Labelled, metric: Metric, tolerance: float, seed: int, pool: PoolSample
+) -> Decide:
     try:
         from fairlearn import reductions
     except ImportError as error:
@@ -242,10 +258,89 @@ def _exponentiated_gradient(rows: Labelled, metric: Metric, tolerance: float, se
     return lambda X, groups: np.asarray(sum(w * np.asarray(m.predict(X), np.float64) for w, m in used))
 
 
+def _linear_post(rows: Labelled, metric: Metric, tolerance: float, seed: int, pool: PoolSample) -> Decide:
+    """Solve LinearPost's program (Xian and Zhao 2024) on unlabelled rows, and threshold by its dual.
+
+    Who is predicted 1 is a fraction between 0 and 1 of each row; expected error and expected rates are linear
+    in these fractions. The prices of the rates give each group a threshold. Probabilities are taken as they
+    are: it does not allow for their being estimated from few labels.
+    """
+    estimator = plain_classifier(rows.X, seed)
+    fold = folds_by_label(rows.groups, rows.y, 5, np.random.default_rng(seed))
+    model = calibrate(rows, fold, estimator=estimator).model
+    X, codes, n_groups = pool.X, pool.groups, rows.n_groups
+    p = model.proba(X, codes)
+    bounds, limits, n_ends = [], [], 2 * len(METRICS[metric])
+    for z, condition in enumerate(METRICS[metric]):
+        inside = {1: p, 0: 1.0 - p, None: np.ones_like(p)}[condition]
+        for g in range(n_groups):
+            share = inside * (codes == g) / max(float(inside[codes == g].sum()), 1e-12)
+            # The rates of a condition lie between two unknowns that are at most the tolerance apart.
+            for sign in (1.0, -1.0):
+                ends = np.zeros(n_ends)
+                ends[2 * z + (sign < 0)] = -sign
+                bounds.append(np.r_[sign * share, ends])
+                limits.append(0.0)
+        apart = np.zeros(n_ends)
+        apart[2 * z], apart[2 * z + 1] = 1.0, -1.0
+        bounds.append(np.r_[np.zeros(len(p)), apart])
+        limits.append(tolerance)
+    solution = linprog(
+        np.r_[(1.0 - 2.0 * p) / len(p), np.zeros(n_ends)],
+        A_ub=np.array(bounds),
+        b_ub=limits,
+        bounds=[(0.0, 1.0)] * (len(p) + n_ends),
+        method="highs",
+    )
+    if solution.x is None:
+        raise RuntimeError(f"LinearPost's program failed: {solution.message}")
+    prices = -solution.ineqlin.marginals.reshape(len(METRICS[metric]), -1)[:, : 2 * n_groups]
+    rule = PlugInLearner(p, codes, (p, codes), n_groups, metric).rule(
+        (prices[:, ::2] - prices[:, 1::2]).ravel()
+    )
+    index = {name: i for i, name in enumerate(rows.group_values)}
+
+    def decide(X: Matrix, groups: NDArray[Any]) -> Float:
+        own = np.array([index[group] for group in np.asarray(groups).tolist()])
+        return np.asarray(rule.costs(model.proba(X, own), own) < 0, dtype=np.float64)
+
+    return decide
+
+
+def _oxonfair(rows: Labelled, metric: Metric, tolerance: float, seed: int, pool: PoolSample) -> Decide:
+    try:
+        from oxonfair import FairPredictor
+        from oxonfair.utils import group_metrics
+    except ImportError as error:
+        raise ImportError("oxonfair needs its package: pip install --no-deps oxonfair, and pandas") from error
+    limits = {
+        "tprp": group_metrics.true_pos_rate.max_diff,
+        "fprp": group_metrics.false_pos_rate.max_diff,
+        "eo": group_metrics.equalized_odds_max,
+        "dp": group_metrics.pos_pred_rate.max_diff,
+    }
+    model, positive = fit_held_out(rows, seed)
+
+    def scored(positive: Float, names: NDArray[np.str_], y: Any) -> dict[str, Any]:
+        return {"data": np.stack([1.0 - positive, positive], axis=1), "target": y, "groups": names}
+
+    tool = FairPredictor(None, scored(positive, _names(rows)[rows.groups], rows.y.astype(np.int64)))
+    tool.fit(group_metrics.accuracy, limits[metric], tolerance)
+
+    def decide(X: Matrix, groups: NDArray[Any]) -> Float:
+        given = np.asarray(model.predict_proba(X))[:, 1]
+        asked = scored(given, np.asarray(groups).astype(str), np.zeros(len(given), dtype=np.int64))
+        return np.asarray(np.argmax(np.asarray(tool.predict_proba(asked)), axis=1), dtype=np.float64)
+
+    return decide
+
+
 #: How the constraint is imposed, by name.
-CONSTRAINTS: dict[str, Callable[[Labelled, Metric, float, int], Decide]] = {
+CONSTRAINTS: dict[str, Callable[[Labelled, Metric, float, int, PoolSample], Decide]] = {
     "none": _unconstrained,
     "threshold_optimizer": _threshold_optimizer,
     "relaxed_thresholds": _relaxed_thresholds,
     "exponentiated_gradient": _exponentiated_gradient,
+    "linear_post": _linear_post,
+    "oxonfair": _oxonfair,
 }

@@ -21,6 +21,8 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from fairask.documents import read_json, reading
+from fairask.errors import UserError
 from fairask.experiment.loop import References, Run
 
 Item = TypeVar("Item")
@@ -61,6 +63,8 @@ def write_run(folder: Path, job: Job, result: Run) -> None:
         "group_labels": result.group_labels,
         "converged": result.converged,
         "feasible": result.feasible,
+        "by_lot": result.by_lot,
+        "constant": result.constant,
     }
     if result.labels_needed is not None:
         curve["labels_needed"] = result.labels_needed
@@ -72,8 +76,8 @@ def write_run(folder: Path, job: Job, result: Run) -> None:
 
 def read_run(path: Path, method: str = "") -> Run:
     """Read the curve of a result file."""
-    try:
-        found = json.loads(path.read_text())["result"]
+    with reading(str(path), "Delete it: bench runs what is missing", UserError):
+        found = read_json(path)["result"]
         return Run(
             method,
             int(path.stem.removeprefix("trial-")),
@@ -83,11 +87,11 @@ def read_run(path: Path, method: str = "") -> Run:
             group_labels=found["group_labels"],
             converged=found["converged"],
             feasible=found.get("feasible", []),
-            labels_needed=found.get("labels_needed"),
+            labels_needed=None if (needed := found.get("labels_needed")) is None else tuple(needed),
+            by_lot=found.get("by_lot", 0.0),
+            constant=found.get("constant", False),
             references=References(**found["references"]) if "references" in found else None,
         )
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not a result file of the benchmark: {error}") from error
 
 
 def run(

@@ -20,7 +20,7 @@ from fairask.pools.sample import SAMPLE
 from fairask.report.words import leaks_sentence
 from fairask.tables import TableFormat, TextColumns
 from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
-from fairask.tables.groups import as_specs
+from fairask.tables.groups import MissingGroups, as_specs
 from fairask.tables.labels import prepare
 from fairask.tables.leaks import columns_that_tell
 
@@ -128,8 +128,10 @@ class LabelledTable:
         protected: str | Sequence[str],
         positive: str | Sequence[str] | None = None,
         drop: Sequence[str] = (),
+        keep: Sequence[str] = (),
         use_protected: bool = False,
         text: TextColumns | None = None,
+        missing_groups: MissingGroups | None = None,
         form: TableFormat | None = None,
     ) -> LabelledTable:
         """Read a file, a folder of Parquet files, a URL, or a table of a database by its address.
@@ -139,7 +141,7 @@ class LabelledTable:
         Parameters
         ----------
         place : str
-        label, protected, positive, drop, use_protected, text
+        label, protected, positive, drop, keep, use_protected, text, missing_groups
             As in :func:`fairask.tables.labels.prepare`.
         form : TableFormat, optional
             How the file is written; what is not said is recognised.
@@ -152,8 +154,10 @@ class LabelledTable:
             protected=protected,
             positive=positive,
             drop=drop,
+            keep=keep,
             use_protected=use_protected,
             text=text,
+            missing_groups=missing_groups,
         )
         telling = columns_that_tell(data.X, data.y, data.feature_names)
         return cls(
@@ -266,7 +270,8 @@ def _read(place: str, form: TableFormat | None) -> tuple[object, str, Sequence[s
     drawn = source.sample(SAMPLE, 0)
     rows = len(drawn.keys)
     sampled = [f"a uniform sample of {rows:,} of {drawn.of:,} rows was read"] if rows < drawn.of else []
-    return drawn.table, source.digest, sampled
+    table, notes = read_noted(drawn.table, form)
+    return table, source.digest, [*sampled, *notes]
 
 
 def _is_large(path: Path) -> bool:

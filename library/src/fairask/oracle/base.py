@@ -6,9 +6,9 @@ import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from fairask.checks import check_lengths, check_tolerance
+from fairask.classifiers import Classifier
 from fairask.errors import ConstantWarning, UserError
 from fairask.matrix import row_count, row_uniforms, take_rows
 from fairask.metrics import (
@@ -38,6 +39,7 @@ from fairask.metrics import (
     encode_groups,
     is_gap,
 )
+from fairask.oracle.group_model import GroupModel, fit_group_model, settings_key
 from fairask.oracle.logistic import fast_ridge
 from fairask.report import words
 from fairask.rules import Rule, RuleMixture, decide
@@ -120,11 +122,26 @@ class Labelled:
         )
 
 
-class PoolSample(NamedTuple):
-    """Unlabelled rows that stand for the population: features and group codes."""
+@dataclass(frozen=True, eq=False)
+class PoolSample:
+    """Unlabelled rows that stand for the population: features and group codes.
+
+    All rounds of a learner fit on one sample, so the model of its groups is fitted once.
+    """
 
     X: Matrix
     groups: Int
+    _known: dict[str, GroupModel] = field(default_factory=dict, init=False, repr=False)
+
+    def group_model(self, estimator: Classifier | None) -> GroupModel:
+        """Return the probabilities of the groups given the features."""
+        key = settings_key(estimator)
+        found = None if key is None else self._known.get(key)
+        if found is None:
+            found = fit_group_model(self.X, self.groups, estimator)
+            if key is not None:
+                self._known[key] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -180,6 +197,8 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         Whether the tolerance was met.
     constant_ : object
         The class that the model predicts for everybody; None where its answers differ, as they should.
+    by_lot_ : float
+        Share of rows whose answer is drawn by lot between the members of the mixture.
     interpolates_ : bool
         Whether the model reproduces its sample, so that ``error_`` says nothing.
     n_fits_ : int
@@ -210,6 +229,7 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
     rates_: dict[tuple[str, object], float]
     feasible_: bool
     constant_: object = None
+    by_lot_: float = 0.0
     interpolates_: bool
     n_fits_: int
     groups_: NDArray[np.object_]
@@ -499,11 +519,13 @@ class FairOracle(RuleMixture, ClassifierMixin, BaseEstimator, ABC):  # type: ign
         names = [(CONDITION_NAMES[z], group) for z in METRICS[self.metric] for group in self.groups_]
         return dict(zip(names, np.asarray(rates, dtype=np.float64).tolist(), strict=True))
 
-    def _note_constant(self, positive: Float, needed: int | None) -> None:
-        """Set ``constant_`` from the probabilities of predicting 1 on all rows; warn of a constant answer.
+    def _note_decisions(self, positive: Float, needed: tuple[int, int] | None) -> None:
+        """Set ``constant_`` and ``by_lot_``, and warn of a constant answer.
 
-        ``needed`` labels would help, as far as the oracle can tell.
+        ``positive`` are the probabilities of predicting 1 on all rows. ``needed`` labels would help, as far
+        as the oracle can tell.
         """
+        self.by_lot_ = share_by_lot(positive)
         same = positive.min() == positive.max() and positive[0] in (0.0, 1.0)
         self.constant_ = self.classes_[int(positive[0])] if same else None
         if same and len(self.groups_) > 1:
@@ -622,6 +644,17 @@ def drawn_seed(random_state: Seed) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     return int(check_random_state(random_state).randint(2**31))
+
+
+def share_by_lot(positive: Float) -> float:
+    """Share of rows for which neither class is certain, given the probabilities of predicting 1.
+
+    Examples
+    --------
+    >>> share_by_lot(np.array([0.0, 0.3, 1.0, 1.0]))
+    0.25
+    """
+    return float(np.mean((positive > 1e-9) & (positive < 1.0 - 1e-9)))
 
 
 def decision_probability(model: Any, X: Matrix, groups: ArrayLike | None) -> Float:

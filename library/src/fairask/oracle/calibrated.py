@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from scipy.special import expit, logit
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from fairask.checks import check_lengths, check_level
 from fairask.classifiers import Classifier, has_probabilities
 from fairask.errors import DisagreementWarning, InfeasibleWarning
-from fairask.matrix import take_rows
+from fairask.matrix import clusters_of, near_copies, take_rows
 from fairask.metrics import METRICS, Bool, Float, Int, Matrix, Metric, encode_groups
 from fairask.oracle.base import (
     FairOracle,
@@ -39,6 +37,7 @@ from fairask.oracle.promise import (
     choose_thresholds,
     draw_rates,
     fit_curves,
+    labels_needed,
     largest_gap,
     tabulate,
 )
@@ -60,10 +59,19 @@ _BLIND_ROWS = 1500
 class _PoolRows(NamedTuple):
     """Rows of the pool: features, group codes, calibrated probabilities, and means of the curves there."""
 
-    X: Matrix
-    codes: Int
+    sample: PoolSample
     p: Float
     mean: Float
+
+    @property
+    def X(self) -> Matrix:
+        """Features."""
+        return self.sample.X
+
+    @property
+    def codes(self) -> Int:
+        """Group codes."""
+        return self.sample.groups
 
 
 class _Chosen(NamedTuple):
@@ -89,11 +97,14 @@ class CalibratedFairOracle(FairOracle):
        most accurate thresholds by group are chosen whose gap is within the tolerance with probability
        ``level`` (blind to the group: a threshold on the expected cost).
 
-    Where thresholds alone are not safe, some decisions are a constant answer, which has no gap. That costs
-    accuracy (``safety_cost_``), and less with more labels (``labels_needed_``). Where it would cost more than
-    a fifth of what the model is worth, the tolerance is *infeasible with these labels*: ``feasible_`` is
-    False, a warning says within what the returned rule is, and ``gap_interval_`` says the same. So it
-    is where fewer than three labels tell of a group's rate, which would be taken from the other groups.
+    Safety costs accuracy (``safety_cost_``), and less with more labels. Where it would
+    cost more than a fifth of what the model is worth, the tolerance is *infeasible with these labels*:
+    ``feasible_`` is False, a warning says within what the returned rule is, and ``gap_interval_`` says the
+    same. So it is where fewer than three labels tell of a group's rate, which would be taken from the other
+    groups.
+
+    Each row has one answer. With ``randomized=True`` thresholds that are not safe may be mixed with a
+    constant answer, which has no gap: which of the two decides about a row is then drawn by lot.
 
     Parameters
     ----------
@@ -102,8 +113,10 @@ class CalibratedFairOracle(FairOracle):
         a random forest; with sparse features, or more than 200, it is "linear". "linear" is the logistic
         regression alone, with a ridge chosen out of fold: its coefficients can be read, and pools of any
         size are counted whole.
-    metric, tolerance, randomized, random_state, sensitive_features, without_groups
+    metric, tolerance, random_state, sensitive_features, without_groups
         As in :class:`EmpiricalFairOracle`.
+    randomized : bool
+        Whether decisions may be made by lot; ``by_lot_`` is the share of rows for which they are.
     level : float in [0.5, 1)
         Probability with which the gap is within the tolerance; 0.5 is no safety at all: the expected
         gap is within the tolerance.
@@ -119,18 +132,23 @@ class CalibratedFairOracle(FairOracle):
     calibration_ : the probabilities; ``calibration_.model.proba(X, group_codes)``
     curves_ : draws of P(y = 1 | score, group)
     gap_, gap_interval_ : float, pair of floats
-        Expected gap, and its limits at ``level``, both from the labels by way of the curves. The limits
-        are two-sided, and wider by what choosing the rule flatters it: the upper one may exceed the tolerance
-        of a feasible model, which is judged by a one-sided limit.
+        Expected gap, and its limits, both from the labels by way of the curves. The gap is at most the upper
+        one with probability ``level``: that of a feasible model is within the tolerance.
     gap_by_labels_ : float
         The same from the labelled rows alone, without the pool. It is noisy, but assumes nothing: a warning
         says when it contradicts the interval.
     share_ : float
-        Share of decisions that are made by thresholds; the others are a constant answer.
+        Share of decisions that are made by thresholds; the others are a constant answer. It is 1 or 0 unless
+        ``randomized``.
     safety_cost_ : float
         Accuracy given up for safety, against thresholds whose expected gap is within the tolerance.
-    labels_needed_ : int
-        Labels with which thresholds alone would be about as safe; those at hand if they are.
+    labels_needed_ : pair of int, or None
+        From how many to how many labels are needed until the tolerance is feasible; None where it is, or
+        where the labels do not tell.
+    reach_ : float
+        Smallest upper limit of the gap that any rule of use has.
+    earlier_rounds : sequence of (labels, reach)
+        Of earlier fits to fewer labels, which a learner sets: they even out ``labels_needed_``.
     margin_, price_ : float
         Distance from the expected gap to its upper limit, and the error that a unit of it costs.
     members_, weights_, error_, rates_, feasible_, n_fits_ : as in :class:`EmpiricalFairOracle`
@@ -153,6 +171,7 @@ class CalibratedFairOracle(FairOracle):
     """
 
     estimates_margin: ClassVar[bool] = True
+    earlier_rounds: Sequence[tuple[float, float]] = ()
     members_: list[Rule]
 
     def __init__(
@@ -163,7 +182,7 @@ class CalibratedFairOracle(FairOracle):
         tolerance: float = 0.1,
         level: float = 0.95,
         blind: bool = False,
-        randomized: bool = True,
+        randomized: bool = False,
         n_folds: int = 5,
         pool_rows: int = 5000,
         random_state: Seed = None,
@@ -244,29 +263,39 @@ class CalibratedFairOracle(FairOracle):
         """See :class:`FairOracle`; the labelled rows stand for the population without a ``background``."""
         self._name(labelled)
         rng = self._rng()
-        fold = folds_by_label(labelled.groups, labelled.y, min(self.n_folds, len(labelled)), rng)
+        clusters = clusters_of(labelled.X)
+        n_folds = min(self.n_folds, len(labelled))
+        fold = folds_by_label(labelled.groups, labelled.y, n_folds, rng, clusters)
         self.calibration_ = calibrate(
             labelled, fold, estimator=self._classifier(rng, labelled.X), ridges=self._ridges(len(labelled))
         )
-        X, codes = self._sample(background or PoolSample(labelled.X, labelled.groups), rng)
+        sample = self._sample(background or PoolSample(labelled.X, labelled.groups), rng)
+        X, codes = sample.X, sample.groups
         p, own_p = self.calibration_.model.proba(X, codes), self._held_out(labelled.groups)
+        alike = likeness(labelled.y - own_p, clusters)
+        self._copies = 1.0 + alike * (_mean_copies(X, labelled.X) - 1.0) if alike > 0 else 1.0
+        counts = np.asarray(1.0 / (1.0 + alike * (np.bincount(clusters)[clusters] - 1.0)), np.float64)
         # Given the score, a row's propensity says little of its label: full weights would only add noise. It
         # says something, though: on development populations roots of the weights told errors of gaps best.
         self.curves_ = fit_curves(
             logit(own_p), labelled.y, labelled.groups, np.sqrt(labelled.fairness_weights),
             labelled.n_groups, _log_odds(p), n_draws=_DRAWS, rng=rng,
+            counts=counts,
         )  # fmt: skip
-        self._pool_ = _PoolRows(X, codes, p, self.curves_.mean(_log_odds(p), codes))
+        self._pool_ = _PoolRows(sample, p, self.curves_.mean(_log_odds(p), codes))
         choose = self._choose_blind if self.blind else self._choose_aware
         chosen = choose(labelled, self._pool_, rng)
         self._exploring_, self.n_fits_ = chosen.exploring, chosen.n_fits
         self.thresholds_ = dict(zip(self.groups_, chosen.thresholds.tolist(), strict=True))
-        self._store(chosen.rules, chosen.weights, chosen.choice, len(labelled))
+        self._store(chosen.rules, chosen.weights, chosen.choice)
         self._compare_with_labels(labelled, chosen.decisions, np.isin(np.arange(labelled.n_groups), codes))
+        rounds = [*self.earlier_rounds, (len(labelled), chosen.choice.reach)]
+        enough = self.feasible_ or self._unseen.any()
+        self.labels_needed_ = None if enough else labels_needed(rounds, self.tolerance)
+        self.reach_ = chosen.choice.reach
         self._warn(len(labelled))
         share, answer = chosen.choice.share, float(chosen.choice.constant)
-        more = self.labels_needed_ if self.labels_needed_ > len(labelled) else None
-        self._note_constant(share * chosen.on_pool + (1.0 - share) * answer, more)
+        self._note_decisions(share * chosen.on_pool + (1.0 - share) * answer, self.labels_needed_)
         return self
 
     def _sample(self, pool: PoolSample, rng: np.random.Generator) -> PoolSample:
@@ -283,7 +312,9 @@ class CalibratedFairOracle(FairOracle):
 
     def _choose_aware(self, labelled: Labelled, pool: _PoolRows, rng: np.random.Generator) -> _Chosen:
         """Choose a threshold for each group."""
-        tables = tabulate(self.curves_, _log_odds(pool.p), pool.codes, labelled.n_groups, self.metric, rng)
+        tables = tabulate(
+            self.curves_, _log_odds(pool.p), pool.codes, labelled.n_groups, self.metric, rng, self._copies
+        )
         choice = choose_thresholds(tables, self.tolerance, self.level, randomized=self.randomized)
         cuts, unsafe = (
             np.array([t.cuts[k] for t, k in zip(tables, position, strict=True)])
@@ -305,11 +336,9 @@ class CalibratedFairOracle(FairOracle):
 
     def _choose_blind(self, labelled: Labelled, pool: _PoolRows, rng: np.random.Generator) -> _Chosen:
         """Search for rules that do not read the group at several tolerances, and choose among them."""
-        model, estimator, mean = self.calibration_.model, self._estimator(), pool.mean
-        # Probabilities of the groups given the features.
-        group_model = LogisticRegression(C=1.0, max_iter=500) if estimator is None else clone(estimator)
-        group_model.fit(pool.X, pool.codes)
-        seen = (model.proba(pool.X, None), group_model.predict_proba(pool.X))
+        model, mean = self.calibration_.model, pool.mean
+        group_model, of_groups = pool.sample.group_model(self._estimator())
+        seen = (model.proba(pool.X, None), of_groups)
         learner = PlugInLearner(mean, pool.codes, seen, labelled.n_groups, self.metric)
         moments = FairnessMoments.soft(mean, pool.codes, labelled.n_groups, self.metric)
         found = []
@@ -323,7 +352,7 @@ class CalibratedFairOracle(FairOracle):
         some = rng.permutation(len(pool.codes))[:_BLIND_ROWS]
         scores, codes = _log_odds(pool.p[some]), pool.codes[some]
         choice = choose_rule(
-            draw_rates(self.curves_, scores, codes, decided[:, some], self.metric, rng),
+            draw_rates(self.curves_, scores, codes, decided[:, some], self.metric, rng, self._copies),
             np.array([solution.mixture.error for solution in found]),
             float(mean.mean()),
             float(1.0 - mean.mean()),
@@ -346,8 +375,8 @@ class CalibratedFairOracle(FairOracle):
             n_fits=sum(len(solution.candidates.errors) for solution in found),
         )
 
-    def _store(self, rules: list[PlugInRule], weights: Float, choice: SafeChoice, n: int) -> None:
-        """Set what follows from the choice on the pool, ``n`` labels being at hand."""
+    def _store(self, rules: list[PlugInRule], weights: Float, choice: SafeChoice) -> None:
+        """Set what follows from the choice on the pool."""
         self.members_, self.weights_ = [*rules], choice.share * weights
         if choice.share < 1.0:
             self.members_ = [*rules, ConstantRule(choice.constant)]
@@ -357,13 +386,10 @@ class CalibratedFairOracle(FairOracle):
         self.error_, self.share_, self.feasible_ = choice.error, choice.share, choice.feasible
         self.interpolates_ = False
         self.gap_ = float(largest_gap(rates[:, :, None])[0])
-        low, high = choice.interval(self.level)
-        self.gap_interval_ = (min(low, self.gap_), max(high, self.gap_))
+        low = 0.0 if self.level <= 0.5 else choice.lower(self.level)
+        self.gap_interval_ = (min(low, self.gap_), max(choice.upper, self.gap_))
         self.safety_cost_ = max(choice.error - choice.error_unsafe, 0.0)
         self.error_constant_ = choice.error_constant
-        short = max(choice.upper_unmixed / max(self.tolerance, 1e-3), 1.0)
-        self.labels_needed_ = int(np.ceil(n * short**2))
-        self._upper = choice.upper
         self.margin_ = 0.0 if self.level <= 0.5 else max(choice.upper - self.gap_, 0.0)
         self.price_ = self.safety_cost_ / self.margin_ if self.margin_ > 0 else 0.0
 
@@ -386,8 +412,7 @@ class CalibratedFairOracle(FairOracle):
         self._unseen = np.isnan(rates) & in_pool
         if self._unseen.any():
             worst = worst_gap(pool, self._unseen, least, least + self.share_)
-            self._upper = max(worst, self.gap_interval_[1])
-            self.gap_interval_ = (0.0, self._upper)
+            self.gap_interval_ = (0.0, max(worst, self.gap_interval_[1]))
             within = worst <= self.tolerance + 1e-9
             self.feasible_, self._unseen = self.feasible_ and within, self._unseen & (not within)
 
@@ -395,7 +420,7 @@ class CalibratedFairOracle(FairOracle):
         if not self.feasible_:
             unseen = words.name_cells(self._unseen, METRICS[self.metric], list(self.groups_))
             goal = f"{self.metric} gap within {self.tolerance:g} with probability {self.level:g}"
-            said = words.shortfall(n, self.labels_needed_, goal, self._upper, unseen)
+            said = words.shortfall(n, self.labels_needed_, goal, self.gap_interval_[1], unseen)
             warnings.warn(said, InfeasibleWarning, stacklevel=4)
         if self._contradicted:
             said = words.contradicted(self.gap_by_labels_, *self.gap_interval_)
@@ -412,12 +437,14 @@ class CalibratedFairOracle(FairOracle):
         check_is_fitted(self)
         y = labelled.y[None, :] if labels is None else labels
         risk = np.broadcast_to((1.0 if weights is None else weights) * labelled.risk_weights, y.shape)
-        X, codes, _, mean = self._pool_
+        X, codes, mean = self._pool_.X, self._pool_.codes, self._pool_.mean
+        of_groups = self._pool_.sample.group_model(self._estimator()).proba if self.blind else codes
         own, part = self._exploring_
 
         def fitted(model: Probability) -> tuple[list[PlugInRule], float]:
             rules = [replace(rule, probability=model) for rule in own]
-            positive = part @ np.array([r.decide(X, codes) for r in rules], dtype=np.float64)
+            seen = (model.proba(X, None), of_groups) if self.blind else (model.proba(X, codes), codes)
+            positive = part @ np.array([rule.costs(*seen) < 0 for rule in rules], dtype=np.float64)
             return rules, float(np.mean(positive * (1.0 - mean) + (1.0 - positive) * mean))
 
         _, error = fitted(self.calibration_.model)
@@ -434,11 +461,12 @@ class CalibratedFairOracle(FairOracle):
             "level": self.level,
             "gap_low": low,
             "gap_high": high,
-            "gap_limit": self._upper,
             **({"gap_by_labels": self.gap_by_labels_} if known else {}),
             "unseen": int(self._unseen.sum()),
             "safety_cost": self.safety_cost_,
-            "labels_needed": self.labels_needed_,
+            "reach": self.reach_,
+            "needed_low": np.nan if self.labels_needed_ is None else self.labels_needed_[0],
+            "needed_high": np.nan if self.labels_needed_ is None else self.labels_needed_[1],
             "contradicted": self._contradicted,
         }
 
@@ -447,7 +475,7 @@ class CalibratedFairOracle(FairOracle):
         model = super().bare()
         known = self.calibration_
         model.calibration_ = Calibration(known.model.bare(), np.zeros(0), known.ridge, known.log_loss)
-        for name in ("_pool_", "_exploring_", "curves_"):
+        for name in ("_pool_", "_exploring_", "curves_", "earlier_rounds"):
             model.__dict__.pop(name, None)
         return model
 
@@ -533,6 +561,37 @@ class PlugInLearner:
 def _log_odds(p: Float) -> Float:
     """Finite log odds."""
     return np.asarray(logit(np.clip(p, 1e-6, 1.0 - 1e-6)))
+
+
+def likeness(residuals: Float, clusters: Int) -> float:
+    """How much rows of a cluster tell the same, from 0 to 1, by the residuals of their labels.
+
+    Copies of one row have the same label, different rows that look alike have it by chance: the mean product
+    of two residuals of a cluster is 1 or 0, in units of their mean square. What is below one half is taken
+    for 0: a model that is wrong for a cluster is wrong in the pool as well.
+
+    Examples
+    --------
+    >>> likeness(np.array([0.5, 0.5, -0.5, -0.5]), np.array([0, 0, 1, 1]))
+    1.0
+    >>> likeness(np.array([0.5, -0.5, 0.5, 0.5]), np.array([0, 0, 1, 1]))
+    0.0
+    """
+    size = np.bincount(clusters)
+    several = size[clusters] > 1
+    if not several.any():
+        return 0.0
+    total = np.bincount(clusters, residuals)
+    squares = np.bincount(clusters, residuals**2)
+    together = float((total**2 - squares).sum())
+    apart = float(((size - 1.0) * squares).sum())
+    return float(np.clip(2.0 * together / max(apart, 1e-12) - 1.0, 0.0, 1.0))
+
+
+def _mean_copies(pool: Matrix, rows: Matrix) -> float:
+    """Mean number of the pool's rows that a row equals, or nearly equals."""
+    near = near_copies(pool, rows)
+    return 1.0 if near is None else float(np.maximum(near.sum(axis=1), 1).mean())
 
 
 def rates_by_label(labelled: Labelled, decisions: Float, metric: Metric) -> tuple[Float, Float]:

@@ -126,7 +126,7 @@ class EmpiricalFairOracle(FairOracle):
         )
         self.rates_ = self._named_rates(np.where(moments.occupied[0], solution.rates, np.nan))
         self._warn(len(labelled))
-        self._note_constant(self._positive(labelled.X, labelled.groups), None)
+        self._note_decisions(self._positive(labelled.X, labelled.groups), None)
         return self
 
     def perturbed(

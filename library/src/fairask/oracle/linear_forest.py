@@ -20,8 +20,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from fairask.checks import check_count, check_number
+from fairask.matrix import clusters_of
 from fairask.metrics import Float, Int
 from fairask.oracle.logistic import LogisticFit, solve_logistic, with_intercept
+from fairask.oracle.probability import folds_by_label
 
 #: Ridges on the mean loss of standardised features, among which held-out log loss chooses.
 RIDGES = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1)
@@ -227,8 +229,11 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             self._linear: _LinearPart | None = None
             return self
         y = codes.astype(np.float64)
-        linear, out_of_fold = _LinearPart.fit(X, y, weight, _folds(codes, self.n_folds, rng))
-        trees, out_of_bag = self._grow(X, codes, weight, rng)
+        # Copies of a row are held out together: a part that has seen one of them has seen them all.
+        clusters = clusters_of(X)
+        fold = folds_by_label(np.zeros(n, dtype=np.int64), y, self.n_folds, rng, clusters)
+        linear, out_of_fold = _LinearPart.fit(X, y, weight, fold)
+        trees, out_of_bag = self._grow(X, codes, weight, clusters, rng)
         blends = [(1.0 - share) * out_of_fold + share * out_of_bag for share in self.shares]
         losses = [_log_loss(p, codes, weight) for p in blends]
         best = int(np.argmin(losses))
@@ -241,19 +246,23 @@ class LinearForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self._linear = linear
         return self
 
-    def _grow(self, X: Float, codes: Int, weight: Float, rng: np.random.Generator) -> tuple[list[Any], Float]:
-        """Grow the trees, and predict each row by the trees whose bootstrap sample it is not in."""
+    def _grow(
+        self, X: Float, codes: Int, weight: Float, clusters: Int, rng: np.random.Generator
+    ) -> tuple[list[Any], Float]:
+        """Grow the trees, and predict each row by the trees whose bootstrap sample its cluster is not in."""
         from sklearn.tree import DecisionTreeClassifier  # slow to import, and not always needed
 
-        n = len(codes)
+        n, n_clusters = len(codes), int(clusters.max()) + 1
         single, labels = np.ascontiguousarray(X, dtype=np.float32), codes.astype(np.float64)
         sums, counts, trees = np.zeros(n), np.zeros(n), []
         with config_context(skip_parameter_validation=True, assume_finite=True):
             for _ in range(self.n_trees):
-                drawn = np.bincount(rng.integers(n, size=min(n, _LARGEST_SAMPLE)), minlength=n)
+                size = min(n_clusters, _LARGEST_SAMPLE)
+                times = np.bincount(rng.integers(n_clusters, size=size), minlength=n_clusters)
                 # A sample of one class would make a tree that knows one class only.
-                drawn[rng.choice(np.flatnonzero((codes == 0) & (weight > 0)))] += 1
-                drawn[rng.choice(np.flatnonzero((codes == 1) & (weight > 0)))] += 1
+                for label in (0, 1):
+                    times[clusters[rng.choice(np.flatnonzero((codes == label) & (weight > 0)))]] += 1
+                drawn = times[clusters]
                 tree = DecisionTreeClassifier(
                     min_samples_leaf=self.min_samples_leaf,
                     max_features=self.max_features,
@@ -360,14 +369,6 @@ def _mean_of_trees(trees: list[Any], X: Float) -> Float:
     for tree in trees:
         total += tree.tree_.predict(single)[:, 1]
     return np.asarray(total / len(trees))
-
-
-def _folds(codes: Int, n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Fold of each row, balanced within classes."""
-    order = np.lexsort((rng.random(len(codes)), codes))
-    fold = np.empty(len(codes), dtype=np.int64)
-    fold[order] = np.arange(len(codes)) % min(n_folds, len(codes))
-    return fold
 
 
 def _log_loss(p: Float, y: Any, weight: Float) -> float:

@@ -65,8 +65,12 @@ class Calibration:
     ensemble: HeldOutClassifier | None = None
 
 
-def folds_by_label(groups: Int, y: Float, n_folds: int, rng: np.random.Generator) -> Int:
+def folds_by_label(
+    groups: Int, y: Float, n_folds: int, rng: np.random.Generator, clusters: Int | None = None
+) -> Int:
     """Fold of each row, balanced within every group and label, whatever the groups are called.
+
+    Rows of one of the ``clusters`` share their fold.
 
     Examples
     --------
@@ -74,6 +78,9 @@ def folds_by_label(groups: Int, y: Float, n_folds: int, rng: np.random.Generator
     >>> np.bincount(fold).tolist()
     [2, 2, 2, 2, 2]
     """
+    if clusters is not None:
+        _, first, place = np.unique(clusters, return_index=True, return_inverse=True)
+        return folds_by_label(groups[first], y[first], n_folds, rng)[place]
     fold = np.empty(len(y), dtype=np.int64)
     kind = 2 * groups + y.astype(np.int64)
     start = 0

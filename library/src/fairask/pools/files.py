@@ -18,7 +18,8 @@ from fairask.errors import UserError
 from fairask.matrix import tie_breakers
 from fairask.metrics import Int
 from fairask.pools.sample import RowSample
-from fairask.tables.arrow import Arrow, optional
+from fairask.tables.arrow import Arrow, decoded, is_text, optional
+from fairask.tables.formats import check_claims
 from fairask.tables.groups import GroupColumns, protected_columns
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Files:
     dataset : pyarrow.dataset.Dataset
     root : str
         The folder or file that it was opened from; names of files are relative to it.
+    schema : pyarrow.Schema, optional
+        Of the table, where the dataset reads columns of texts as dictionaries.
 
     Examples
     --------
@@ -89,9 +92,10 @@ class Files:
     (3, {'age': [40, 20], 'sex': ['f', 'f']})
     """
 
-    def __init__(self, dataset: Dataset, root: str = "") -> None:
+    def __init__(self, dataset: Dataset, root: str = "", schema: pa.Schema | None = None) -> None:
         self.dataset, self.root = dataset, root
-        self.schema: pa.Schema = dataset.schema
+        # Texts of Parquet are read as the file has them, each different one once, and written out by batch.
+        self.schema: pa.Schema = dataset.schema if schema is None else schema
 
     @classmethod
     def open(cls, source: str | os.PathLike[str], filesystem: FileSystem | None = None) -> Files:
@@ -121,16 +125,31 @@ class Files:
             )
         try:
             form = _format(formats.pop(), files, known[0])
-            root = path if info.type == fs.FileType.Directory else None
-            hive = ds.partitioning(flavor="hive")
-            dataset = ds.dataset(
-                known, filesystem=files, format=form, partitioning=hive, partition_base_dir=root
-            )
+            base = path if info.type == fs.FileType.Directory else None
+            place = {
+                "source": known,
+                "filesystem": files,
+                "partitioning": ds.partitioning(flavor="hive"),
+                "partition_base_dir": base,
+            }
+            dataset = ds.dataset(format=form, **place)
             fragments = list(dataset.get_fragments())
             _check_alike(fragments)
-        except (ValueError, OSError) as error:
+            schema = dataset.schema
+            if form == "parquet":
+                sizes = {i.path: i.size for i in inside}
+                for fragment in fragments:
+                    if sizes[fragment.path] is not None:
+                        check_claims(Path(fragment.path).name, fragment.metadata, sizes[fragment.path])
+                stored = fragments[0].physical_schema
+                coded = {field.name for field in stored if is_text(field.type)}
+                dataset = ds.dataset(format=ds.ParquetFileFormat(dictionary_columns=coded), **place)
+        except UserError:
+            raise
+        except Exception as error:
+            # Damaged files are errors of many kinds.
             raise UserError(f"{name!r} cannot be read: {_first_line(error)}", "Check the files") from error
-        return cls(dataset, path)
+        return cls(dataset, path, schema)
 
     @cached_property
     def n_rows(self) -> int:
@@ -167,11 +186,19 @@ class Files:
         names = None if columns is None else list(dict.fromkeys(columns))
         try:
             for part in self._parts:
-                yield from part.to_batches(schema=self.schema, columns=names, batch_size=_BATCH)
-        except (ValueError, OSError) as error:  # pyarrow's errors are of these kinds
+                for batch in part.to_batches(schema=self.dataset.schema, columns=names, batch_size=_BATCH):
+                    yield self._plain(batch)
+        except UserError:
+            raise
+        except (ValueError, OSError, TypeError, KeyError, NotImplementedError) as error:
             raise UserError(
                 f"{self.root or 'the table'} cannot be read: {_first_line(error)}", "Store it as Parquet"
             ) from error
+
+    def _plain(self, rows: Arrow) -> Arrow:
+        pa = optional("pyarrow", "parquet")
+        schema = pa.schema([self.schema.field(name) for name in rows.schema.names])
+        return decoded(self.root or "the table", rows, schema)
 
     def sample(
         self, n: int, seed: int = 0, columns: Sequence[str] | None = None, protected: Sequence[str] = ()
@@ -227,7 +254,8 @@ class Files:
             size = _rows(part)
             begin, end = np.searchsorted(wanted, [first, first + size])
             if end > begin:
-                parts.append(part.to_table(schema=self.schema, columns=names).take(wanted[begin:end] - first))
+                whole = part.to_table(schema=self.dataset.schema, columns=names)
+                parts.append(self._plain(whole.take(wanted[begin:end] - first)))
             first += size
         if len(wanted) and (wanted[0] < 0 or wanted[-1] >= first):
             bad = wanted[0] if wanted[0] < 0 else wanted[-1]

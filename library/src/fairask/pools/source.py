@@ -96,6 +96,7 @@ def open_pool(
     *,
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
     text: TextColumns | None = None,
     encoder: Encoder | None = None,
     sample: int = SAMPLE,
@@ -120,6 +121,8 @@ def open_pool(
         Columns to make features of; by default all but ``protected``, ``drop`` and the key.
     drop : list of str
         Columns that are no features (labels, identifiers).
+    keep : list of str
+        Columns that are features although they look like identifiers or have too many values.
     text : TextColumns, optional
         Which columns are free text, besides those that look like it.
     encoder : Encoder, optional
@@ -151,7 +154,7 @@ def open_pool(
     if encoder is None:
         n = len(drawn.keys)
         on = f"all {n:,} rows" if n == drawn.of else f"a sample of {n:,} of {drawn.of:,} rows"
-        encoder = fit_encoder(drawn.table, features, text, fitted_on=on, required=columns or ())
+        encoder = fit_encoder(drawn.table, features, text, fitted_on=on, required=columns or (), keep=keep)
     batch = drawn.table.combine_chunks()
     codes = groups.codes(batch)
     if len(codes) < drawn.of:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairask.checks import check_choice
 from fairask.metrics import Float
-from fairask.report.words import METRIC_NAMES
+from fairask.report.words import METRIC_NAMES, points
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -162,13 +162,15 @@ def panels(
     return axes[0].figure, axes
 
 
-def draw_tolerance(axis: Axes, tolerance: float, top: float, right: bool = False) -> None:
+def draw_tolerance(
+    axis: Axes, tolerance: float, top: float, right: bool = False, *, said: str | None = None
+) -> None:
     """Draw the tolerance, and tint what is above it up to ``top``, the end of the axis."""
     axis.set_ylim(0, top)
     axis.axhline(tolerance, color=INK, linestyle=(0, (5, 3)), linewidth=1.2)
     axis.axhspan(tolerance, top, color=FORBIDDEN, alpha=0.08, linewidth=0)
     axis.annotate(
-        f"above the tolerance of {tolerance:g}",
+        f"above the tolerance of {tolerance:g}" if said is None else f"above the allowed {said}",
         (0.99 if right else 0.01, 0.98),
         xycoords="axes fraction",
         ha="right" if right else "left",
@@ -641,6 +643,10 @@ class EstimateCurvesDisplay:
     metric : str
     strategy : str
         Whose colour the lines have.
+    audited : tuple of (int, float, float, float), optional
+        What an audit found: labels, gap, lower and upper end.
+    in_points : bool
+        Whether the gap is written in points, as the studio does: 0.1 is 10.
 
     Examples
     --------
@@ -656,6 +662,8 @@ class EstimateCurvesDisplay:
     tolerance: float
     metric: str = "tprp"
     strategy: str = "fare"
+    audited: tuple[int, float, float, float] | None = None
+    in_points: bool = False
 
     @classmethod
     def from_rounds(
@@ -667,6 +675,8 @@ class EstimateCurvesDisplay:
         *,
         metric: str = "tprp",
         strategy: str = "fare",
+        audited: tuple[int, float, float, float] | None = None,
+        in_points: bool = False,
     ) -> EstimateCurvesDisplay:
         """Check shapes and keep the values."""
         x = np.asarray(labels, dtype=np.int64)
@@ -675,7 +685,7 @@ class EstimateCurvesDisplay:
         for name, table in (("accuracy", above), ("gap", below)):
             if len(table) != len(x):
                 raise ValueError(f"{name} has {len(table)} rounds, labels {len(x)}; expected as many")
-        return cls(x, above, below, tolerance, metric, strategy)
+        return cls(x, above, below, tolerance, metric, strategy, audited, in_points)
 
     @classmethod
     def from_learner(cls, learner: FairActiveLearner) -> EstimateCurvesDisplay:
@@ -717,11 +727,26 @@ class EstimateCurvesDisplay:
                 axis.plot(self.labels, values[:, 0], color=color, marker="o", markersize=4)
             how = ", estimated out of fold" if np.isfinite(self.accuracy[:, 1:]).any() else ", estimated"
             top.set_title("Accuracy" + how)
-            bottom.set_title(METRIC_NAMES.get(self.metric, self.metric).capitalize() + how)
+            gap = METRIC_NAMES.get(self.metric, self.metric).capitalize()
+            bottom.set_title(gap + (", in points" if self.in_points else "") + how)
+            if self.in_points:
+                bottom.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
             bottom.set_xlabel("labels")
             high = np.nanmax([*self.gap.ravel(), 0.0])
+            said = points if self.in_points else "{:.3f}".format
+            if self.audited is not None:
+                at, value, lower, upper = self.audited
+                high = max(high, upper)
+                bottom.errorbar(
+                    [at], [value], [[value - lower], [upper - value]], fmt="D", color=INK, capsize=4
+                )
+                bottom.annotate(
+                    f"audit: {said(value)}, at most {said(upper)}", (at, value), (-8, 0), ha="right",
+                    va="bottom", textcoords="offset points", fontsize=9.5,
+                )  # fmt: skip
             limit = min(1.0, max(1.08 * float(high), 1.6 * self.tolerance, 0.02))
-            draw_tolerance(bottom, self.tolerance, limit, right=True)
+            allowed = points(self.tolerance) if self.in_points else None
+            draw_tolerance(bottom, self.tolerance, limit, right=True, said=allowed)
         return self
 
 
@@ -761,6 +786,41 @@ class LabelsOverTimeDisplay:
             axis.set_ylim(0)
             axis.set_title("Labels")
             axis.set_xlabel(f"{self.unit_} since the first label")
+        return self
+
+
+@dataclass
+class GapByMonthDisplay:
+    """The gap of a watched model: of each month, and over the window that ends with it.
+
+    Examples
+    --------
+    >>> display = GapByMonthDisplay(["2026-01", "2026-02"], [0.05, 0.2], [0.02, 0.02], [0.05, 0.12], 0.1)
+    >>> display.plot().ax_.get_title(loc="left")
+    'Gap by month'
+    """
+
+    months: Sequence[str]
+    gap: Sequence[float]
+    error: Sequence[float]
+    window: Sequence[float]
+    tolerance: float
+
+    def plot(self, ax: Panels = None) -> GapByMonthDisplay:
+        """Draw on given axes, or on a new figure."""
+        with style():
+            self.figure_, (axis,) = panels(ax, 1, 1, (7.4, 3.0))
+            self.ax_ = axis
+            x, color = np.arange(len(self.months)), method_color("fare")
+            axis.errorbar(
+                x, self.gap, self.error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2
+            )
+            axis.plot(x, self.window, color=color)
+            step = max(1, len(self.months) // 9)
+            axis.set_xticks(x[::step], [*self.months][::step])
+            highest = np.nanmax([*(np.array(self.gap) + self.error), *self.window, 0.0])
+            draw_tolerance(axis, self.tolerance, max(1.08 * float(highest), 1.6 * self.tolerance, 0.02))
+            axis.set_title("Gap by month")
         return self
 
 

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairask.audit import Certificate
+from fairask.audit.watch import Watch
 from fairask.experiment import Comparison
 from fairask.report.figures import (
     ON_DARK,
     DrawnRowsDisplay,
     EstimateCurvesDisplay,
+    GapByMonthDisplay,
     GroupRatesDisplay,
     LabelsOverTimeDisplay,
     LabelSpendDisplay,
@@ -28,7 +30,20 @@ from fairask.report.figures import (
     panels,
     svg,
 )
-from fairask.report.words import CONDITION_NAMES, METRIC_NAMES, RATE_NAMES, Guess, estimate_sentence
+from fairask.report.words import (
+    CERTIFICATE_LIMITS,
+    CONDITION_NAMES,
+    METRIC_NAMES,
+    RATE_NAMES,
+    listed,
+    points,
+    points_between,
+    question_sentence,
+    shift_sentences,
+    verdict_sentence,
+    visible,
+)
+from fairask.tables.sheets import write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -39,6 +54,8 @@ _RATES = {"tprp": ("tpr",), "fprp": ("fpr",), "eo": ("tpr", "fpr"), "dp": ("sele
 #: matplotlib's settings are the process's own, and several owners may ask for a report at once.
 _DRAWING = threading.Lock()
 _LONGEST = 60
+#: Characters of a cell of a table.
+_CELL = 500
 
 
 def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
@@ -68,7 +85,7 @@ def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
 def render(comparison: Comparison) -> str:
     """Return the report of a comparison as text, every name escaped."""
     known = comparison.beside() is not None
-    return template("report.html.j2").render(
+    page = template("report.html.j2").render(
         c=comparison,
         palette=ON_DARK,
         lines=[*([comparison.verdict()] if known else []), *comparison.findings()],
@@ -78,6 +95,7 @@ def render(comparison: Comparison) -> str:
         figures=_comparison_figures(comparison),
         sampling=_sampling(comparison),
     )
+    return visible(page)
 
 
 def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
@@ -96,6 +114,46 @@ def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
                 end = vars(c.final(method.name)).values()
                 writer.writerow([c.table.title, method.name, c.task.budget, *end])
     return {"table": table, "figure": figure}
+
+
+def write_watch(watch: Watch, path: Path) -> Path:
+    """Write the page of a watch to ``path``; the file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask.audit.watch import Watch
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_watch(Watch(["f", "m"]), Path(folder, "watch.html")).name
+    'watch.html'
+    """
+    measured = watch.measured()
+    told = [m for m in measured if not math.isnan(m.gap)]
+    figure = None
+    if told:
+        display = GapByMonthDisplay(
+            [m.name for m in told], [m.gap for m in told], [m.error for m in told],
+            [m.window for m in told], watch.tolerance,
+        )  # fmt: skip
+        figure = svg(display.plot().figure_, "watch")
+    write_whole(
+        path,
+        visible(
+            template("watch.html.j2").render(
+                palette=ON_DARK,
+                standing=watch.standing(),
+                shifts=shift_sentences(watch.shift()),
+                months=measured,
+                groups=listed(watch.groups),
+                figure=figure,
+                metric_name=METRIC_NAMES[watch.metric],
+                valid_for=watch.valid_for,
+                horizon=watch.horizon,
+                delta=f"{watch.delta:g}",
+            )
+        ),
+    )
+    return path
 
 
 def template(name: str) -> Template:
@@ -168,6 +226,12 @@ class StudyReport:
         For the table at the end.
     commands : list of tuple of str
         How to make this again: words, and what to type.
+    action : str
+        The one thing to do next.
+    columns : list of tuple of str
+        Every column, and what it is for.
+    learns, not_learned : list
+        Columns that the model learns from; and those that it does not, with the reason.
     """
 
     title: str
@@ -178,13 +242,24 @@ class StudyReport:
     drawn: DrawnRowsDisplay | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     commands: Sequence[tuple[str, str]] = ()
+    action: str = ""
+    columns: Sequence[tuple[str, str]] = ()
+    learns: Sequence[str] = ()
+    not_learned: Sequence[tuple[str, str]] = ()
 
     @property
     def estimate(self) -> Mapping[str, Any] | None:
-        """The last model's estimates, None while there are too few labels."""
-        history = self.status["history"]
-        found: Mapping[str, Any] | None = history[-1]["estimate"] if history else None
+        """The estimates of the study's model, None while there are too few labels."""
+        history, model = self.status["history"], self.status["model"]
+        mine = [entry for entry in history if model is not None and entry["digest"] == model["digest"]]
+        found: Mapping[str, Any] | None = mine[-1]["estimate"] if mine else None
         return found
+
+    @property
+    def proof(self) -> str:
+        """What the last certificate found."""
+        made = self.certificate
+        return "" if made is None else verdict_sentence(made.verdict, made.lower, made.upper, made.delta)
 
     @property
     def certificate(self) -> Certificate | None:
@@ -194,25 +269,21 @@ class StudyReport:
             return None
         return Certificate.from_dict(made)
 
-    def verdict(self) -> str:
-        """One sentence: how many labels, how accurate, and how fair as far as is known.
-
-        Examples
-        --------
-        >>> status = {"labels": 0, "history": [], "certificate": None, "metric": "tprp", "tolerance": 0.1}
-        >>> StudyReport("loans", "Repaid?", "sex", status).verdict()
-        'No labels yet: the first batch is uniform, so that nothing is assumed.'
-        """
-        status, guess, history = self.status, self.estimate, self.status["history"]
-        gap = None if guess is None or guess["gap"] is None else guess["gap"]
-        return estimate_sentence(
-            status["labels"],
-            history[-1]["labels"] if history else 0,
-            None if guess is None else guess["accuracy"]["value"],
-            None if gap is None else Guess(gap["value"], gap["low"], gap["high"]),
-            status["metric"],
-            status["tolerance"],
+    def render(self, name: str, **more: object) -> str:
+        """Return one of the pages about the study, every name escaped."""
+        page = template(name).render(
+            r=self,
+            s=self.status,
+            palette=ON_DARK,
+            metric_name=METRIC_NAMES[self.status["metric"]],
+            conditions=CONDITION_NAMES,
+            points=points,
+            points_between=points_between,
+            percent=_percent,
+            cell=_cell,
+            **more,
         )
+        return visible(page)
 
 
 def render_study(report: StudyReport) -> str:
@@ -221,28 +292,48 @@ def render_study(report: StudyReport) -> str:
     Examples
     --------
     >>> group = {"group": "f", "pool": 2, "labels": 0, "components": {}}
+    >>> standing = {"proof": "", "verdict": "No model yet", "reason": "No labels yet."}
     >>> status = {"labels": 0, "budget": 4, "rows": 4, "metric": "tprp", "tolerance": 0.1, "groups": [group],
     ...           "history": [], "certificate": None, "audit": None, "people": [], "overlap": 1, "skipped": 0,
     ...           "agreement": {"rows": 0, "share": None, "alpha": None}, "open": 0, "strategy": "fare",
-    ...           "story": None, "safety": None}
+    ...           "story": None, "safety": None, "images": None, "classes": ["no", "yes"], "model": None,
+    ...           "gap": None, "standing": standing}
     >>> "No labels yet" in render_study(StudyReport("loans", "Repaid?", "sex", status))
     True
     """
     with _DRAWING:
         figures = _study_figures(report)
-    return str(
-        template("study.html.j2").render(
-            r=report,
-            s=report.status,
-            palette=ON_DARK,
-            figures=figures,
-            metric_name=METRIC_NAMES[report.status["metric"]],
-            conditions=CONDITION_NAMES,
-        )
+    return report.render("study.html.j2", figures=figures)
+
+
+def render_card(report: StudyReport) -> str:
+    """Return the model card of a study that has a model, as one page."""
+    return report.render("card.html.j2")
+
+
+def render_certificate(report: StudyReport) -> str:
+    """Return the last certificate of a study as a page to print and to sign."""
+    made = report.certificate
+    if made is None:
+        raise ValueError("the study has no certificate; audit its model first")
+    return report.render(
+        "certificate.html.j2",
+        question=question_sentence(made.metric, report.status["classes"]),
+        limits=CERTIFICATE_LIMITS,
+        rates=RATE_NAMES,
     )
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _cell(text: str) -> str:
+    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+
+
 def _short(name: str) -> str:
+    name = visible(name)
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 
@@ -258,9 +349,12 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
             status["tolerance"],
             metric=status["metric"],
             strategy=status["strategy"],
+            audited=_audited(status),
+            in_points=True,
         )
         drawn["curves"] = svg(curves.plot().figure_, "curves")
-        drawn |= _study_rates(seen[-1]["estimate"]["rates"])
+    if status["gap"] is not None:
+        drawn |= _study_rates(status["gap"]["rates"])
     if len(report.moments) > 1:
         drawn["time"] = svg(LabelsOverTimeDisplay.from_seconds(report.moments).plot().figure_, "time")
     if status["labels"]:
@@ -276,8 +370,17 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
     return drawn
 
 
+def _audited(status: Mapping[str, Any]) -> tuple[int, float, float, float] | None:
+    gap = status["gap"]
+    if gap is None or gap["by"] != "audit":
+        return None
+    return status["labels"], gap["value"], gap["low"], gap["high"]
+
+
 def _interval(guess: Mapping[str, float] | None) -> list[float]:
-    return [math.nan] * 3 if guess is None else [guess["value"], guess["low"], guess["high"]]
+    if guess is None:
+        return [math.nan] * 3
+    return [guess["value"], guess.get("low", guess["value"]), guess.get("high", guess["value"])]
 
 
 def _study_rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Markup]:
@@ -297,5 +400,6 @@ def _study_rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Markup]:
             names={"model": ""},
         )
         display.plot().ax_.set_ylim(len(known) - 0.4, -0.6)
+        display.ax_.set_xlim(-0.02, 1.02)  # groups that are alike look alike
         out[f"rates{i}"] = svg(display.figure_, f"rates{i}")
     return out

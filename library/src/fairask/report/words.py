@@ -7,6 +7,7 @@ the same thing in the same words. This module imports nothing of the package, an
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 #: What differs by less than this in accuracy is called the same.
 SAME = 0.005
+_SAME_ANSWER = "answers the same for everybody, which is fair and of no use"
 
 METRIC_NAMES = {
     "tprp": "difference of true positive rates",
@@ -41,6 +43,125 @@ _WARNED = {
     "InfeasibleWarning": "labels did not suffice for the tolerance; a model at a larger one was used",
     "NoDisagreementWarning": "the perturbed classifiers agreed everywhere, so λ_fair alone was sampled",
 }
+
+
+def repeats_sentence(
+    register: Mapping[str, Any] | None, delta: float, where: str = "that was begun with this key"
+) -> str:
+    """Say how often a model was audited, as far as the register of the owner's key, or a study, knows.
+
+    Examples
+    --------
+    >>> print(repeats_sentence({"of_model": 3, "models_on_labels": 0}, 0.05))
+    This is audit 3 of this model that was begun with this key; at least one of 3 errs with a probability of
+    up to 0.15. Audits elsewhere, or begun with another key or another copy of its register, are not counted.
+    >>> repeats_sentence({"of_model": 1}, 0.05, "in this study")
+    'This is audit 1 of this model in this study. Audits elsewhere are not counted.'
+    >>> repeats_sentence(None, 0.05)
+    'No audit of this model was begun before this one: without a key (--sign) nothing counts them.'
+    """
+    if register is None:
+        return "No audit of this model was begun before this one: without a key (--sign) nothing counts them."
+    n, models = register["of_model"], register.get("models_on_labels", 0)
+    said = f"This is audit {n} of this model {where}"
+    if n > 1:
+        said += f"; at least one of {n} errs with a probability of up to {min(1.0, n * delta):.2g}"
+    if models > 1:
+        said += (
+            f". {models} models were decided on these labels with this key; at least one of these verdicts "
+            f"is wrong with a probability of up to {min(1.0, models * delta):.2g}"
+        )
+    others = ", or begun with another key or another copy of its register," if "key" in where else ""
+    return f"{said}. Audits elsewhere{others} are not counted."
+
+
+#: On every form.
+NO_LEGAL_ADVICE = (
+    "This form reports numbers. It is no legal advice, it does not say that a law is kept, and it does not "
+    "replace an independent auditor."
+)
+#: Who is worse off if one group's rate is above another's, by metric; {less} and {more} are the groups.
+_HAZARDS = {
+    "tpr": "In group {less}, people whose label is positive are accepted less often than in group {more}.",
+    "fpr": "In group {more}, people whose label is negative are accepted more often than in group {less}.",
+    "eo": "In group {less}, people are accepted less often than people with the same label in group {more}.",
+    "selection": "In group {less}, people are accepted less often than in group {more}.",
+}
+
+
+def hazard_sentence(metric: str, first: str, second: str) -> str:
+    """Say what it means for people if a comparison of two groups is above the tolerance.
+
+    Examples
+    --------
+    >>> hazard_sentence("tprp", "men", "women")
+    'In group women, people whose label is positive are accepted less often than in group men.'
+    >>> hazard_sentence("selection-ratio", "men", "women")
+    'In group men, people are accepted less often than in group women.'
+    """
+    kind = {"tprp": "tpr", "fprp": "fpr", "dp": "selection"}.get(metric, metric.removesuffix("-ratio"))
+    # A difference is that of the first over the second, a ratio that of the first to the second.
+    less, more = (first, second) if metric.endswith("-ratio") else (second, first)
+    return _HAZARDS[kind].format(less=less, more=more)
+
+
+def ratio_told(low: float | None, high: float | None) -> str:
+    """Say what the numbers of people tell about a ratio of two rates, given its limits.
+
+    Examples
+    --------
+    >>> ratio_told(0.7, 0.9), ratio_told(0.9, 1.1), ratio_told(None, None)
+    ('below 1', 'cannot tell whether it is 1', '')
+    """
+    if high is None:
+        return "" if low is None else "cannot tell whether it is 1"
+    if high < 1:
+        return "below 1"
+    return "above 1" if low is not None and low > 1 else "cannot tell whether it is 1"
+
+
+def alternative_sentence(name: str, plain: str, ratio: float, other: float, gain: float, sure: bool) -> str:
+    """Compare a model with the plain one: least adverse impact ratio, and accuracy in points.
+
+    Examples
+    --------
+    >>> print(alternative_sentence("fair", "plain", 0.95, 0.8, -0.004, False))
+    fair has a least adverse impact ratio of 0.950, plain one of 0.800. Measured on this table, fair is 0.4
+    points less accurate; the limits of both accuracies overlap, so that these labels do not tell which is
+    higher.
+    """
+    way = "more" if gain > 0 else "less"
+    same = "as accurate" if round(100 * abs(gain), 1) == 0 else f"{100 * abs(gain):.1f} points {way} accurate"
+    tail = (
+        ""
+        if sure
+        else ("; the limits of both accuracies overlap, so that these labels do not tell which is higher")
+    )
+    return (
+        f"{name} has a least adverse impact ratio of {ratio:.3f}, {plain} one of {other:.3f}. Measured on "
+        f"this table, {name} is {same}{tail}."
+    )
+
+
+#: Characters that a terminal or a page obeys instead of showing: controls (but for tab and line break), the
+#: marks that turn the direction of writing, and halves of characters. A line break of Windows is one break.
+_OBEYED = re.compile(
+    "(?!\r\n)[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Return a text whose control characters are shown; in JSON they stay valid.
+
+    Everything that comes from files passes through here before it reaches a terminal, a log, a report or a
+    sheet: no name of a group clears the screen, and none turns the order of letters.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[2Jb \u202ec"))
+    a\x1b[2Jb \u202ec
+    """
+    return _OBEYED.sub(lambda found: ("\\x%02x" if found[0] < " " else "\\u%04x") % ord(found[0]), text)
 
 
 @dataclass(frozen=True)
@@ -100,6 +221,9 @@ class Beside:
     tolerance : float
     labels : int
         Labels that models were trained on.
+    level : float, optional
+        Probability with which labels and pool together put the fair model's gap within the tolerance; None
+        where they do not.
 
     Examples
     --------
@@ -119,6 +243,7 @@ class Beside:
     answer: str
     tolerance: float
     labels: int
+    level: float | None = None
 
     @property
     def case(self) -> Literal["unfair", "fair already", "unsure", "no better", "unknown"]:
@@ -135,6 +260,43 @@ class Beside:
     def price(self) -> float:
         """Accuracy that the fair model gives up against the plain one; negative where it is ahead."""
         return 0.0 if self.plain is None else self.plain.accuracy.value - self.model.accuracy.value
+
+    @property
+    def plain_is_better(self) -> bool:
+        """Whether the plain model is as fair, by these labels, and more accurate."""
+        if self.plain is None or self.plain.gap is None or self.model.gap is None:
+            return False
+        as_fair = self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
+        return as_fair and self.price >= SAME
+
+    def in_points(self) -> str:
+        """Say the same as :meth:`sentence` with gaps in points, as the studio does.
+
+        Examples
+        --------
+        >>> model, plain = Outcome(Guess(0.84), Guess(0.05)), Outcome(Guess(0.85), Guess(0.40))
+        >>> print(Beside(model, plain, 0.76, "no", 0.1, 700).in_points())
+        A model without a limit on the gap would be 40 points apart, right for 85 of 100. This one is 5 points
+        apart, right for 84 of 100.
+        >>> print(Beside(plain, model, 0.76, "no", 0.5, 700).in_points())
+        A model without a limit on the gap is as fair by these labels: 5 points apart, right for 84 of 100.
+        This one is 40 points apart, right for 85 of 100.
+        """
+        mine = f"right for {round(100 * self.model.accuracy.value)} of 100"
+        if self.case == "no better":
+            return (
+                f"No better than always answering “{self.answer}”: {mine}, and that answer for "
+                f"{round(100 * self.constant)} of 100 without any label."
+            )
+        if self.plain is None or self.plain.gap is None or self.model.gap is None:
+            return "Whether a plain model would be fair is not known yet: a group has too few labels."
+        fair = self.plain.gap.high <= self.tolerance or self.plain.gap.value <= self.model.gap.value
+        would = "is as fair by these labels:" if fair else "would be"
+        return (
+            f"A model without a limit on the gap {would} {points(self.plain.gap.value)} apart, right for "
+            f"{round(100 * self.plain.accuracy.value)} of 100. This one is "
+            f"{points(self.model.gap.value)} apart, {mine}."
+        )
 
     def sentence(self) -> str:
         """Say which case the user is in, and what fairness costs."""
@@ -169,17 +331,21 @@ class Beside:
             costs = f"gives up {points:.1f} points of accuracy"
         else:
             costs = f"is {points:.1f} points more accurate"
-        limits = f" ({gap.limits()})" if gap.low < gap.high else ""
-        above = ""
-        if gap.high > self.tolerance:
+        limits, above = f" ({gap.limits()})" if gap.low < gap.high else "", ""
+        if gap.high > self.tolerance and self.level is not None:
+            limits = (
+                f" ({gap.limits()}) by labels alone, within {self.tolerance:g} with probability "
+                f"{self.level:g} by labels and pool together,"
+            )
+        elif gap.high > self.tolerance:
             may = "" if gap.low > self.tolerance else "which may be "
             above = f", {may}above the tolerance of {self.tolerance:g},"
         return f"The fair model has gap {gap.value:.2f}{limits}{above} and {costs}."
 
 
 #: Why a number of labels suffices (flat), or why none is known to: the mean gap at the end ("gap") or shortly
-#: before ("late gap"), too few rounds, or what accuracy does.
-Why = Literal["flat", "gap", "late gap", "one round", "few rounds", "rises", "falls", "changes"]
+#: before ("late gap"), models that say so, too few rounds, or what accuracy does.
+Why = Literal["flat", "gap", "late gap", "one round", "few rounds", "rises", "falls", "changes", "infeasible"]
 
 
 def enough_sentence(why: Why, labels: int | None, budget: int, gap: float) -> str:
@@ -200,6 +366,11 @@ def enough_sentence(why: Why, labels: int | None, budget: int, gap: float) -> st
         return f"The tolerance is not reached within {budget:,} labels: the mean gap is {gap:.2f}."
     if why in ("one round", "few rounds"):
         return f"{why.capitalize()} only: how many labels suffice is not known."
+    if why == "infeasible":
+        return (
+            f"How many labels suffice is not known: with {budget:,} most models say that the tolerance is "
+            "infeasible."
+        )
     if why == "late gap":
         return (
             f"How many labels suffice is not known: the mean gap came within the tolerance only at the "
@@ -349,7 +520,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | None = None) -> str | None:
-    """Say where a tolerance is infeasible with the labels, where safety costs accuracy, and what would help.
+    """Say what the owner of a model must know.
+
+    Whether it answers the same for everybody or decides by lot, whether the tolerance is infeasible with the
+    labels, what safety costs, and what would help.
 
     Parameters
     ----------
@@ -362,30 +536,33 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     Returns
     -------
     str or None
-        None where there is nothing to say: safety costs less than half a point, or the oracle does not
-        estimate its own error.
+        None where there is nothing to say.
 
     Examples
     --------
-    >>> fitted = {"labels": 75, "feasible": False, "level": 0.95, "gap_limit": 0.45,
-    ...           "safety_cost": 0.0, "labels_needed": 1519, "contradicted": False}
+    >>> fitted = {"labels": 75, "feasible": False, "level": 0.95, "gap_high": 0.45,
+    ...           "safety_cost": 0.0, "needed_low": 300, "needed_high": 600, "contradicted": False,
+    ...           "constant": False, "by_lot": 0.0}
     >>> print(safety_sentence(fitted, 0.1))
     Infeasible with these 75 labels: no useful model has a gap within 0.1 with probability 0.95. By labels
-    and pool together, the gap of this one is within 0.45. About 1,520 labels are needed.
-    >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021, "labels_needed": 210}, 0.1))
-    This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With about 210
+    and pool together, the gap of this one is within 0.45. About 300 to 600 labels are needed.
+    >>> print(safety_sentence(fitted | {"feasible": True, "safety_cost": 0.021}, 0.1))
+    This model gives up 2.1 points of accuracy to have a gap within 0.1 with probability 0.95. With more
     labels it would give up less.
-    >>> safety_sentence(fitted | {"feasible": True}, 0.1) is safety_sentence({"labels": 75}, 0.1) is None
+    >>> safety_sentence(fitted | {"feasible": True}, 0.1) is None
     True
     """
-    if "safety_cost" not in fitted:
-        return None
+    decides = decides_sentence(fitted)
+    if "safety_cost" not in fitted:  # the oracle does not estimate its own error
+        return decides
     cost, sure = fitted["safety_cost"], f"with probability {fitted['level']:g}"
-    said = []
+    said = [] if decides is None else [decides]
+    if fitted["constant"] and fitted["feasible"]:
+        said.append("More labels or other features would help.")
     if fitted.get("unseen"):
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: fewer than three of them tell of the rate "
-            f"of some group, so the gap may be up to {fitted['gap_limit']:.2f}. "
+            f"of some group, so the gap may be up to {fitted['gap_high']:.2f}. "
             "Label more rows of that group."
         )
     elif not fitted["feasible"]:
@@ -394,26 +571,39 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
         said.append(
             f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
             f"{tolerance:g} {sure}. By labels and pool together, the gap of this one is within "
-            f"{fitted['gap_limit']:.2f}{price}. "
-            f"{_needed(fitted, rows, 'About {} labels are needed')}"
+            f"{fitted['gap_high']:.2f}{price}. "
+            f"{_needed(fitted, rows)}"
         )
     elif cost > SAME:
         said.append(
             f"This model gives up {100 * cost:.1f} points of accuracy to have a gap within {tolerance:g} "
-            f"{sure}. {_needed(fitted, rows, 'With about {} labels it would give up less')}"
+            f"{sure}. With more labels it would give up less."
         )
     if fitted["contradicted"]:
         said.append(_contradiction(fitted))
     return " ".join(said) or None
 
 
-def _needed(fitted: Mapping[str, Any], rows: int | None, words: str) -> str:
-    """Say how many labels would help, in tens."""
-    if fitted["labels_needed"] <= fitted["labels"]:  # thresholds alone are safe already, but costly ones
-        return "More labels would help."
-    count = 10 * math.ceil(fitted["labels_needed"] / 10)
-    beyond = rows is not None and count > rows
-    return words.format(f"{count:,}") + (f", more than the pool's {rows:,} rows." if beyond else ".")
+def _needed(fitted: Mapping[str, Any], rows: int | None) -> str:
+    """Say how many labels are needed, if that is known."""
+    low, high = fitted["needed_low"], fitted["needed_high"]
+    if low is None or math.isnan(low):
+        return "How many labels are needed is not known yet."
+    beyond = rows is not None and low > rows
+    return f"About {labels_range((low, high))} are needed" + (
+        f", more than the pool's {rows:,} rows." if beyond else "."
+    )
+
+
+def labels_range(needed: tuple[float, float]) -> str:
+    """Name a number of labels by its range.
+
+    Examples
+    --------
+    >>> labels_range((300, 600))
+    '300 to 600 labels'
+    """
+    return f"{needed[0]:,.0f} to {needed[1]:,.0f} labels"
 
 
 def _contradiction(fitted: Mapping[str, Any]) -> str:
@@ -426,20 +616,61 @@ def _contradiction(fitted: Mapping[str, Any]) -> str:
     )
 
 
-def infeasible_sentence(method: str, said: int, runs: int, needed: int | None = None) -> str:
+def by_lot_sentence(share: float, method: str | None = None) -> str:
+    """Say that decisions are made by lot, and for which share of the rows.
+
+    Examples
+    --------
+    >>> print(by_lot_sentence(0.46))
+    About 46 of 100 rows are decided by lot: such a row may get either answer.
+    >>> print(by_lot_sentence(0.004, "FARE of the paper"))
+    FARE of the paper: fewer than 1 of 100 rows are decided by lot: such a row may get either answer.
+    """
+    count = "fewer than 1" if share < 0.01 else f"about {100 * share:.0f}"
+    said = f"{count} of 100 rows are decided by lot: such a row may get either answer"
+    return f"{method}: {said}." if method else f"{said[0].upper()}{said[1:]}."
+
+
+def constant_sentence(method: str, same: int, runs: int) -> str:
+    """Say in how many runs the last model answers the same for everybody.
+
+    Examples
+    --------
+    >>> constant_sentence("FARE", 2, 3)
+    'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use.'
+    """
+    return f"In {same} of {runs} runs the last model of {method} {_SAME_ANSWER}."
+
+
+def decides_sentence(fitted: Mapping[str, Any]) -> str | None:
+    """Say where a model answers the same for everybody, or decides by lot; None where it does neither.
+
+    Examples
+    --------
+    >>> decides_sentence({"constant": True, "by_lot": 0.0})
+    'This model answers the same for everybody, which is fair and of no use.'
+    >>> decides_sentence({"constant": False, "by_lot": 0.0}) is None
+    True
+    """
+    if fitted["constant"]:
+        return f"This model {_SAME_ANSWER}."
+    return by_lot_sentence(fitted["by_lot"]) if fitted["by_lot"] else None
+
+
+def infeasible_sentence(method: str, said: int, runs: int, needed: tuple[float, float] | None = None) -> str:
     """Say in how many runs the last model called the tolerance infeasible, and about what it needs.
 
     Examples
     --------
-    >>> print(infeasible_sentence("FARE", 3, 3, 1234))
-    In 3 of 3 runs the last model of FARE said: infeasible with these labels. About 1,200 labels
+    >>> print(infeasible_sentence("FARE", 3, 3, (800, 1600)))
+    In 3 of 3 runs the last model of FARE said: infeasible with these labels. About 800 to 1,600 labels
     are needed.
     >>> infeasible_sentence("FARE", 0, 3)
     ''
     """
     if not said:
         return ""
-    about = "" if needed is None else f" About {float(f'{needed:.2g}'):,.0f} labels are needed."
+    about = "" if needed is None else f" About {labels_range(needed)} are needed."
     return f"In {said} of {runs} runs the last model of {method} said: infeasible with these labels.{about}"
 
 
@@ -464,13 +695,15 @@ def contradicted(by_labels: float, low: float, high: float) -> str:
     )
 
 
-def shortfall(labels: int, needed: int, goal: str, upper: float, unseen: str = "") -> str:
+def shortfall(labels: int, needed: tuple[int, int] | None, goal: str, upper: float, unseen: str = "") -> str:
     """Say, as a warning of an oracle, why labels do not suffice for a tolerance.
 
     Parameters
     ----------
-    labels, needed : int
-        Labels at hand, and about how many are needed.
+    labels : int
+        Labels at hand.
+    needed : pair of int, or None
+        About how many are needed, if that is known.
     goal : str
         The gap that is wanted, such as "tprp gap within 0.1".
     upper : float
@@ -480,7 +713,7 @@ def shortfall(labels: int, needed: int, goal: str, upper: float, unseen: str = "
 
     Examples
     --------
-    >>> print(shortfall(50, 200, "tprp gap within 0.1", 0.9, "positive rows of group 'b'"))
+    >>> print(shortfall(50, (200, 400), "tprp gap within 0.1", 0.9, "positive rows of group 'b'"))
     infeasible with these 50 labels: fewer than three of them are positive rows of group 'b', so the gap
     may be up to 0.90; label more rows of that group
     """
@@ -490,10 +723,8 @@ def shortfall(labels: int, needed: int, goal: str, upper: float, unseen: str = "
             f"{begin}fewer than three of them are {unseen}, so the gap may be up to {upper:.2f}; "
             "label more rows of that group"
         )
-    return (
-        f"{begin}no useful rule has a {goal}; that of the returned rule is within {upper:.2f}. "
-        f"About {needed} labels are needed"
-    )
+    about = "more labels are needed" if needed is None else f"about {labels_range(needed)} are needed"
+    return f"{begin}no useful rule has a {goal}; that of the returned rule is within {upper:.2f}; {about}"
 
 
 def estimate_sentence(
@@ -575,15 +806,15 @@ def leaks_sentence(accuracies: Mapping[str, float]) -> str:
     )
 
 
-def constant(answer: object, needed: int | None) -> str:
+def constant(answer: object, needed: tuple[int, int] | None) -> str:
     """Say that a model answers the same for everybody, and what would help.
 
     Examples
     --------
-    >>> constant(0, 400)
-    'this model answers 0 for everybody, which is fair and of no use; about 400 labels would help'
+    >>> constant(0, (300, 600))
+    'this model answers 0 for everybody, which is fair and of no use; about 300 to 600 labels would help'
     """
-    remedy = "more labels or other features" if needed is None else f"about {needed} labels"
+    remedy = "more labels or other features" if needed is None else f"about {labels_range(needed)}"
     return f"this model answers {answer} for everybody, which is fair and of no use; {remedy} would help"
 
 
@@ -627,6 +858,50 @@ def right_sentence(labels: int, accuracy: float | None) -> str:
     return f"Right for about {round(100 * accuracy)} of 100."
 
 
+def points(share: float) -> str:
+    """Return a gap as people say it: in points, of a hundred, to one decimal.
+
+    Examples
+    --------
+    >>> points(0.1), points(0.013), points(0.01)
+    ('10 points', '1.3 points', '1 point')
+    """
+    value = f"{round(100 * share, 1) + 0:g}"
+    return f"{value} point{'s' * (value != '1')}"
+
+
+def points_between(low: float, high: float) -> str:
+    """Return two limits in points.
+
+    Examples
+    --------
+    >>> points_between(0.0, 0.207)
+    '0 to 20.7 points'
+    """
+    return f"{points(low).split()[0]} to {points(high)}"
+
+
+#: Why a study has no gap yet.
+NO_GAP = "One group has no such labels yet, so the gap between groups is not known."
+
+#: What a study says of its model: how it is shown, and the verdict. While labels come in, nothing is final.
+STANDINGS: dict[str, tuple[Literal["good", "bad", "open"], str]] = {
+    "begin": ("open", "No model yet"),
+    "early": ("open", "Too early to tell"),
+    "certified": ("good", "Use this model"),
+    "refuted": ("bad", "Do not use this model"),
+    "undecided": ("open", "Cannot tell yet"),
+    "useless": ("bad", "Do not use this model"),
+    "plain": ("bad", "Use a plain model instead"),
+    "above": ("bad", "Do not use this model"),
+    "useless so far": ("open", "Do not use this model yet"),
+    "plain so far": ("open", "A plain model is ahead so far"),
+    "above so far": ("open", "Do not use this model yet"),
+    "within": ("open", "Looks fair, not proven"),
+    "unsure": ("open", "Cannot tell yet"),
+}
+
+
 def apart_sentence(rates: Sequence[Mapping[str, Any]], classes: Sequence[str], tolerance: float) -> str:
     """Say which two groups differ most, and by how many points.
 
@@ -635,55 +910,87 @@ def apart_sentence(rates: Sequence[Mapping[str, Any]], classes: Sequence[str], t
     >>> rates = [{"condition": "y=1", "group": g, "value": v} for g, v in (("men", 0.93), ("women", 0.8))]
     >>> print(apart_sentence(rates, ["no", "yes"], 0.1))
     Of rows that are “yes”, it says “yes” for 80 of 100 in group women and 93 of 100 in group men: 13 points
-    apart; you allow 10.
+    apart; you allow 10 points.
     """
     pairs = [(a, b) for a, b in combinations(rates, 2) if a["condition"] == b["condition"]]
     pair = max(pairs, key=lambda pair: abs(pair[0]["value"] - pair[1]["value"]))
     low, high = sorted(pair, key=lambda rate: float(rate["value"]))
     negative, positive = classes
     of = {"y=1": f"rows that are “{positive}”", "y=0": f"rows that are “{negative}”", "all": "all rows"}
-    points = abs(round(100 * high["value"]) - round(100 * low["value"]))
     return (
         f"Of {of[low['condition']]}, it says “{positive}” for {round(100 * low['value'])} of 100 in group "
         f"{low['group']} and {round(100 * high['value'])} of 100 in group {high['group']}: "
-        f"{points} point{'s' * (points != 1)} apart; you allow {100 * tolerance:g}."
+        f"{points(high['value'] - low['value'])} apart; you allow {points(tolerance)}."
     )
 
 
-def allowed_sentence(gap: Guess, tolerance: float, more: int | None, left: int) -> str:
-    """Say what labels tell of a gap and its tolerance.
+def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) -> str:
+    """Say what labels alone tell of a gap and its tolerance, and what labels and pool together do.
 
-    ``more`` labels would tell which is larger (None: no number would), and ``left`` rows have none yet.
+    ``fitted`` is the entry of a study's history.
 
     Examples
     --------
-    >>> allowed_sentence(Guess(0.13, 0.07, 0.19), 0.1, 574, 900)
-    'Too few labels to be sure: about 580 more would tell.'
+    >>> fitted = {"safety_cost": 0.0, "feasible": False, "needed_low": 300, "needed_high": 600, "level": 0.95}
+    >>> allowed_sentence(Guess(0.13, 0.07, 0.19), 0.1, fitted)
+    'Too few labels to be sure. About 300 to 600 labels are needed.'
+    >>> print(allowed_sentence(Guess(0.08, 0.02, 0.19), 0.1, fitted | {"feasible": True}))
+    By labels alone that is not sure. By labels and pool together it is within what you allow, with
+    probability 0.95. Only an audit can promise it.
     """
     if gap.high <= tolerance:
         return "By these labels it is within what you allow. Only an audit can promise it."
     if gap.low > tolerance:
         return "That is more than you allow, and not by chance."
-    if more is not None and more <= left:
-        return f"Too few labels to be sure: about {10 * math.ceil(more / 10):,} more would tell."
-    if more is None or abs(gap.value - tolerance) < 0.01:
-        return "Too close to what you allow to tell by more labels."
-    return "Too few labels to be sure by estimates alone; an audit tells with fewer."
+    if "safety_cost" not in fitted:  # the oracle does not estimate its own error
+        return "Too few labels to be sure by estimates alone; an audit tells with fewer."
+    if not fitted["feasible"]:
+        return f"Too few labels to be sure. {_needed(fitted, None)}"
+    return (
+        "By labels alone that is not sure. By labels and pool together it is within what you allow, with "
+        f"probability {fitted['level']:g}. Only an audit can promise it."
+    )
 
 
-def verdict_sentence(verdict: str, upper: float, delta: float) -> str:
-    """Say what an audit found; ``delta`` is the chance that the upper limit of the gap is wrong.
+def question_sentence(metric: str, classes: Sequence[str]) -> str:
+    """Say what a certificate compares, after "that".
 
     Examples
     --------
-    >>> verdict_sentence("certified", 0.094, 0.05)
+    >>> question_sentence("tprp", ["no", "yes"])
+    'of rows that are “yes”, all groups are answered “yes” equally often'
+    """
+    negative, positive = classes
+    said = f"all groups are answered “{positive}” equally often"
+    of = {
+        "tprp": f"of rows that are “{positive}”, ",
+        "fprp": f"of rows that are “{negative}”, ",
+        "eo": f"of rows that are “{positive}”, and of rows that are “{negative}”, ",
+    }
+    return of.get(metric, "") + said
+
+
+#: What a certificate of a study does not say.
+CERTIFICATE_LIMITS = (
+    "It is about this model on this pool of rows. Another model, or other rows, need one of their own.",
+    "It takes the labels of the audit as true: it cannot see answers that are wrong in one group more often.",
+    "It is about this gap alone. Other gaps, and groups that are not named here, may be larger.",
+)
+
+
+def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> str:
+    """Say what an audit found; ``delta`` is the chance that a limit of the gap is wrong.
+
+    Examples
+    --------
+    >>> verdict_sentence("certified", 0.0, 0.094, 0.05)
     'Certified. With 95 % confidence the gap is at most 9.4 points.'
     """
-    limit = f"ith {100 * (1 - delta):g} % confidence the gap is at most {100 * upper:.1f} points."
+    limit = f"ith {100 * (1 - delta):g} % confidence the gap is at most {points(upper)}."
     if verdict == "certified":
         return f"Certified. W{limit}"
     if verdict == "refuted":
-        return "Refuted: the audit shows a gap above what you allow."
+        return f"Refuted: the audit shows a gap of at least {points(lower)}."
     return f"The audit could not tell: w{limit}"
 
 
@@ -736,6 +1043,37 @@ AUDIT_SIZES = {
 }
 
 
+def forecast_sentence(labels: int, accuracy: float, gap: float, tolerance: float) -> str:
+    """Say what to expect of a study with so many labels.
+
+    Examples
+    --------
+    >>> forecast_sentence(250, 0.78, 0.041, 0.1)
+    'With 250 labels expect about 78 right answers of 100 and a gap of about 4.1 points; you allow 10.'
+    """
+    return (
+        f"With {labels:,} labels expect about {round(100 * accuracy)} right answers of 100 and a gap of "
+        f"about {points(gap)}; you allow {100 * tolerance:g}."
+    )
+
+
+#: Asked of whoever makes a study without naming groups.
+NO_PROTECTED = "Mark at least one column as protected: groups are compared by it."
+
+
+def no_groups_words(different: int, most: int) -> str:
+    """Say why a column cannot be protected.
+
+    Examples
+    --------
+    >>> no_groups_words(900, 50), no_groups_words(1, 50)
+    ('900 different values: groups need 50 or fewer', 'one value only')
+    """
+    if different > most:
+        return f"{different:,} different values: groups need {most} or fewer"
+    return "one value only" if different == 1 else "no values that make groups"
+
+
 def sampled_sentence(rows: int, of: int, key: str) -> str:
     """Say that the pool of a study is a sample, and where its rows are.
 
@@ -749,6 +1087,44 @@ def sampled_sentence(rows: int, of: int, key: str) -> str:
         f"The pool is a random sample of {rows:,} of {of:,} rows, copied into the study; the column {key!r} "
         "says where each row is. Certificates are about the sample."
     )
+
+
+#: What lets a model see images.
+EMBED = (
+    "Add embeddings, numbers that describe each image: a column of lists of numbers, or an .npy file with a "
+    'row for each row of the table. The page "Text and embeddings" of the documentation shows local encoders.'
+)
+
+
+def images_sentence(images: Sequence[str], learned: Sequence[str] | None = None) -> str:
+    """Say that a model does not see images, and what it learns from instead, where that is known.
+
+    Examples
+    --------
+    >>> images_sentence(["photo"], ["age", "site"])
+    "The model cannot see the images in 'photo'; it learns only from 'age', 'site'."
+    >>> images_sentence(["photo"], [])
+    "The model cannot see the images in 'photo', and no other column is left to learn from."
+    """
+    unseen = f"The model cannot see the images in {', '.join(map(repr, images))}"
+    if learned is None:
+        return f"{unseen}; it learns only from other columns."
+    if not learned:
+        return f"{unseen}, and no other column is left to learn from."
+    return f"{unseen}; it learns only from {', '.join(map(repr, learned))}."
+
+
+def missing_sentence(names: Sequence[str]) -> str:
+    """Name images that a table has and nobody sent.
+
+    Examples
+    --------
+    >>> missing_sentence(["7.png", "8.png"])
+    '2 images that the table names were not sent: 7.png, 8.png.'
+    """
+    some = listed(names[:3]) + (", …" if len(names) > 3 else "")
+    words = "image that the table names was" if len(names) == 1 else "images that the table names were"
+    return f"{len(names):,} {words} not sent: {some}."
 
 
 def goal_sentences(
@@ -836,3 +1212,74 @@ def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
         else "A judge was tried and is not heeded, because he would save next to nothing."
     )
     return f"{used} All {labels:,} labels are from people; answers of the judge are not counted."
+
+
+def standing_sentence(verdict: str, since: str | None, tolerance: float, needed: int | None) -> str:
+    """Where a watched model stands.
+
+    Examples
+    --------
+    >>> standing_sentence("refuted", "2026-05", 0.1, None)
+    'REFUTED: the gap is above 0.1 since about 2026-05.'
+    >>> standing_sentence("undecided", "2025-01", 0.1, 600)
+    'CANNOT TELL any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
+    """
+    if verdict == "refuted":
+        return f"REFUTED: the gap is above {tolerance:g} since about {since}."
+    if verdict == "certified":
+        return (
+            f"STILL CERTIFIED: a gap of at most {tolerance:g} was certified in {since}; nothing refutes it."
+        )
+    before = "there is no certificate yet." if since is None else f"the last certificate is of {since}."
+    more = (
+        f"About {needed:,} labels would likely certify{' again' if since else ''}."
+        if needed
+        else f"The labels so far do not say that more of them would certify a gap of at most {tolerance:g}."
+    )
+    return f"CANNOT TELL{' any more' if since else ''}: {before} {more}"
+
+
+def standing_details(
+    gap: float, months: tuple[str, str] | None, labels: int, metric: str, tolerance: float
+) -> str:
+    """What the state of a watched model rests on.
+
+    Examples
+    --------
+    >>> standing_details(0.041, ("2026-01", "2026-06"), 1200, "tprp", 0.1)
+    'Gap measured from 2026-01 to 2026-06: 0.041 (tprp, tolerance 0.1). Labels in all: 1,200.'
+    """
+    if months is None or gap != gap:
+        return f"No gap is measured yet ({metric}, tolerance {tolerance:g}). Labels in all: {labels:,}."
+    when = f"in {months[0]}" if months[0] == months[1] else f"from {months[0]} to {months[1]}"
+    return f"Gap measured {when}: {gap:.3f} ({metric}, tolerance {tolerance:g}). Labels in all: {labels:,}."
+
+
+def shift_sentences(shift: Mapping[str, Any]) -> list[str]:
+    """How the last month differs from the first, as far as no label is needed.
+
+    Examples
+    --------
+    >>> groups = {"f": {"share": [0.3, 0.4], "selected": [0.5, 0.45]}}
+    >>> shift_sentences({"months": ["2026-01", "2026-06"], "groups": groups, "psi": 0.31})
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['From 2026-01 to 2026-06 the share of f went from 30 % to 40 % of the rows, and that of its positive
+      decisions from 50 % to 45 %.', 'Population stability index of the scores: 0.31 (above 0.25 is commonly
+      called large).']
+    """
+    if not shift:
+        return []
+    first, last = shift["months"]
+    lines = []
+    for group, found in shift["groups"].items():
+        (had, has), (gave, gives) = (
+            [f"{100 * v:.0f} %" for v in found[name]] for name in ("share", "selected")
+        )
+        lines.append(
+            f"From {first} to {last} the share of {group} went from {had} to {has} of the rows, and that of "
+            f"its positive decisions from {gave} to {gives}."
+        )
+    if "psi" in shift:
+        index = f"{shift['psi']:.2f} (above 0.25 is commonly called large)"
+        lines.append(f"Population stability index of the scores: {index}.")
+    return lines

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import _get_feature_names
 
 from fairask.errors import MissingExtra, TableError
 from fairask.metrics import Matrix
@@ -81,6 +80,8 @@ def column_names(X: Matrix) -> list[str] | None:
     if type(X).__module__.startswith("pandas") and np.ndim(X) == 2 and X.columns.has_duplicates:
         twice = X.columns[X.columns.duplicated()][0]
         raise TableError(f"the data frame has more than one column {twice!r}", "Rename one of them")
+    from sklearn.utils.validation import _get_feature_names  # slow to import; reading a table needs none
+
     names = _get_feature_names(X)
     return None if names is None else [str(name) for name in names]
 
@@ -124,3 +125,37 @@ def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:
             f"the data frame cannot be used: {why}",
             "Give columns of one type each, none of them sparse",
         ) from error
+
+
+#: Most bytes of a column of texts that was read as a dictionary, when it is written out.
+_MOST_TEXT = 1 << 30
+
+
+def decoded(source: str, table: Arrow, schema: Arrow) -> Arrow:
+    """Return a table, or batch, of this schema: texts that were read as dictionaries become plain texts.
+
+    A few long texts that occur in many rows are refused where written out they would take a gigabyte.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> coded = pa.table({"a": pa.array(["x", "y", "x"]).dictionary_encode()})
+    >>> decoded("t.parquet", coded, pa.schema([("a", pa.string())])).to_pydict()
+    {'a': ['x', 'y', 'x']}
+    """
+    pa, pc = optional("pyarrow", "parquet"), optional("pyarrow.compute", "parquet")
+    columns = []
+    for name, column, kind in zip(schema.names, table.columns, schema.types, strict=True):
+        if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(kind):
+            size = 0
+            for chunk in getattr(column, "chunks", [column]):
+                lengths = pc.binary_length(chunk.dictionary)
+                size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
+            if size > _MOST_TEXT:
+                raise TableError(
+                    f"{source}: the texts of column {name!r} take {size:,} bytes in {len(column):,} rows",
+                    "Leave the column out, or shorten its texts",
+                )
+            column = column.cast(kind)
+        columns.append(column)
+    return type(table).from_arrays(columns, schema=schema)

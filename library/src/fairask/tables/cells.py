@@ -34,6 +34,8 @@ _MANY = 20
 #: Largest share of words in a column of numbers that are taken for gaps in it.
 _MOST_STRAY = 0.05
 _DAY = 86_400.0
+#: Where the field of a column says how its texts were read.
+_READ_AS = b"fairask: read as"
 
 _DAY_MONTH = re.compile(
     r"(?P<a>[0-9]{1,2})(?P<sign>[./-])(?P<b>[0-9]{1,2})[./-](?P<year>[12][0-9]{3})"
@@ -207,7 +209,8 @@ class Reading:
             whole = rf"(?:[0-9]{{1,3}}(?:[{self.thousands}][0-9]{{3}})+|[0-9]+)"
         number = rf"(?P<number>{whole}(?:[{self.decimal}][0-9]+)?(?:[eE][+-]?[0-9]+)?)"
         before, after = rf"(?P<before>{_SIGNS})?", rf"(?P<after>{_SIGNS})?"
-        return re.compile(rf"\s*(?P<minus>[+-]?)\s*{before}\s*(?P<inner>[+-]?){number}\s*{after}\s*")
+        # No blank is tried twice (*+): a cell of blanks alone would take for ever.
+        return re.compile(rf"\s*+(?P<minus>[+-]?)\s*+{before}\s*+(?P<inner>[+-]?){number}\s*+{after}\s*+")
 
     def _number(self, text: str) -> float | None:
         found = self.pattern.fullmatch(text)
@@ -244,6 +247,17 @@ class Reading:
     def to_list(self) -> list[object]:
         """Return plain values for JSON."""
         return [self.kind, self.decimal, self.thousands, self.month_first]
+
+    def mark(self, name: str, kind: Arrow) -> Arrow:
+        """Return the field of a column that was read so; :meth:`of` finds it there."""
+        pa = optional("pyarrow", "parquet")
+        return pa.field(name, kind, metadata={_READ_AS: json.dumps(self.to_list())})
+
+    @classmethod
+    def of(cls, field: Arrow) -> Reading | None:
+        """Return how the texts of a column were written that is no text any more; None if it was none."""
+        said = (field.metadata or {}).get(_READ_AS)
+        return None if said is None else cls(*json.loads(said))
 
 
 @dataclass
@@ -290,7 +304,9 @@ def recognise(
     >>> recognise(pa.array(["12/31/2024"])).reading.month_first, recognise(pa.array(["a", "b"]))
     (True, None)
     """
-    if not is_text(column.type) or column.null_count == len(column):
+    pa = optional("pyarrow", "parquet")
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not is_text(kind) or column.null_count == len(column):
         return None
     values, codes = coded(column)
     words = [str(value) for value in values]
@@ -351,7 +367,7 @@ def read_cells(
             )
             notes.append(f"{what}{found.first!r} in data row {found.stray[0] + 1:,}")
         if found.reading is not None:
-            table = table.set_column(at, name, found.values)
+            table = table.set_column(at, found.reading.mark(name, found.values.type), found.values)
     if signs:
         headings = {"numbers were read without the sign beside them": signs} | headings
     for heading, names in headings.items():

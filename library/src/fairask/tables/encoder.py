@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from fairask.errors import TableError, suggest
+from fairask.errors import InputWarning, TableError, suggest
 from fairask.tables.arrow import Arrow, Column, Out, frame_table, is_text, kind_of, optional
 from fairask.tables.cells import Reading, as_numbers, coded, listed, recognise, text_of, unread_number
 from fairask.tables.text import (
@@ -31,8 +33,17 @@ Values = npt.NDArray[np.float64]
 
 #: Most levels of a text column. More would give more features than a few hundred labels can tell apart.
 MOST_LEVELS = 100
+#: The level of a column that was kept with too many values: all but the most frequent ones.
+REST = "(rest)"
 #: Why a column with one value is left out.
 CONSTANT = "one value only"
+#: Numbers from 2 up to this may be people's ages.
+_OLDEST = 120
+#: Rows from which on their numbers are compared with those of the fit as a whole, and how many times larger
+#: or smaller they must be in the median to be in another unit.
+_ENOUGH, _OTHER_UNIT = 20, 30.0
+#: Columns that are named in a warning.
+_NAMED = 5
 #: Texts with so many different values, or fewer, are answers to choose from, however many words they have.
 FEW_LEVELS = 12
 #: How the names of columns look that hold identifiers.
@@ -116,7 +127,70 @@ class Number:
         return ["number", self.name, self.mean, self.scale, self.fill, self.missing]
 
 
-def fit_number(name: str, column: Arrow) -> Number | Category | str | None:
+@dataclass(frozen=True)
+class Seen:
+    """What a column of numbers held when the encoder was fitted.
+
+    Attributes
+    ----------
+    kind : {"number", "boolean", "date"}
+    low, high : float
+        Percentiles 1 and 99; of dates, in days.
+    size : float
+        Median of the absolute values other than 0.
+    """
+
+    kind: str
+    low: float = 0.0
+    high: float = 0.0
+    size: float = 0.0
+
+    @classmethod
+    def of(cls, kind: str, values: Values) -> Seen:
+        """Look at the values of a column, NaN where missing."""
+        known = values[np.isfinite(values)]
+        if not len(known):
+            return cls(kind)
+        low, high = np.percentile(known, [1, 99])
+        return cls(kind, float(low), float(high), _size(known))
+
+    def differs(self, values: Values) -> str | None:
+        """Say how other values of the column are unlike these; None if they are like them.
+
+        Examples
+        --------
+        >>> pay = Seen.of("number", np.arange(20_000.0, 60_000.0, 400.0))
+        >>> pay.differs(np.arange(20.0, 60.0)), pay.differs(np.full(30, 30_000.0))
+        ('40 of 40 known values are below 20396, and 1 % of the fitted were', None)
+        """
+        known = values[np.isfinite(values)]
+        span = self.high - self.low
+        if not len(known) or self.kind == "boolean" or not span > 0.0:
+            return None
+        n = len(known)
+        far = 0.0 if n >= _ENOUGH else 10.0 * span
+        for side, bound, beyond in (
+            ("below", self.low, known < self.low - far),
+            ("above", self.high, known > self.high + far),
+        ):
+            if 2 * (count := int(np.count_nonzero(beyond))) > n:
+                return f"{count:,} of {n:,} known values are {side} {bound:.5g}, and 1 % of the fitted were"
+        size = _size(known)
+        if n >= _ENOUGH and size and self.size and not 1 / _OTHER_UNIT < size / self.size < _OTHER_UNIT:
+            return f"values are about {size:.2g} in size, and the fitted were about {self.size:.2g}"
+        return None
+
+    def to_list(self) -> list[object]:
+        """Return plain values for JSON."""
+        return [self.kind, self.low, self.high, self.size]
+
+
+def _size(known: Values) -> float:
+    sizes = np.abs(known[known != 0.0])
+    return float(np.median(sizes)) if len(sizes) else 0.0
+
+
+def fit_number(name: str, column: Arrow, *, keep: bool = False) -> Number | Category | str | None:
     """Return the part of a column of numbers, why it cannot train, or None where it has one value only."""
     values = as_numbers(column, name)
     # Whole numbers only: a measurement may well be different in every row.
@@ -139,8 +213,8 @@ def fit_number(name: str, column: Arrow) -> Number | Category | str | None:
             f"column {name!r} has numbers up to {known.max():g}, too large to standardise",
             "Give them in another unit, or leave the column out",
         )
-    if whole and _names_rows(name, known):
-        return f"an identifier: {n:,} different whole numbers"
+    if whole and not keep and _names_rows(name, known):
+        return f"an identifier: {n:,} different whole numbers; {_keeps(name)}"
     if not squares > 0.0:
         # One value: whether it is there may still tell rows apart.
         return Category(name, (f"{mean:g}",), missing=True) if missing else None
@@ -155,9 +229,14 @@ def _names_rows(name: str, values: Values) -> bool:
     n = len(values)
     if n < 20:
         return False
-    different = len(np.unique(values))
-    counts = values.max() - values.min() < 1.5 * n
+    different, low, high = len(np.unique(values)), values.min(), values.max()
+    ages = low > 1 and high <= _OLDEST
+    counts = high - low < 1.5 * n and not ages
     return different >= (n if n <= 1024 else 0.9 * n) and bool(counts or _ID_NAME.search(name))
+
+
+def _keeps(name: str) -> str:
+    return f"--keep {shlex.quote(name)} learns from it"
 
 
 def _rounded(value: float) -> float:
@@ -225,8 +304,14 @@ class TextColumns:
                 raise TableError(f"--text: no column {name!r} to learn from", suggest(name, columns))
 
 
-def fit_category(name: str, column: Arrow, text: TextColumns) -> Category | Text | ModelText | str | None:
-    """Return the part of a column of texts, why it cannot train, or None where it has one value only."""
+def fit_category(
+    name: str, column: Arrow, text: TextColumns, *, keep: bool = False
+) -> Category | Text | ModelText | str | None:
+    """Return the part of a column of texts, why it cannot train, or None where it has one value only.
+
+    A column with too many values to learn from, if it is to be kept, has a feature for each of its most
+    frequent ones.
+    """
     values, codes = coded(column)
     # Not the dictionary alone: it may hold levels that do not occur.
     rows = np.bincount(codes[codes >= 0], minlength=len(values))
@@ -240,13 +325,19 @@ def fit_category(name: str, column: Arrow, text: TextColumns) -> Category | Text
         if text.model is not None:
             return fit_model_text(name, words, missing, text.model)
         return fit_text(name, words, missing)
+    if crowded and keep:
+        found.sort(key=lambda one: (-one[1], str(one[0])))
+        often = sorted(word for word, _ in found[: MOST_LEVELS + missing] if word is not None)[:MOST_LEVELS]
+        return Category(name, (REST, *often), missing)
     if crowded:
         if (number := unread_number(words)) is not None:
-            return f"numbers written as texts, such as {number!r}"
+            return f"numbers written as texts, such as {number!r}; {_keeps(name)} as categories"
         how_many = f"more than {MOST_LEVELS}" if n > MOST_LEVELS else f"{n:,}"
         why = f"{how_many} different values in {known:,} rows"
         wordy = count_words(words) > WORDS_OF_NAMES  # short texts rather than codes or names
-        return f"{why}; --text {shlex.quote(name)} learns from their words" if wordy else why
+        if wordy:
+            return f"{why}; --text {shlex.quote(name)} learns from their words"
+        return f"{why}; --keep {shlex.quote(name)} learns from the {MOST_LEVELS} most frequent ones"
     return Category(name, tuple(levels), missing) if n + missing > 1 else None
 
 
@@ -357,6 +448,9 @@ class Encoder:
         Columns that are no features, and why.
     readings : dict
         How texts are written that mean numbers, dates or vectors, by column.
+    seen : dict
+        What columns of numbers held when the encoder was fitted. Rows to encode are compared with it: a date
+        in place of a number is refused, and a warning names columns whose values are others.
 
     Examples
     --------
@@ -376,6 +470,7 @@ class Encoder:
     fitted_on: str = "nothing: columns are used as they are"
     left_out: Mapping[str, str] = field(default_factory=dict)
     readings: Mapping[str, Reading] = field(default_factory=dict)
+    seen: Mapping[str, Seen] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:
@@ -394,13 +489,18 @@ class Encoder:
     def __call__(self, batch: Arrow) -> npt.NDArray[np.float32]:
         """Encode a record batch in single precision; the matrix is stored feature by feature."""
         out = np.empty((len(self.feature_names_out), batch.num_rows), dtype=np.float32)
-        self._write({part.name: batch.column(part.name) for part in self.parts}, out)
+        self._write({part.name: self._read(part, batch.column(part.name)) for part in self.parts}, out)
         return out.T
 
     def transform(self, data: Arrow) -> npt.NDArray[np.float64]:
-        """Encode a table, a data frame, a mapping of columns, or a matrix of :attr:`columns` in order."""
+        """Encode a table, a data frame, a mapping of columns, or a matrix of :attr:`columns` in order.
+
+        A column that is unlike the one of the fit is named by an ``InputWarning``, or refused where its
+        values mean something else.
+        """
+        columns: Mapping[str, Column]
         if isinstance(data, Mapping):
-            batches: list[Mapping[str, Column]] = [data]
+            columns = data
         elif isinstance(data, np.ndarray | list):
             matrix = np.asarray(data, dtype=object)
             if matrix.ndim != 2 or matrix.shape[1] != len(self.parts):
@@ -408,27 +508,55 @@ class Encoder:
                     f"a matrix of shape {matrix.shape} was given",
                     f"Give one column for each of: {', '.join(self.columns)}",
                 )
-            batches = [{part.name: matrix[:, i] for i, part in enumerate(self.parts)}]
+            columns = {part.name: matrix[:, i] for i, part in enumerate(self.parts)}
         else:
-            parts = frame_table(data, self.columns).to_batches()
-            batches = [{name: part.column(name) for name in self.columns} for part in parts]
-        widths = [len(next(iter(batch.values()))) for batch in batches]
-        out = np.empty((len(self.feature_names_out), sum(widths)), dtype=np.float64)
-        at = 0
-        for batch, rows in zip(batches, widths, strict=True):
-            self._write(batch, out[:, at : at + rows])
-            at += rows
+            table = frame_table(data, self.columns).combine_chunks()
+            columns = {name: table.column(name) for name in self.columns}
+        columns = {part.name: self._read(part, columns[part.name]) for part in self.parts}
+        out = np.empty((len(self.feature_names_out), len(columns[self.columns[0]])), dtype=np.float64)
+        self._write(columns, out)
+        if unlike := list(filter(None, (self._unlike(part, columns[part.name]) for part in self.parts))):
+            warnings.warn(
+                "rows are unlike those that the model was fitted on: "
+                + "; ".join(unlike[:_NAMED])
+                + (f"; and {len(unlike) - _NAMED:,} more columns" if len(unlike) > _NAMED else ""),
+                InputWarning,
+                stacklevel=3,
+            )
         return np.ascontiguousarray(out.T)
+
+    def _unlike(self, part: Part, column: Column) -> str | None:
+        """Say how a column differs from the one of the fit."""
+        if isinstance(part, Number) and part.name in self.seen:
+            why = self.seen[part.name].differs(as_numbers(column, part.name).astype(np.float64))
+            return why and f"column {part.name!r}: {why}"
+        if isinstance(part, Category) and REST not in part.levels:
+            values, codes = coded(column)
+            words = [text_of(value) for value in values]
+            new = [at for at, word in enumerate(words) if word is not None and word not in part.levels]
+            unknown, known = int(np.isin(codes, new).sum()), int((codes >= 0).sum())
+            if 2 * unknown > known:
+                return (
+                    f"column {part.name!r}: {unknown:,} of {known:,} known values are none of its "
+                    f"{len(part.levels):,} categories, such as {str(words[new[0]])[:40]!r}"
+                )
+        return None
+
+    def _read(self, part: Part, column: Column) -> Column:
+        """Return a column with its texts read as they were for the fit."""
+        if part.name in self.readings and _is_text(column):
+            # Words among numbers were gaps when the encoder was fitted, or there were none.
+            gaps = f"{part.name} is missing" in part.features
+            column = self.readings[part.name].read(column, strict=None if gaps else part.name)
+        if part.name in self.seen:
+            _check_kind(part.name, self.seen[part.name].kind, column)
+        return column
 
     def _write(self, batch: Mapping[str, Column], out: Out) -> None:
         at = 0
         for part in self.parts:
             width = len(part.features)
             column = batch[part.name]
-            if part.name in self.readings and _is_text(column):
-                # Words among numbers were gaps when the encoder was fitted, or there were none.
-                gaps = f"{part.name} is missing" in part.features
-                column = self.readings[part.name].read(column, strict=None if gaps else part.name)
             part.write(column, out[at : at + width])
             at += width
 
@@ -471,6 +599,7 @@ class Encoder:
             "fitted_on": self.fitted_on,
             "left_out": dict(self.left_out),
             "readings": {name: reading.to_list() for name, reading in self.readings.items()},
+            "seen": {name: seen.to_list() for name, seen in self.seen.items()},
         }
 
     @classmethod
@@ -478,7 +607,8 @@ class Encoder:
         """Rebuild from :meth:`to_dict`."""
         parts = tuple(PARTS[kind](*rest) for kind, *rest in data["parts"])
         readings = {name: Reading(*values) for name, values in data["readings"].items()}
-        return cls(parts, data["fitted_on"], data["left_out"], readings)
+        seen = {name: Seen(*values) for name, values in data["seen"].items()}
+        return cls(parts, data["fitted_on"], data["left_out"], readings, seen)
 
     # A model file holds the encoder as JSON: its parts may be built in another way in a later version.
     def __getstate__(self) -> dict[str, str]:
@@ -497,11 +627,31 @@ def _is_text(column: Column) -> bool:
     return is_text(kind)
 
 
+def _check_kind(name: str, kind: str, column: Column) -> None:
+    """Refuse numbers in place of dates, and dates in place of numbers: there is no telling what they mean."""
+    if isinstance(column, Sequence | np.ndarray):
+        values = np.asarray(column)
+        if values.dtype.kind == "O":
+            dates = any(isinstance(value, datetime.date) for value in values)
+            numbers = any(isinstance(value, int | float) and value == value for value in values)
+        else:
+            dates, numbers = values.dtype.kind in "mM", values.dtype.kind in "iuf"
+    else:
+        dates, numbers = (kind_of(column.type) == one for one in ("date", "number"))
+    if (kind == "date" and numbers) or (kind != "date" and dates):
+        given, meant = ("numbers", "dates") if numbers else ("dates", "numbers")
+        raise TableError(
+            f"column {name!r} holds {given}, and held {meant} when the model was fitted",
+            f"Give {meant}, as then",
+        )
+
+
 def fit_encoder(
     table: Arrow,
     columns: Sequence[str] | None = None,
     text: TextColumns | None = None,
     *,
+    keep: Collection[str] = (),
     fitted_on: str | None = None,
     required: Iterable[str] = (),
 ) -> Encoder:
@@ -514,6 +664,9 @@ def fit_encoder(
         Columns to make features of; by default all.
     text : TextColumns, optional
         Which columns are free text, besides those that look like it.
+    keep : collection of str
+        Columns to learn from although they look like identifiers or have too many values; of texts the most
+        frequent values become features.
     fitted_on : str, optional
         What the table is, in words.
     required : iterable of str
@@ -528,19 +681,28 @@ def fit_encoder(
     names = list(table.column_names if columns is None else columns)
     text = TextColumns() if text is None else text
     text.check(names)
+    for name in keep:
+        if name not in names:
+            raise TableError(f"--keep: no column {name!r} to learn from", suggest(name, names))
     parts: list[Part] = []
     left_out: dict[str, str] = {}
     readings: dict[str, Reading] = {}
+    seen: dict[str, Seen] = {}
     for name in names:
         column = table.column(name)
+        reading = Reading.of(table.schema.field(name))
         if name not in text.names and (read := recognise(column)) is not None and read.reading is not None:
-            column, readings[name] = read.values, read.reading
-        found = _fit_part(name, column, text)
+            column, reading = read.values, read.reading
+        found = _fit_part(name, column, text, keep=name in keep)
         if found is None or isinstance(found, str):
             left_out[name] = found or CONSTANT
-            readings.pop(name, None)
-        else:
-            parts.append(found)
+            continue
+        parts.append(found)
+        if reading is not None:
+            readings[name] = reading
+        if isinstance(found, Number):
+            kind = str(kind_of(column.type))
+            seen[name] = Seen.of(kind, as_numbers(column, name).astype(np.float64))
     for name in required:
         if left_out.get(name, CONSTANT) != CONSTANT:
             raise TableError(
@@ -553,17 +715,17 @@ def fit_encoder(
             "no column is left to learn from" + (f" ({why})" if why else ""),
             "Give a table with features besides label and group",
         )
-    return Encoder(tuple(parts), fitted_on or f"all {table.num_rows:,} rows", left_out, readings)
+    return Encoder(tuple(parts), fitted_on or f"all {table.num_rows:,} rows", left_out, readings, seen)
 
 
-def _fit_part(name: str, column: Arrow, text: TextColumns) -> Part | str | None:
+def _fit_part(name: str, column: Arrow, text: TextColumns, *, keep: bool) -> Part | str | None:
     kind = kind_of(column.type)
     if kind == "category":
-        return fit_category(name, column, text)
+        return fit_category(name, column, text, keep=keep)
     if name in text.names:
         raise TableError(f"--text: column {name!r} does not hold texts", "Leave it out of --text")
     if kind is None:
         types = optional("pyarrow", "parquet").types
         nested = types.is_nested(column.type)
         return f"nested values ({column.type})" if nested else f"values of type {column.type}"
-    return fit_vector(name, column) if kind == "vector" else fit_number(name, column)
+    return fit_vector(name, column) if kind == "vector" else fit_number(name, column, keep=keep)

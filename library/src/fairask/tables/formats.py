@@ -9,20 +9,32 @@ import gzip
 import hashlib
 import io
 import json
+import math
 import re
 import sqlite3
 import zipfile
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
+from fairask.documents import (
+    MOST_UNPACKED,
+    check_archive,
+    most_unpacked,
+    parse_json,
+    read_json,
+    reading,
+    too_much,
+)
 from fairask.errors import TableError, suggest
-from fairask.tables.arrow import Arrow, frame_table, optional
-from fairask.tables.cells import MISSING, is_number, mixed_column, read_cells, text_of
+from fairask.tables.arrow import Arrow, decoded, frame_table, is_text, optional
+from fairask.tables.cells import MISSING, Reading, is_number, mixed_column, read_cells, text_of
 
 
 @dataclass(frozen=True)
@@ -70,10 +82,40 @@ class TableFormat:
             raise TableError(f"--decimal and --thousands are both {self.decimal!r}", "Give two signs")
 
 
+class _AsWritten(TableFormat):
+    """Texts that mean numbers or dates stay as they are."""
+
+
+#: Where the schema of a table that was a text says how it was written.
+_WRITTEN_AS = b"fairask: written as"
+
+
+def written_as(table: Arrow) -> dict[str, str]:
+    """Return encoding, delimiter and decimal sign of the text that a table was read from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "t.csv")
+    ...     _ = file.write_text("a;b\\n1,5;x\\n")
+    ...     written_as(read_table(file))
+    {'encoding': 'utf-8', 'delimiter': ';', 'decimal': ','}
+    """
+    said = (table.schema.metadata or {}).get(_WRITTEN_AS, b"{}")
+    return {str(name): str(value) for name, value in json.loads(said).items()}
+
+
 #: Most characters of a field. A longer one is usually a quote that is never closed.
 LONGEST_FIELD = 1 << 20
-#: Most bytes that a packed file may hold.
-MOST_UNPACKED = 1 << 31
+#: Most bytes of JSON: its values in memory take ten times as much, or more.
+_MOST_JSON = 1 << 28
+#: Most columns of a table, and most cells where each is an object of its own (JSON, workbooks, SQLite).
+MOST_COLUMNS, _MOST_CELLS = 100_000, 1 << 26
+#: Rows per byte that a Parquet file may say it has, and rows that no file is suspected for.
+_MOST_PER_BYTE, _FEW_ROWS = 10_000, 10_000_000
+#: Steps of an SQLite query, a minute or so: a view can go on for ever.
+_MOST_STEPS = 3_000_000_000
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -159,15 +201,59 @@ def read_noted(source: Arrow, form: TableFormat | None = None) -> tuple[Arrow, l
     return table.combine_chunks(), notes
 
 
+def read_raw(file: Path, form: TableFormat | None = None) -> Arrow:
+    """Read a file whose cells stay as they are: a sheet that people filled in, where "1.5" may be a label.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "t.jsonl")
+    ...     _ = file.write_text('{"row": 1, "label": "5 %"}')
+    ...     read_raw(file).to_pydict()
+    {'row': [1], 'label': ['5 %']}
+    """
+    return _read_file(file, _AsWritten(**vars(form or TableFormat())), [])
+
+
+def sheet_content(file: Path, form: TableFormat | None = None) -> str | None:
+    """Return the text of a file of fields with a sign between them, packed or not; None for other files."""
+    form, packed = form or TableFormat(), file.stat().st_size
+    with reading(file.name):
+        if file.suffix.lower() == ".gz":
+            with gzip.open(file) as stream:
+                name, content = file.stem, _unpacked(file, stream, packed)
+        elif file.suffix.lower() == ".zip":
+            name, content = _member(file, form.sheet)
+        else:
+            name, content = file.name, b""
+        if Path(name).suffix.lower() not in CSV_SUFFIXES:
+            return None
+        content = content or file.read_bytes()
+        _check_kind(name, _kind(content[:64]), content[:64])
+        text, _ = _decode(name, content, form.encoding, [])
+        found = re.match(r"sep=.\r?\n", text)
+        return text[found.end() :] if found else text
+
+
 def check_names(source: str, names: list[str]) -> None:
-    """Raise TableError for a table with fewer than two columns, or two of one name."""
-    twice = sorted({name for name in names if names.count(name) > 1})
+    """Raise TableError for a table with fewer than two columns or too many, or two of one name."""
+    _check_width(source, len(names))
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise TableError(f"{source} has more than one column {twice[0]!r}", "Rename one of them")
     if len(names) < 2:
         raise TableError(
             f"{source} has one column only, {', '.join(map(repr, names))}",
             "Fields are separated by commas, semicolons, tabs or bars; --delimiter says another sign",
+        )
+
+
+def _check_width(source: str, columns: int) -> None:
+    if columns > MOST_COLUMNS:
+        raise TableError(
+            f"{source} has {columns:,} columns; {MOST_COLUMNS:,} at most",
+            "Store wide rows as one column of vectors, or give the file beside the table with --vectors",
         )
 
 
@@ -187,7 +273,8 @@ def file_digest(path: Path, *, hidden: bool = True) -> str:
 
 def _read_file(file: Path, form: TableFormat, notes: list[str]) -> Arrow:
     if file.is_dir() and is_dataset_folder(file):
-        return _read_cells(_read_dataset_folder(file, form.sheet), form, notes)
+        with reading(file.name, "Save it to disk again"):
+            return _read_cells(_read_dataset_folder(file, form.sheet), form, notes)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise TableError(
@@ -206,18 +293,20 @@ def _read_file(file: Path, form: TableFormat, notes: list[str]) -> Arrow:
         raise TableError(f"{file} cannot be read: {error.strerror}", "Check its permissions") from error
     if not head:
         raise TableError(f"{file.name} is empty", "Give a file with a header line and rows")
-    if suffix in _DATABASES:
-        return _read_cells(_read_database(file, head, form), form, notes)
-    if suffix == ".xlsx":
-        if not head.startswith(b"PK"):
-            kind = _kind(head) or "no workbook"
-            raise TableError(f"{file.name} is {kind}, though its name says .xlsx", "Save it as .xlsx")
-        return _read_cells(_read_workbook(file, form.sheet, notes), form, notes)
-    if suffix == ".gz":
-        return _read_content(file.stem, _unpacked(file), form, notes)
-    if suffix == ".zip":
-        return _read_content(*_member(file, form.sheet), form, notes)
-    return _read_content(file.name, file.read_bytes(), form, notes)
+    with reading(file.name):
+        if suffix in _DATABASES:
+            return _read_cells(_read_database(file, head, form), form, notes)
+        if suffix == ".xlsx":
+            if not head.startswith(b"PK"):
+                kind = _kind(head) or "no workbook"
+                raise TableError(f"{file.name} is {kind}, though its name says .xlsx", "Save it as .xlsx")
+            return _read_cells(_read_workbook(file, form.sheet, notes), form, notes)
+        if suffix == ".gz":
+            with gzip.open(file) as stream:
+                return _read_content(file.stem, _unpacked(file, stream, file.stat().st_size), form, notes)
+        if suffix == ".zip":
+            return _read_content(*_member(file, form.sheet), form, notes)
+        return _read_content(file.name, file.read_bytes(), form, notes)
 
 
 def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]) -> Arrow:
@@ -231,15 +320,17 @@ def _read_content(name: str, content: bytes, form: TableFormat, notes: list[str]
     if suffix in PARQUET_SUFFIXES:
         return _read_cells(_read_parquet(name, content), form, notes)
     _check_kind(name, _kind(content[:64]), content[:64])
-    text = _decode(name, content, form.encoding, notes)
+    text, encoding = _decode(name, content, form.encoding, notes)
     if suffix in _JSON_SUFFIXES:
         return _read_cells(_read_records(name, text, lines=suffix != ".json"), form, notes)
-    return _read_delimited(name, text, form, notes)
+    return _read_delimited(name, text, encoding, form, notes)
 
 
 def _read_cells(
     table: Arrow, form: TableFormat, notes: list[str], *, comma: bool = True, typed: bool = True
 ) -> Arrow:
+    if isinstance(form, _AsWritten):
+        return table
     return read_cells(table, notes, decimal=form.decimal, thousands=form.thousands, comma=comma, typed=typed)
 
 
@@ -273,12 +364,25 @@ def _read_parquet(name: str, content: bytes) -> Arrow:
             f"{name} is {kind or 'not a Parquet file'}, though its name says Parquet",
             f"Rename it if it is CSV ({Path(name).stem}.csv), or export it again as Parquet",
         )
-    try:
-        return parquet.read_table(pa.BufferReader(content), use_threads=False)
-    except (pa.ArrowException, OSError) as error:
+    file = parquet.ParquetFile(pa.BufferReader(content))
+    check_claims(name, file.metadata, len(content))
+    # Texts as the file has them, each different one once: written out they could be any number of bytes.
+    coded = [field.name for field in file.schema_arrow if is_text(field.type)]
+    table = parquet.read_table(pa.BufferReader(content), use_threads=False, read_dictionary=coded)
+    return decoded(name, table, file.schema_arrow)
+
+
+def check_claims(name: str, footer: Arrow, size: int) -> None:
+    """Raise TableError for a Parquet file that says it holds more than a file of its size does."""
+    groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
+    unpacked = sum(max(group.total_byte_size, 0) for group in groups)
+    rows = max(footer.num_rows, sum(group.num_rows for group in groups))
+    if rows > max(_FEW_ROWS, _MOST_PER_BYTE * size) or unpacked > most_unpacked(size, math.inf):
         raise TableError(
-            f"{name} is a damaged or truncated Parquet file", "Copy or export it again"
-        ) from error
+            f"{name} says that its {size:,} bytes hold {rows:,} rows, {unpacked:,} bytes when unpacked",
+            "Such files are made to fill a machine's memory; if it is one of yours, write it again without "
+            "columns of one value",
+        )
 
 
 def _read_database(file: Path, head: bytes, form: TableFormat) -> Arrow:
@@ -292,43 +396,35 @@ def _read_database(file: Path, head: bytes, form: TableFormat) -> Arrow:
     )
 
 
-def _unpacked(file: Path) -> bytes:
-    try:
-        with gzip.open(file) as stream:
-            content = stream.read(MOST_UNPACKED + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TableError(f"{file.name} is a damaged gzip archive: {error}", "Copy it again") from error
-    return _within(file.name, content)
+def _unpacked(file: Path, stream: BinaryIO | Arrow, packed: int) -> bytes:
+    """Return what a packed file holds, if it is not more than such a file should."""
+    most, parts, size = most_unpacked(packed), list[bytes](), 0
+    while part := stream.read(1 << 20):
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise TableError(*too_much(file.name, most))
+    return b"".join(parts)
 
 
 def _member(file: Path, wanted: str | None) -> tuple[str, bytes]:
     """Return name and content of the table in a zip archive."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            known = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
-            tables = [n for n in known if Path(n).suffix.lower() in _PLAIN_SUFFIXES]
-            name = _choose(file.name, "table", tables, wanted)
-            with archive.open(name) as stream:
-                return Path(name).name, _within(file.name, stream.read(MOST_UNPACKED + 1))
-    except (zipfile.BadZipFile, OSError, zlib.error, RuntimeError) as error:
-        # zipfile raises RuntimeError for an archive with a password.
-        raise TableError(f"{file.name} cannot be unpacked: {error}", "Unpack it first") from error
-
-
-def _within(name: str, content: bytes) -> bytes:
-    if len(content) > MOST_UNPACKED:
-        raise TableError(f"{name} holds more than {MOST_UNPACKED:,} bytes", "Store it as Parquet")
-    return content
+    with zipfile.ZipFile(file) as archive:
+        known = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
+        tables = [n for n in known if Path(n).suffix.lower() in _PLAIN_SUFFIXES]
+        name = _choose(file.name, "table", tables, wanted)
+        if archive.getinfo(name).flag_bits & 1:
+            raise TableError(f"{file.name} is locked with a password", "Unpack it first")
+        with archive.open(name) as stream:
+            return Path(name).name, _unpacked(file, stream, file.stat().st_size)
 
 
 def _with_vectors(table: Arrow, file: Path) -> Arrow:
     """Add a column of vectors from an ``.npy`` file, named like the file."""
     import pyarrow as pa
 
-    try:
+    with reading(f"--vectors: {file}", "Give an .npy file"):
         matrix = np.load(io.BytesIO(file.read_bytes()), allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise TableError(f"--vectors: {file} cannot be read: {error}", "Give an .npy file") from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
         raise TableError(
             f"--vectors: {file.name} has shape {matrix.shape} and type {matrix.dtype}",
@@ -362,38 +458,41 @@ _MARKS = {
 }
 
 
-def _decode(name: str, content: bytes, encoding: str | None, notes: list[str]) -> str:
-    """Return a file's text; what is not said is recognised, and noted where it is not UTF-8.
+def _decode(name: str, content: bytes, encoding: str | None, notes: list[str]) -> tuple[str, str]:
+    """Return a file's text and its encoding; what is not said is recognised, and noted where it is not UTF-8.
 
     Examples
     --------
     >>> notes = []
-    >>> _decode("t.csv", "é".encode("latin-1"), None, notes), notes
-    ('é', ['t.csv is not UTF-8 and was read as Windows-1252 (Latin-1); --encoding says otherwise'])
+    >>> _decode("t.csv", "é".encode("latin-1"), None, notes)
+    ('é', 'cp1252')
+    >>> notes
+    ['t.csv is not UTF-8 and was read as Windows-1252 (Latin-1); --encoding says otherwise']
     >>> _decode("t.csv", "a,b".encode("utf-16"), None, [])
-    'a,b'
+    ('a,b', 'utf-16')
     """
     if encoding is not None:
         text = _strictly(name, content, encoding)
     elif found := next((e for mark, e in _MARKS.items() if content.startswith(mark)), None):
-        text = _strictly(name, content, found)
+        text, encoding = _strictly(name, content, found), found
     elif found := _without_mark(content):
         notes.append(f"{name} was read as UTF-16")
-        text = _strictly(name, content, found)
+        text, encoding = _strictly(name, content, found), found
     else:
         try:
-            text = content.decode("utf-8")
+            text, encoding = content.decode("utf-8"), "utf-8"
         except UnicodeDecodeError:
             # A byte that Windows-1252 leaves undefined is a control character of Latin-1.
-            text = content.decode("cp1252", "replace")
-            text = content.decode("latin-1") if "\ufffd" in text else text
+            text, encoding = content.decode("cp1252", "replace"), "cp1252"
+            if "\ufffd" in text:
+                text, encoding = content.decode("latin-1"), "latin-1"
             notes.append(
                 f"{name} is not UTF-8 and was read as Windows-1252 (Latin-1); --encoding says otherwise"
             )
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise TableError(f"{name} is not text: line {line} has a zero byte", "Export it again as CSV (UTF-8)")
-    return text.removeprefix("\ufeff")
+    return text.removeprefix("\ufeff"), encoding
 
 
 def _strictly(name: str, content: bytes, encoding: str) -> str:
@@ -492,13 +591,14 @@ def _below_title(rows: Sequence[Sequence[object]]) -> int:
     return 0
 
 
-def _read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) -> Arrow:
+def _read_delimited(name: str, text: str, encoding: str, form: TableFormat, notes: list[str]) -> Arrow:
     """Read text whose fields are separated by one sign; name columns without a name."""
     import pyarrow as pa
 
     text, delimiter = _find_header(text, form.delimiter, notes)
     text = _without_blank_end(text, delimiter, notes)
     header = next(csv.reader([text.split("\n", 1)[0].rstrip("\r")], delimiter=delimiter), [])
+    _check_width(name, len(header))
     bad: list[Arrow] = []
 
     def note(row: Arrow) -> str:
@@ -530,7 +630,11 @@ def _read_delimited(name: str, text: str, form: TableFormat, notes: list[str]) -
     names = [" ".join(str(n).split()) or f"(unnamed {i + 1})" for i, n in enumerate(table.column_names)]
     table = table.rename_columns(names)
     _check_fields(name, table)
-    return _read_cells(table, form, notes, comma=delimiter == ",", typed=False)
+    table = _read_cells(table, form, notes, comma=delimiter == ",", typed=False)
+    readings = [Reading.of(field) for field in table.schema]
+    comma = form.decimal == "," or any(reading and reading.decimal == "," for reading in readings)
+    written = {"encoding": encoding, "delimiter": delimiter, "decimal": "," if comma else "."}
+    return table.replace_schema_metadata({_WRITTEN_AS: json.dumps(written)})
 
 
 def _parsed(
@@ -621,20 +725,22 @@ def _read_records(name: str, text: str, *, lines: bool) -> Arrow:
     import pyarrow as pa
 
     remedy = "Give a JSON list of tasks, each with its fields under 'data', or .jsonl with an object per line"
+    if len(text) > _MOST_JSON:
+        raise TableError(f"{name} has more than {_MOST_JSON:,} characters of JSON", "Store it as Parquet")
     tasks: object
     if lines:
         tasks = [
-            _line(name, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()
+            parse_json(line, name, line=number, remedy="Correct that line", kind=TableError)
+            for number, line in enumerate(text.split("\n"), 1)
+            if line.strip()
         ]
     else:
-        try:
-            tasks = json.loads(text)
-        except ValueError as error:
-            raise TableError(f"{name} is damaged or no JSON: {error}", remedy) from error
+        tasks = parse_json(text, name, remedy=remedy, kind=TableError)
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise TableError(f"{name} is not a list of tasks", remedy)
     rows = [_flat(task["data"] if isinstance(task.get("data"), dict) else task) for task in tasks]
     names = dict.fromkeys(field for row in rows for field in row)
+    _check_cells(name, len(rows) * len(names))
     return pa.table(
         {column: mixed_column(name, column, [row.get(column) for row in rows]) for column in names}
     )
@@ -658,11 +764,9 @@ def _plain(value: object) -> object:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _line(name: str, number: int, line: str) -> object:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise TableError(f"{name}: line {number} is not JSON: {error}", "Correct that line") from error
+def _check_cells(name: str, cells: int) -> None:
+    if cells > _MOST_CELLS:
+        raise TableError(f"{name} has {cells:,} cells; {_MOST_CELLS:,} at most", "Store it as Parquet")
 
 
 def _choose(file: str, kind: str, names: Sequence[str], wanted: str | None) -> str:
@@ -689,14 +793,16 @@ def _choose(file: str, kind: str, names: Sequence[str], wanted: str | None) -> s
 def _read_workbook(file: Path, sheet: str | None, notes: list[str]) -> Arrow:
     """Read a sheet of an Excel workbook; the first row, or one below a title, has the names of columns."""
     openpyxl = _needed("openpyxl", "excel", file)
-    try:
-        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-    except Exception as error:
-        # openpyxl raises KeyError, ValueError, zipfile and XML errors alike for damaged files.
-        raise TableError(f"{file.name} is a damaged workbook: {error}", "Save it again as .xlsx") from error
+    check_archive(file.name, file)
+    book = openpyxl.load_workbook(file, read_only=True, data_only=True)
     try:
         name = _choose(file.name, "sheet", _filled(book) if sheet is None else book.sheetnames, sheet)
-        rows = [row for row in book[name].iter_rows(values_only=True) if any(v is not None for v in row)]
+        rows, cells = list[Sequence[object]](), 0
+        for row in _sheet_rows(book[name]):
+            if any(v is not None for v in row):
+                rows.append(row)
+                cells += len(row)
+                _check_cells(file.name, cells)
     finally:
         book.close()
     if not rows:
@@ -707,49 +813,64 @@ def _read_workbook(file: Path, sheet: str | None, notes: list[str]) -> Arrow:
     last = (
         max(i for i, value in enumerate(rows[0]) if value is not None) + 1 if any(rows[0]) else len(rows[0])
     )
-    header = [str(v).strip() if v is not None else f"(unnamed {i + 1})" for i, v in enumerate(rows[0][:last])]
+    _check_cells(file.name, len(rows) * last)
+    header = [text_of(v) or f"(unnamed {i + 1})" for i, v in enumerate(rows[0][:last])]
     return _table(file.name, header, [row[:last] for row in rows[1:]])
+
+
+def _sheet_rows(sheet: Arrow) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of a sheet; what it says of its own size is not believed."""
+    if hasattr(sheet, "reset_dimensions"):  # a sheet that is a chart has no cells
+        sheet.reset_dimensions()
+        yield from sheet.iter_rows(values_only=True)
 
 
 def _filled(book: Arrow) -> list[str]:
     """Return the sheets with cells: a new workbook often has two empty ones."""
-    return [
-        name for name in book.sheetnames if any(any(row) for row in book[name].iter_rows(values_only=True))
-    ]
+    return [name for name in book.sheetnames if any(any(row) for row in _sheet_rows(book[name]))]
 
 
 def _read_sqlite(file: Path, table: str | None) -> Arrow:
     """Read a table or view of an SQLite database."""
-    try:
-        with sqlite3.connect(f"file:{file.resolve().as_posix()}?mode=ro", uri=True) as database:
-            kinds = (
-                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
-            )
-            names = sorted(name for (name,) in database.execute(kinds))
-            name = _choose(file.name, "table", names, table)
-            quoted = '"' + name.replace('"', '""') + '"'
-            found = database.execute(f"SELECT * FROM {quoted}")
-            return _table(file.name, [column[0] for column in found.description], found.fetchall())
-    except sqlite3.Error as error:
-        raise TableError(f"{file.name} is a damaged SQLite database: {error}", "Copy it again") from error
-    finally:
-        database.close()
+    with closing(sqlite3.connect(f"file:{file.resolve().as_posix()}?mode=ro", uri=True)) as database:
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(LONGEST_FIELD, 1 << 24))
+        steps = iter(range(_MOST_STEPS // 1_000_000))
+        database.set_progress_handler(lambda: next(steps, None) is None, 1_000_000)
+        kinds = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+        names = sorted(name for (name,) in database.execute(kinds))
+        name = _choose(file.name, "table", names, table)
+        found = database.execute(f"SELECT * FROM {_quoted(name)}")
+        columns = [column[0] for column in found.description]
+        rows = list[Sequence[object]]()
+        while part := found.fetchmany(10_000):
+            rows += part
+            _check_cells(file.name, len(rows) * len(columns))
+        return _table(file.name, columns, rows)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _read_duckdb(file: Path, table: str | None) -> Arrow:
     """Read a table or view of a DuckDB database."""
+    import pyarrow as pa
+
     duckdb = _needed("duckdb", "duckdb", file)
-    try:
-        database = duckdb.connect(str(file), read_only=True)
-    except duckdb.Error as error:
-        raise TableError(f"{file.name} is no DuckDB database: {error}", "Copy it again") from error
-    try:
+    # A view may name other files of this machine, or rows without end.
+    closed = {"enable_external_access": "false"}
+    with closing(duckdb.connect(str(file), read_only=True, config=closed)) as database:
         names = sorted(name for (name,) in database.execute("SHOW TABLES").fetchall())
         name = _choose(file.name, "table", names, table)
-        quoted = '"' + name.replace('"', '""') + '"'
-        return database.sql(f"SELECT * FROM {quoted}").to_arrow_table()
-    finally:
-        database.close()
+        stream = database.sql(f"SELECT * FROM {_quoted(name)}").to_arrow_reader(1 << 16)
+        parts, rows, size = [], 0, 0
+        for part in stream:
+            parts.append(part)
+            rows, size = rows + part.num_rows, size + part.nbytes
+            _check_cells(file.name, rows * len(part.schema.names))
+            if size > MOST_UNPACKED:
+                raise TableError(*too_much(file.name, MOST_UNPACKED))
+        return pa.Table.from_batches(parts, schema=stream.schema)
 
 
 def is_dataset_folder(folder: Path) -> bool:
@@ -761,22 +882,19 @@ def _read_dataset_folder(folder: Path, split: str | None) -> Arrow:
     """Read a dataset that ``save_to_disk`` of Hugging Face's datasets has written, without that library."""
     import pyarrow as pa
 
-    try:
-        if (folder / "dataset_dict.json").is_file():
-            splits = json.loads((folder / "dataset_dict.json").read_text("utf-8"))["splits"]
-            folder = folder / _choose(folder.name, "split", splits, split)
-        state = json.loads((folder / "state.json").read_text("utf-8"))
-        parts = []
-        for entry in state["_data_files"]:
-            with pa.memory_map(str(folder / entry["filename"])) as source:
-                parts.append(pa.ipc.open_stream(source).read_all())
-        if state.get("_indices_data_files"):
-            raise TableError(f"{folder} holds a selection of rows", "Call flatten_indices() before saving it")
-        return pa.concat_tables(parts, promote_options="permissive").replace_schema_metadata(None)
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"{folder} is a damaged dataset: {error}", "Save it to disk again") from error
+    if (folder / "dataset_dict.json").is_file():
+        splits = read_json(folder / "dataset_dict.json", kind=TableError)["splits"]
+        folder = folder / _choose(folder.name, "split", splits, split)
+    state = read_json(folder / "state.json", kind=TableError)
+    parts = []
+    for entry in state["_data_files"]:
+        if Path(entry["filename"]).name != entry["filename"]:
+            raise TableError(f"{folder.name} names a file that is not in it", "Save it to disk again")
+        with pa.memory_map(str(folder / entry["filename"])) as source:
+            parts.append(pa.ipc.open_stream(source).read_all())
+    if state.get("_indices_data_files"):
+        raise TableError(f"{folder} holds a selection of rows", "Call flatten_indices() before saving it")
+    return pa.concat_tables(parts, promote_options="permissive").replace_schema_metadata(None)
 
 
 def _needed(module: str, extra: str, file: Path) -> Arrow:

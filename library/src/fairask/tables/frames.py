@@ -183,10 +183,12 @@ class FrameColumns:
         protected: str | Sequence[str] | None = None,
         keep_protected: bool = False,
         encode: bool = True,
+        keep: Sequence[str] = (),
     ) -> FrameColumns:
         """Look at a frame: find its groups, and fit an encoder where a column is not numbers.
 
-        The protected columns are no features unless ``keep_protected``.
+        The protected columns are no features unless ``keep_protected``. Columns in ``keep`` are features
+        although they look like identifiers or have too many values.
         """
         names, groups = column_names(frame) or [], None
         if protected is not None:
@@ -196,10 +198,14 @@ class FrameColumns:
         if not names:
             raise UserError("X has no column besides the protected ones", "Give a frame with features")
         plain = not encode or is_numbers(frame, names)
-        encoder = None if plain else fit_encoder(frame_table(frame, names), names)
+        encoder = None if plain else fit_encoder(frame_table(frame, names), names, keep=keep)
         if encoder is not None and (unusable := encoder.unusable):
             shown = ", ".join(f"{name!r} ({why})" for name, why in unusable.items())
-            warnings.warn(f"a model cannot learn from {shown}: left out", ColumnWarning, stacklevel=4)
+            warnings.warn(
+                f"a model cannot learn from {shown}: left out (in Python, keep= is --keep)",
+                ColumnWarning,
+                stacklevel=4,
+            )
         return cls(tuple(names), encoder, groups)
 
     def features(self, frame: Matrix) -> Matrix:

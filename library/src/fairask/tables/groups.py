@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -107,6 +107,85 @@ SMALL_GROUP_SHARE = 0.05
 UNKNOWN, OTHER = "(unknown)", "(other)"
 
 
+#: What can be done with rows whose group is not known; by default they are a group of their own.
+MissingGroups = Literal["drop", "own", "unknown"]
+_SHOWN = 8
+
+
+def sort_out_missing(
+    table: Arrow, protected: str | Sequence[str], how: MissingGroups | None, notes: list[str]
+) -> npt.NDArray[np.bool_]:
+    """Return which rows of a table stay, and note which have no group and what becomes of them.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    protected : str or sequence of str
+    how : {"drop", "own"}, optional
+        "drop" leaves rows without a group out; "own", the default, makes them a group of their own, for which
+        there must be enough of them.
+    notes : list of str
+        Gets the numbers of these rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"sex": ["f", None, "m"]})
+    >>> sort_out_missing(table, "sex", "drop", notes := []).tolist()
+    [True, False, True]
+    >>> notes
+    ["1 row has no value in 'sex' and was left out: data row 2"]
+    >>> sort_out_missing(table, "sex", "unknown", [])
+    Traceback (most recent call last):
+    fairask.errors.TableError: --missing-groups unknown is for audits, whose bounds allow for any group...
+    """
+    check_missing_groups(how)
+    if how == "unknown":
+        raise TableError(
+            "--missing-groups unknown is for audits, whose bounds allow for any group",
+            "Give drop, or own for a group of their own",
+        )
+    specs = as_specs(protected)
+    values, codes = joint_values(table.combine_chunks(), specs)
+    known = ~np.isin(codes, [at for at, value in enumerate(values) if is_missing(value)])
+    gone = np.flatnonzero(~known)
+    if not len(gone) or not known.any():
+        return np.ones(len(known), dtype=bool)
+    n, least, named = len(gone), _least(len(known)), ", ".join(specs)
+    have = f"{n:,} row{' has' if n == 1 else 's have'} no value in {named!r}"
+    if how == "drop":
+        notes.append(f"{have} and {'was' if n == 1 else 'were'} left out: {numbered(gone)}")
+        return known
+    if n < least:
+        raise TableError(
+            f"protected column {named!r} has missing values in {n:,} row{'s' * (n > 1)}, too few for a "
+            f"group: {numbered(gone)}",
+            f"--missing-groups drop leaves them out; from {least} rows on they are a group of their own",
+        )
+    notes.append(f"{have} and {'is' if n == 1 else 'are'} the group {UNKNOWN!r}: {numbered(gone)}")
+    return np.ones(len(known), dtype=bool)
+
+
+def check_missing_groups(how: str | None) -> None:
+    """Raise TableError for an unknown way to deal with rows without a group."""
+    known = get_args(MissingGroups)
+    if how is not None and how not in known:
+        raise TableError(f"--missing-groups {how!r} is unknown", f"Give {', '.join(known)}")
+
+
+def numbered(rows: npt.NDArray[np.integer]) -> str:
+    """Return the numbers of rows of a file, counted from 1 below the names of the columns.
+
+    Examples
+    --------
+    >>> numbered(np.array([4])), numbered(np.arange(20))
+    ('data row 5', 'data rows 1, 2, 3, 4, 5, 6, 7, 8 and 12 more')
+    """
+    shown = ", ".join(f"{row + 1:,}" for row in rows[:_SHOWN].tolist())
+    more = f" and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
+    return f"data row{'s' * (len(rows) > 1)} {shown}{more}"
+
+
 def group_text(value: Hashable) -> str:
     """Return a group as text; a combination's values are separated by commas.
 
@@ -120,12 +199,15 @@ def group_text(value: Hashable) -> str:
     )
 
 
-def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashable], Hashable]:
+def folding(
+    protected: str, counts: Mapping[Hashable, int], *, any_size: bool = False
+) -> Callable[[Hashable], Hashable]:
     """Return the group that each value belongs to, given the rows of each value.
 
     Rows without a value belong to the group UNKNOWN. Values that differ in case only are one group, named as
     most of its rows are. Combinations of several columns with fewer than 30 rows (fewer than 5 % of a table
-    under 600 rows) belong to the group OTHER.
+    under 600 rows) belong to the group OTHER. Where UNKNOWN or OTHER would be that small itself, TableError
+    is raised, unless groups of ``any_size`` will do.
 
     Examples
     --------
@@ -147,15 +229,15 @@ def folding(protected: str, counts: Mapping[Hashable, int]) -> Callable[[Hashabl
             f"protected column {protected!r} has missing values only",
             "Name a column that says each row's group",
         )
-    if 0 < missing < least:
+    if 0 < missing < least and not any_size:
         raise TableError(
             f"protected column {protected!r} has missing values in {missing:,} row{'s' * (missing > 1)}, "
             "too few for a group",
-            f"Leave these rows out of the file; from {least} rows on they are a group of their own",
+            f"Leave these rows out (--missing-groups drop); from {least} rows on they are a group",
         )
     small = {v for v, n in counts.items() if isinstance(v, tuple) and not is_missing(v) and n < least}
     others = sum(counts[value] for value in small)
-    if small and others < least:
+    if small and others < least and not any_size:
         shown = ", ".join(
             f"{group_text(value)!r} ({counts[value]:,})" for value in sorted(small, key=str)[:4]
         )
@@ -209,7 +291,7 @@ def spelling_notes(protected: str, counts: Mapping[Hashable, int]) -> list[str]:
 
 
 def group_notes(protected: str, groups: Mapping[Hashable, int]) -> list[str]:
-    """Say what was done to rows whose group is unknown or small, and which groups have few rows.
+    """Say which share of rows is of unknown group, which groups were merged, and which have few rows.
 
     Examples
     --------
@@ -313,13 +395,19 @@ class GroupColumns:
     rows: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
-    def of(cls, columns: Sequence[str], values: Mapping[Hashable, int] | Iterable[Hashable]) -> GroupColumns:
+    def of(
+        cls,
+        columns: Sequence[str],
+        values: Mapping[Hashable, int] | Iterable[Hashable],
+        *,
+        any_size: bool = False,
+    ) -> GroupColumns:
         """Check the groups and order them as :func:`fairask.metrics.encode_groups` does."""
         if not isinstance(values, Mapping):
             given = _ordered(values)
             check_groups(", ".join(columns), dict.fromkeys(given, 1))
             return cls(tuple(columns), given)
-        fold = folding(", ".join(columns), values)
+        fold = folding(", ".join(columns), values, any_size=any_size)
         counts: Counter[Hashable] = Counter()
         for value, n in values.items():
             counts[fold(value)] += n
@@ -356,22 +444,32 @@ class GroupColumns:
     def codes(self, batch: Arrow) -> npt.NDArray[Any]:
         """Return the group code of each row of a record batch, in the smallest unsigned type."""
         values, codes = joint_values(batch, self.columns, self.values)
+        table = self._table(values)
+        if len(new := np.flatnonzero(table[codes] < 0)):
+            raise TableError(
+                f"protected={list(self.columns)} has the group {values[codes[new[0]]]!r}, "
+                f"which is not one of {list(self.values)}",
+                "Give a table with the groups that were found before",
+            )
+        return table[codes].astype(np.min_scalar_type(max(len(self.values) - 1, 1)))
+
+    def known(self, batch: Arrow) -> npt.NDArray[np.object_]:
+        """Return the group of each row of a record batch as text; None where it has none of the groups."""
+        values, codes = joint_values(batch, self.columns, self.values)
+        names = np.array([*self.names, None], dtype=object)
+        return np.asarray(names[self._table(values)][codes])
+
+    def _table(self, values: Sequence[Hashable]) -> npt.NDArray[np.int64]:
+        """The code of each candidate group, -1 for one that is none of the groups."""
         number = {value: code for code, value in enumerate(self.values)}
         any_case = {without_case(value): value for value in self.values}
-        table = np.zeros(len(values), dtype=np.min_scalar_type(max(len(self.values) - 1, 1)))
-        for at, value in enumerate(values):
+        found = []
+        for value in values:
             group = value if value in number else UNKNOWN if is_missing(value) else OTHER
             if group == OTHER:
                 group = any_case.get(without_case(value), OTHER)
-            if group in number:
-                table[at] = number[group]
-            elif (codes == at).any():
-                raise TableError(
-                    f"protected={list(self.columns)} has the group {value!r}, "
-                    f"which is not one of {list(self.values)}",
-                    "Give a table with the groups that were found before",
-                )
-        return np.asarray(table[codes])
+            found.append(number.get(group, -1))
+        return np.array(found, dtype=np.int64)
 
     def named(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
         """Return the groups with these codes: values of :attr:`values`."""

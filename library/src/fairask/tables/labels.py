@@ -16,11 +16,13 @@ from fairask.tables.cells import is_number, listed, text_of, texts
 from fairask.tables.encoder import Encoder, TextColumns, fit_encoder
 from fairask.tables.groups import (
     GroupColumns,
+    MissingGroups,
     as_specs,
     folding,
     group_notes,
     groups_by_column,
     protected_columns,
+    sort_out_missing,
     spelling_notes,
 )
 from fairask.tables.leaks import group_leaks
@@ -287,8 +289,10 @@ def prepare(
     protected: str | Sequence[str],
     positive: str | Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
     use_protected: bool = True,
     text: TextColumns | None = None,
+    missing_groups: MissingGroups | None = None,
     digest: str = "",
 ) -> Prepared:
     """Turn a pyarrow table into features, labels and groups.
@@ -305,10 +309,14 @@ def prepare(
         The label's values that count as 1. Needed when there are more than two.
     drop : sequence of str
         Columns to leave out; an entry may hold several, separated by commas.
+    keep : sequence of str
+        Columns to learn from although they look like identifiers or have too many values; likewise.
     use_protected : bool
         Whether the protected column is a feature; in the paper it is.
     text : TextColumns, optional
         Which columns are free text, besides those that look like it.
+    missing_groups : {"drop", "own"}, optional
+        Whether rows without a group are left out, or a group of their own (the default).
     digest : str
         Passed on to the result.
 
@@ -320,14 +328,15 @@ def prepare(
     ["label 'yes' counts as positive, 'no' as negative; --positive no turns it round"]
     """
     names = _feature_columns(table.column_names, label, protected, drop, use_protected=use_protected)
-    table = table.combine_chunks()
     specs = as_specs(protected)
+    ungrouped = list[str]()
+    table = table.filter(sort_out_missing(table, specs, missing_groups, ungrouped)).combine_chunks()
     counts = GroupColumns.counted(table, [*specs, label])
     columns, positives, negative, notes = _label_facts(label, specs, counts, positive)
     answers = texts(table.column(label))
     known = np.array([answer is not None for answer in answers], dtype=bool)
     table = table.filter(known) if not known.all() else table
-    encoder = fit_encoder(table, names, text)
+    encoder = fit_encoder(table, names, text, keep=column_list(keep, table.column_names))
     X = encoder.transform(table)
     groups = np.asarray(np.array(columns.names)[columns.codes(table)])
     leaks = [] if use_protected else group_leaks(X, groups, encoder.feature_names_out)
@@ -338,10 +347,22 @@ def prepare(
         encoder=encoder,
         positive=" or ".join(positives),
         negative=negative,
-        notes=[*notes, *encoder.notes(), *leaks],
+        notes=[*ungrouped, *notes, *encoder.notes(), *leaks],
         digest=digest,
         by_column=groups_by_column(table, specs),
     )
+
+
+def column_list(given: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return names of columns of which several may be in one text, separated by commas.
+
+    Examples
+    --------
+    >>> column_list(["a,b", "c"], ["a", "b", "c"]), column_list(["a,b"], ["a,b"])
+    (['a', 'b', 'c'], ['a,b'])
+    """
+    # A name may hold a comma itself, so the whole is tried first.
+    return [name for words in given for name in ([words] if words in names else words.split(","))]
 
 
 def check_columns(names: Sequence[str], wanted: Sequence[tuple[str, str]]) -> None:
@@ -366,8 +387,7 @@ def _feature_columns(
     >>> _feature_columns(["a", "b", "g", "y"], "y", "g", ["a"], use_protected=False)
     ['b']
     """
-    # A name may hold a comma itself, so the whole is tried first.
-    drop = [d for given in drop for d in ([given] if given in names else given.split(","))]
+    drop = column_list(drop, names)
     check_columns(names, [("label", label), *(("drop", d) for d in drop)])
     grouped = protected_columns(protected, names)
     if label in grouped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,8 @@ TELLING = 0.99
 _MOST_ROWS, _ROWS_PER_LEVEL = 4000, 20
 #: Most groups that columns are compared with.
 _MOST_GROUPS = 8
+#: Where the name of a column ends and that of one of its values begins, as in Race_Black.
+_STEM = re.compile(r"[_.: -]+(?=[^_.: -]+$)")
 
 
 def columns_that_tell(
@@ -74,12 +77,40 @@ def group_leaks(X: npt.NDArray[np.float64], groups: npt.ArrayLike, names: Sequen
     if len(values) > _MOST_GROUPS:
         return []
     found = [columns_that_tell(X, (codes == code).astype(np.int64), names) for code in range(len(values))]
-    return [
+    alone = [
         f"column {said_column(name)} alone tells the group ({min(one[name] for one in found):.3f} of rows): "
         "drop it if nobody may know it"
         for name in found[0]
         if all(name in one for one in found)
     ]
+    return [*alone, *_dummies_that_tell(X, codes, names)]
+
+
+def _dummies_that_tell(
+    X: npt.NDArray[np.float64], codes: npt.NDArray[np.int64], names: Sequence[str]
+) -> list[str]:
+    """Say which columns, one for each value of what was one column, together tell the group."""
+    some = np.linspace(0, len(codes) - 1, min(len(codes), _MOST_ROWS)).astype(np.int64)
+    X, codes = X[some], codes[some]
+    binary = [i for i, name in enumerate(names) if "=" not in name and len(np.unique(X[:, i])) == 2]
+    families: dict[str, list[int]] = {}
+    for i in binary:
+        if len(stem := _STEM.split(names[i])) == 2:
+            families.setdefault(stem[0], []).append(i)
+    said = []
+    for columns in families.values():
+        values = X[:, columns] > X[:, columns].min(axis=0)
+        if len(columns) < 2 or values.sum(axis=1).max() > 1:
+            continue  # several at once: no values of one column
+        accuracy = [_by_level(values, (codes == code).astype(np.int64)) for code in range(codes.max() + 1)]
+        if all(a >= max(TELLING, 1.0 - 0.5 * (codes == c).mean()) for c, a in enumerate(accuracy)):
+            shown = ", ".join(repr(names[i]) for i in columns[:4])
+            more = f" and {len(columns) - 4} more" if len(columns) > 4 else ""
+            said.append(
+                f"columns {shown}{more} together tell the group ({min(accuracy):.3f} of rows): drop them if "
+                "nobody may know it"
+            )
+    return said
 
 
 def _by_threshold(values: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> float:

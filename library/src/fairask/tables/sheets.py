@@ -13,11 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairask.errors import UserError
+from fairask.report.words import visible
+from fairask.tables.arrow import optional
 from fairask.tables.cells import text_of, with_point
 from fairask.tables.formats import DELIMITERS
 
 #: Characters per cell of a sheet; pools of Parquet can have longer ones than text files may.
 _LONGEST_CELL = 1 << 27
+#: Characters per cell of an Excel workbook.
+_LONGEST_EXCEL = 32_767
 #: How a formula begins: a sign (also full-width) after any blanks.
 _SIGN = r"[^\S\t\r\n]*[=+\-@|%＝＋－＠｜％]"
 #: Places of text that get an apostrophe: before a formula or a tab or line break at the beginning, and before
@@ -30,7 +34,7 @@ _GUARD = re.compile(rf"\A'(?='*(?:[\t\r\n]|{_SIGN}))|(?<=[;\t\r\n])'(?='*{_SIGN}
 def safe_cell(value: object) -> object:
     """Return a cell that no spreadsheet runs: an apostrophe goes before what could begin a formula.
 
-    Numbers stay as they are, also as text; None becomes an empty cell.
+    Control characters are shown. Numbers stay as they are, also as text; None becomes an empty cell.
 
     Examples
     --------
@@ -41,7 +45,7 @@ def safe_cell(value: object) -> object:
         return ""
     if isinstance(value, bool | int | float):
         return value
-    text = str(value)
+    text = visible(str(value))
     return text if _is_number(text) else _GUARDED.sub("'", text)
 
 
@@ -64,7 +68,14 @@ def _is_number(text: str) -> bool:
     return text.strip() == text
 
 
-def csv_text(names: Sequence[object], rows: Iterable[Sequence[object]], *, line_end: str = "\r\n") -> str:
+def csv_text(
+    names: Sequence[object],
+    rows: Iterable[Sequence[object]],
+    *,
+    line_end: str = "\r\n",
+    delimiter: str = ",",
+    decimal: str = ".",
+) -> str:
     """Return rows as CSV that is safe to open in a spreadsheet.
 
     Examples
@@ -73,13 +84,42 @@ def csv_text(names: Sequence[object], rows: Iterable[Sequence[object]], *, line_
     "row,note\\r\\n1,'=A1\\r\\n"
     """
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator=line_end)
+    writer = csv.writer(out, lineterminator=line_end, delimiter=delimiter)
     writer.writerow([safe_cell(name) for name in names])
-    writer.writerows([safe_cell(value) for value in row] for row in rows)
+    for row in rows:
+        cells = [safe_cell(value) for value in row]
+        if decimal != ".":
+            cells = [str(c).replace(".", decimal) if isinstance(c, float) else c for c in cells]
+        writer.writerow(cells)
     return out.getvalue()
 
 
-def header_of(text: str) -> tuple[list[str], str]:
+def workbook(names: Sequence[object], rows: Iterable[Sequence[object]]) -> bytes:
+    """Return rows as an Excel workbook in which no cell is a formula.
+
+    Examples
+    --------
+    >>> workbook(["row", "note"], [[1, "=A1"]])[:2]
+    b'PK'
+    """
+    openpyxl = optional("openpyxl", "excel")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("rows")
+    for row in ([*names], *rows):
+        cells = [None if value is None else safe_cell(value) for value in row]
+        for cell in cells:
+            if isinstance(cell, str) and len(cell) > _LONGEST_EXCEL:
+                raise UserError(
+                    f"a text has {len(cell):,} characters, and a cell of Excel {_LONGEST_EXCEL:,} at most",
+                    "Write the sheet as .csv or .jsonl",
+                )
+        sheet.append(cells)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def header_of(text: str, delimiter: str | None = None) -> tuple[list[str], str]:
     """Return the names in the first line of a text and the sign between its fields.
 
     Examples
@@ -88,11 +128,11 @@ def header_of(text: str) -> tuple[list[str], str]:
     (['row', 'label'], ';')
     """
     line = text.lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
-    delimiter = max(DELIMITERS, key=line.count)
+    delimiter = delimiter or max(DELIMITERS, key=line.count)
     return next(csv.reader([line], delimiter=delimiter), []), delimiter
 
 
-def read_sheet(text: str) -> list[dict[str, str | None]]:
+def read_sheet(text: str, delimiter: str | None = None) -> list[dict[str, str | None]]:
     """Return the rows of a sheet that people filled in, cell by cell as text: "NA" can be a label.
 
     Where fields are not separated by commas, numbers with a decimal comma get a point.
@@ -102,7 +142,7 @@ def read_sheet(text: str) -> list[dict[str, str | None]]:
     >>> read_sheet("row;label;x\\n1;NA;2,5\\n")
     [{'row': '1', 'label': 'NA', 'x': '2.5'}]
     """
-    _, delimiter = header_of(text)
+    _, delimiter = header_of(text, delimiter)
     csv.field_size_limit(_LONGEST_CELL)
     rows: list[dict[str, str | None]] = list(
         csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -233,7 +273,7 @@ def _comparable(value: object) -> str | None:
     """Return a cell as it can be compared after a spreadsheet has saved it."""
     if value is None or value != value:
         return None
-    text = plain_cell(str(value)) if isinstance(value, str) else str(value)
+    text = visible(plain_cell(value)) if isinstance(value, str) else str(value)
     try:
         return f"{float(text):.10g}"
     except ValueError:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import typer
 
     from fairask.audit.certificate import CertificateCheck
-    from fairask_studio.integrity import StudyCheck
+    from fairask_studio.integrity import SignedCheck, StudyCheck
 
 #: The sections of ``fairask --help``: names of commands and what they do.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
@@ -43,14 +43,25 @@ def register(app: typer.Typer) -> None:
             add_command(app, module, name)
 
 
-def verify(place: str, model: str | None, pool: str | None) -> StudyCheck | CertificateCheck:
-    """Check a study, or a certificate against the exported model that it is about."""
+def verify(
+    place: str, model: str | None, pool: str | None, key: str | None
+) -> StudyCheck | CertificateCheck | SignedCheck:
+    """Check a study, a signed export, or a certificate against the exported model that it is about."""
+    from fairask.audit.certificate import SIGNED
+    from fairask.errors import UserError
     from fairask_studio.cli.options import without_password
-    from fairask_studio.integrity import check_certificate
+    from fairask_studio.integrity import check_certificate, check_signed
     from fairask_studio.integrity import verify as check_study
 
     without_password(place)
 
     if model is not None and pool is not None:
-        return check_certificate(Path(place), Path(model), Path(pool))
+        return check_certificate(Path(place), Path(model), Path(pool), key)
+    if (Path(place) / SIGNED).is_file():
+        return check_signed(Path(place), key)
+    if key is not None:
+        raise UserError(
+            f"{place} is not signed: what is signed of a study is its export",
+            "fairask export STUDY --out FOLDER --sign KEY, then fairask verify FOLDER --key KEY.pub",
+        )
     return check_study(place)

@@ -20,7 +20,14 @@ def ask(
     study: StudyPlace,
     n: Annotated[int | None, typer.Option("-n", help="Rows; default a batch.")] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="CSV, Parquet or JSON file to label.")
+        Path | None,
+        typer.Option("-o", "--out", help="File to label: .csv, .tsv, .xlsx, .jsonl, .parquet or .json."),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of text; default that of the table.", show_default=False)
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Between fields; default that of the table.", show_default=False)
     ] = None,
     pending: Annotated[
         bool, typer.Option("--pending", help="Write again the rows you hold; draw no new ones.")
@@ -29,11 +36,14 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Choose the rows to label next and write them to a file with an empty label column."""
+    from fairask.tables import TableFormat
     from fairask_studio.events import RowsDrawn
     from fairask_studio.files import check_sheet_place, write_rows
 
     name = me(who)
     with open_study(study) as opened:
+        said = {"encoding": encoding, "delimiter": delimiter}
+        form = TableFormat(**{**opened.written_as, **{k: v for k, v in said.items() if v is not None}})
         # Whatever could keep the rows from being written is found before any is drawn.
         check_sheet_place(out or Path("batch-.csv"), opened.state().was_told)
         held = opened.store.pending(name)
@@ -48,7 +58,7 @@ def ask(
         try:
             path = out or _free_name(opened)
             if rows:
-                write_rows(path, [(row, opened.row(row)) for row in rows], opened.config)
+                write_rows(path, [(row, opened.row(row)) for row in rows], opened.config, form)
         except BaseException:
             opened.store.release(name, set(rows) - set(held))
             raise

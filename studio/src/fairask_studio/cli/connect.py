@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,20 +48,20 @@ class ConnectorOptions:
         from fairask_studio.connect.connector import Connector, finish
         from fairask_studio.pages.worker import Trainer
 
-        connector = Connector(study, tool, seconds=seconds, say=typer.echo)
+        connector = Connector(study, tool, seconds=seconds, say=partial(print, flush=True))
         trainer = Trainer(study) if self.train else None
         if self.once:
             while trainer is not None and trainer.step():
                 pass
             done = connector.step()
-            typer.echo(", ".join(f"{count} {kind}" for kind, count in done.counts().items()))
+            print(", ".join(f"{count} {kind}" for kind, count in done.counts().items()), flush=True)
             return
         ended = threading.Event()
 
         def wait(pause: float) -> bool:
             certificate = finish(study, self.audit, me(self.who)) if self.audit else None
             if certificate is not None:
-                typer.echo(f"certificate: {certificate['verdict']}")
+                print(f"certificate: {certificate['verdict']}", flush=True)
             return certificate is not None or ended.wait(pause)
 
         if trainer is not None:
@@ -155,7 +156,7 @@ def labelstudio(options: LabelStudioOptions) -> None:
     )
     with open_study(options.study) as opened, open_client(options.url, token) as client:
         link = link_project(client, opened, options.project, link, options.studio, me(options.work.who))
-        typer.echo(f"{link.url}/projects/{link.project} labels {options.study}  (stop with Ctrl-C)")
+        print(f"{link.url}/projects/{link.project} labels {options.study}  (stop with Ctrl-C)", flush=True)
         options.work.run(opened, LabelStudioTool(opened, link, client), options.seconds)
 
 
@@ -175,7 +176,7 @@ def webhook(options: WebhookOptions) -> None:
                 f"Answers come to the studio (fairask studio {options.study}) at /api/connect/{link.name}"
                 f"/answers with this token, shown only now:\n{token}"
             )
-        typer.echo(f"Rows of {options.study} go to {options.url}  (stop with Ctrl-C)")
+        print(f"Rows of {options.study} go to {options.url}  (stop with Ctrl-C)", flush=True)
         options.work.run(opened, tool, options.seconds)
 
 

@@ -57,7 +57,7 @@ def studio(
         address = f"http://{'localhost' if is_local(host) else host}:{port}/"
         address += f"?code={code}" if code else ""
         once = ": it signs you in once" if code else ""
-        typer.echo(f"fairask studio on {address}  (stop with Ctrl-C{once})")
+        print(f"fairask studio on {address}  (stop with Ctrl-C{once})", flush=True)
         if open_page and is_local(host) and not proxy.used:
             timer = threading.Timer(1.5, webbrowser.open, [address])
             timer.daemon = True

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairask.cli._options import Json, say
+from fairask.cli._options import Encoding, Json, say
 from fairask_studio.cli.options import StudyPlace, Who, fitted_news, me, open_study, refit_after
 
 EXAMPLE = "fairask tell loans batch.csv"
@@ -24,15 +24,21 @@ def tell(
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Take labels by row number alone, without comparing rows.")
     ] = False,
+    encoding: Encoding = None,
+    delimiter: Annotated[str | None, typer.Option(help="Between fields; recognised by default.")] = None,
+    sheet: Annotated[
+        str | None, typer.Option(help="The sheet of a workbook, table of a database or file of an archive.")
+    ] = None,
     who: Who = None,
     as_json: Json = False,
 ) -> None:
     """Read labels back; telling the same twice changes nothing."""
+    from fairask.tables import TableFormat
     from fairask.tables.labels import match_labels
     from fairask_studio.files import check_told, read_labels
 
     with open_study(study) as opened:
-        told = read_labels(file)
+        told = read_labels(file, TableFormat(encoding=encoding, delimiter=delimiter, sheet=sheet))
         if not unchecked:
             check_told(file.name, told, opened)
         labels, forgiven = match_labels(told.labels, opened.config.classes, told.rows)

@@ -35,6 +35,7 @@ from fairask_studio.connect.connector import (
     is_token,
     name_people,
 )
+from fairask_studio.connect.outside import outside_client
 from fairask_studio.events import Cell, Document
 from fairask_studio.files import chosen
 from fairask_studio.tools import OutsideAnswer, TakenAnswer
@@ -263,12 +264,11 @@ def open_client(url: str, token: str) -> Iterator[Client]:
     """Yield Label Studio's own client, and close its connections; needs the extra ``labelstudio``."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own deprecated calls
-        import httpx
         from label_studio_sdk import LabelStudio
 
     if not url.startswith(("https://", "http://")):
         raise UserError(f"{url!r} is not an address", "Give one that begins with https:// or http://")
-    with httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as http:
+    with outside_client([url], _TIMEOUT, follow_redirects=True) as http:
         yield LabelStudio(base_url=url.rstrip("/"), api_key=token, timeout=_TIMEOUT, httpx_client=http)
 
 

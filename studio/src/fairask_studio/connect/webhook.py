@@ -31,7 +31,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from fairask.errors import UserError
 from fairask_studio import Study, StudyError
 from fairask_studio.connect.connector import Link, OutgoingRow, ToolUnreachable, columns_for
+from fairask_studio.connect.outside import outside_client
 from fairask_studio.events import Document, Event, now
+from fairask_studio.store import Outage
 from fairask_studio.tools import OutsideAnswer
 
 #: Seconds by which the time of a message may differ from ours.
@@ -187,7 +189,7 @@ class WebhookTool:
         headers = {**sign(self.secret, message, body), "Content-Type": "application/json"}
         try:
             # Redirects are not followed: rows go where they were sent, and nowhere else.
-            reply = httpx.post(self.link.url, content=body, headers=headers, timeout=self.timeout)
+            reply = _post(self.link.url, body, headers, self.timeout)
         except httpx.HTTPError as error:
             raise ToolUnreachable(f"{self.link.url}: {error}") from error
         code = reply.status_code
@@ -209,6 +211,15 @@ class WebhookTool:
     def missing(self, rows: Sequence[int]) -> list[int]:
         """Return nothing: what the tool still has is not known."""
         return []
+
+
+def _post(address: str, body: bytes, headers: Mapping[str, str], timeout: float) -> httpx.Response:
+    """Post a body; of the reply only the head is read, however much is sent."""
+    with (
+        outside_client([address], timeout) as client,
+        client.stream("POST", address, content=body, headers=dict(headers)) as reply,
+    ):
+        return reply
 
 
 def _seconds(text: str) -> float:
@@ -318,25 +329,30 @@ class Webhooks:
             if self.secret:
                 headers |= sign(self.secret, name, body)
             try:
-                httpx.post(address, content=body, headers=headers, timeout=_SECONDS).raise_for_status()
-                return
+                code = _post(address, body, headers, _SECONDS).status_code
+                if 200 <= code < 300:
+                    return
+                said = f"it answered {code}"
             except httpx.HTTPError as error:
                 said = f"{type(error).__name__}: {error}"
             if self._stop.wait(self.pause * 2**turn):
                 return
         _LOG.error(
             "webhook %s was not reached (%s): event %s given up",
-            urlsplit(address).netloc,
+            urlsplit(address).hostname,  # what else the address holds may be secret
             said,
             message["id"],
         )
 
     def _run(self) -> None:
+        outage = Outage("what tells webhooks", self._stop.wait)
         while not self._stop.wait(self.pause):
             try:
                 self.step()
-            except (SQLAlchemyError, StudyError):
-                _LOG.exception("events for webhooks could not be read")
+                outage.is_over()
+            except (SQLAlchemyError, StudyError) as error:
+                if not outage.passes(error):
+                    _LOG.exception("events for webhooks could not be read")
 
     def start(self) -> None:
         """Work in a thread of its own."""

@@ -14,6 +14,7 @@ from fastapi import Depends, HTTPException, Request, Response, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
+from fairask.report.words import visible
 from fairask_studio.events import AccessNoted, now
 from fairask_studio.store import Person, Session, Store
 from fairask_studio.store.people import ROLES, TOKEN_SECONDS
@@ -67,6 +68,7 @@ _OWNER = (
     "PUT /settings",
     "GET /people",
     "POST /people",
+    "PUT /people/{name}",
     "DELETE /people/{name}",
     "POST /people/{name}/token",
     "POST /people/{name}/invitation",
@@ -74,6 +76,7 @@ _OWNER = (
     "POST /programs",
     "DELETE /programs/{name}",
     "POST /qr",
+    "PUT /address",
     "GET /proxies",
     "POST /labels",
     "GET /known",
@@ -155,11 +158,8 @@ class SecurityLog:
     def write(self, who: str, what: str, name: str, request: Request) -> None:
         """Write a line."""
         address = request.client.host if request.client else "?"
-        _LOG.info(
-            json.dumps(
-                {"at": now(), "who": who, "what": what, "name": name, "address": address}, ensure_ascii=False
-            )
-        )
+        line = {"at": now(), "who": who, "what": what, "name": name, "address": address}
+        _LOG.info(visible(json.dumps(line, ensure_ascii=False)))
 
     def note(self, who: str, what: str, name: str, request: Request) -> None:
         """Write a line and an event."""
@@ -236,9 +236,11 @@ class Access:
         """Return the person of a session.
 
         The session of the printed address stays an owner's when people are added. Whoever owns the home page
-        owns its studies.
+        owns its studies. Somebody whose token has expired is nobody, and not a namesake.
         """
         known = self.people.by_name(name)
+        if known is None and self.people.knows(name):
+            return None
         if known is None and name == self.local_name:
             return Person(name, "owner")
         return self.home.person(name) if known is None and self.home is not None else known

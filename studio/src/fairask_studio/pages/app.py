@@ -103,7 +103,7 @@ def show(request: Request, view: str) -> Response:
     if found is None:
         begun = access.people.redeem(request.query_params.get("code", ""))
         if begun is None:
-            return _go(request, "signin")
+            return signin.ended(request) or _go(request, "signin")
         name, cookie = begun
         invited = access.person(name)
         allowed = invited is not None and may(invited.role, PAGES[view][1])
@@ -136,7 +136,8 @@ def show(request: Request, view: str) -> Response:
         "study": access.cookie,
         "local": access.open,
         "demo": request.app.state.robot is not None,
-        "home": access.home is not None,
+        # Whoever may only label has no right to the page of all studies.
+        "home": access.home is not None and person.role == "owner",
     }
     return render(request, f"{view}.html", context)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from fairask.audit import plan_audit
 from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.oracle.base import decision_probability
-from fairask.report.words import AUDIT_SIZES
+from fairask.report.words import AUDIT_SIZES, question_sentence, verdict_sentence
 from fairask_studio import Study
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
@@ -106,7 +106,10 @@ def certificates(study: Study) -> Document:
         state = study.state()
         model, kept = state.model, state.kept is not None
         return {
-            "certificates": list(reversed(state.certificates)),
+            "certificates": [
+                {**c, "said": verdict_sentence(c["verdict"], c["lower"], c["upper"], c["delta"])}
+                for c in reversed(state.certificates)
+            ],
             "model": None
             if model is None
             else {**{name: model[name] for name in ("round", "labels", "digest")}, "certified": kept},
@@ -115,7 +118,7 @@ def certificates(study: Study) -> Document:
             "left": state.config.rows - len(state.log.entries),
             "tolerance": state.config.learner.tolerance,
             "metric": state.config.learner.metric,
-            "classes": list(state.config.classes),
+            "compares": question_sentence(state.config.learner.metric, state.config.classes),
         }
 
 

@@ -140,13 +140,9 @@ pages = APIRouter(include_in_schema=False, default_response_class=Response)
 pages.add_api_route("/healthz", healthz, response_class=JSONResponse)
 
 
-_PAGES = {"": ("home", "Studies"), "new": ("new", "New study")}
-
-
 @pages.get("/")
-@pages.get("/new")
 def page(request: Request) -> Response:
-    """Show the studies, or the page that makes one; the code of the printed address begins the session."""
+    """Show the studies; the code of the printed address begins the session."""
     access, root = access_of(request), request.scope.get("root_path", "")
     found = access.from_cookie(request)
     if found is None:
@@ -154,22 +150,23 @@ def page(request: Request) -> Response:
         if begun is None and access.open:
             words = "Open the whole address that fairask studio printed. Its code works once."
             return error_page(request, 401, words)
+        if begun is None and (said := signin.ended(request)) is not None:
+            return said
         response = RedirectResponse(f"{root}/signin" if begun is None else f"{root}/", 303)
         if begun is not None:
             access.remember(request, response, begun[1])
             access.log.note(begun[0], "signed in", "by a link", request)
         return response
     person, session = found
-    view, title = _PAGES[path_of(request.scope).strip("/")]
     context = {
-        "title": title,
-        "view": view,
-        "script": f"{view}.js",
+        "title": "Studies",
+        "view": "home",
+        "script": "home.js",
         "person": person,
         "csrf": session.csrf,
         "local": access.open,
     }
-    return render(request, f"{view}.html", context)
+    return render(request, "home.html", context)
 
 
 @cache
@@ -182,6 +179,7 @@ def _routes() -> list[BaseRoute]:
     whole.include_router(frame.router)
     whole.include_router(signin.pages)
     whole.include_router(pages)
+    whole.include_router(new.pages)
     return whole.routes
 
 

@@ -8,6 +8,7 @@ the study's pool.
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ import httpx
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from fairask_studio import Study, StudyError
+from fairask_studio.connect.outside import outside_client
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import RowNumber, study_of
 from fairask_studio.pages.label import was_given
@@ -23,7 +25,13 @@ from fairask_studio.store import Person, is_url
 
 router = APIRouter(tags=["labelling"])
 
-_LARGEST, _SECONDS, _AT_ONCE = 20 << 20, 10.0, 6
+#: Bytes of an image.
+LARGEST = 20 << 20
+
+_SECONDS, _AT_ONCE = 10.0, 6
+
+#: An image takes four bytes of a browser's memory per pixel.
+_MOST_PIXELS = 100_000_000
 
 _KINDS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -44,6 +52,32 @@ def image_kind(data: bytes) -> str | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for start, kind in _KINDS.items() if data.startswith(start)), None)
+
+
+def image_pixels(data: bytes) -> int:
+    """Return how many pixels an image says that it has: a small file can be too much for a browser.
+
+    Examples
+    --------
+    >>> image_pixels(b"GIF89a" + bytes([0, 1, 0, 2]))
+    131072
+    >>> image_pixels(b"\\x89PNG\\r\\n\\x1a\\n" + bytes(8) + (40_000).to_bytes(4) + (40_000).to_bytes(4))
+    1600000000
+    """
+    if data.startswith(b"\x89PNG"):
+        return int.from_bytes(data[16:20]) * int.from_bytes(data[20:24])
+    if data.startswith(b"GIF8"):
+        return int.from_bytes(data[6:8], "little") * int.from_bytes(data[8:10], "little")
+    if data.startswith(b"RIFF"):
+        if data[12:16] != b"VP8X":  # at most 16,383 pixels a side: one that large is not looked into
+            return 0
+        return (1 + int.from_bytes(data[24:27], "little")) * (1 + int.from_bytes(data[27:30], "little"))
+    at = 2
+    while data.startswith(b"\xff\xd8") and at + 9 <= len(data) and data[at] == 0xFF:
+        if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(data[at + 5 : at + 7]) * int.from_bytes(data[at + 7 : at + 9])
+        at += 2 + max(int.from_bytes(data[at + 2 : at + 4]), 2)
+    return 0
 
 
 @dataclass(frozen=True)
@@ -85,8 +119,8 @@ class Images:
     def read(self, place: str) -> bytes:
         """Return the bytes of an image; HTTPException in words if there is none, or if it is not allowed."""
         data = self._fetch(place) if "://" in place else self._open(place)
-        if len(data) > _LARGEST:
-            raise HTTPException(413, f"the image is larger than {_LARGEST >> 20} MB")
+        if len(data) > LARGEST:
+            raise HTTPException(413, f"the image is larger than {LARGEST >> 20} MB")
         return data
 
     def _open(self, name: str) -> bytes:
@@ -94,7 +128,7 @@ class Images:
             path = (folder / name).resolve()
             if path.is_relative_to(folder.resolve()) and path.is_file():
                 with path.open("rb") as file:
-                    return file.read(_LARGEST + 1)
+                    return file.read(LARGEST + 1)
         raise HTTPException(404, f"no image {name!r} beside the pool or in a folder given by --images")
 
     def _fetch(self, address: str) -> bytes:
@@ -104,15 +138,20 @@ class Images:
             raise HTTPException(
                 403, f"images from {host} are not allowed; start the studio with --images {host}"
             )
-        data = b""
+        data, until = b"", time.monotonic() + _SECONDS
         try:
             # Redirects are not followed: they could lead to a host that is not allowed.
-            with httpx.stream("GET", address, timeout=_SECONDS) as found:
+            with (
+                outside_client(list(self.hosts), _SECONDS) as client,
+                client.stream("GET", address) as found,
+            ):
                 found.raise_for_status()
                 for part in found.iter_bytes():
                     data += part
-                    if len(data) > _LARGEST:
+                    if len(data) > LARGEST:
                         break
+                    if time.monotonic() > until:  # a byte now and then
+                        raise HTTPException(502, f"{host} did not give the image within {_SECONDS:.0f} s")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise HTTPException(502, f"{host} did not give the image: {error}") from error
         return data
@@ -145,15 +184,24 @@ def cell(request: Request, row: RowNumber, column: str, me: Me) -> Response:
     try:
         images: Images = request.app.state.images
         data = images.read(text)
+        kind = image_kind(data)
+        if kind is None:
+            raise HTTPException(404, f"{Path(text).name[:80]!r} is no PNG, JPEG, GIF or WebP image")
+        if image_pixels(data) > _MOST_PIXELS:
+            raise HTTPException(413, f"the image has more than {_MOST_PIXELS:,} pixels")
+    except HTTPException as error:
+        if _sees_rows(me):
+            raise
+        # The name of a file may tell the group.
+        raise HTTPException(error.status_code, "the image cannot be shown; an owner is told why") from error
     finally:
         _TURN.release()
-    kind = image_kind(data)
-    if kind is None:
-        raise HTTPException(404, f"{Path(text).name[:80]!r} is no PNG, JPEG, GIF or WebP image")
     return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
 
+def _sees_rows(me: Person) -> bool:
+    return may(me.role, least_role("GET", "/rows/{row}"))
+
+
 def _may_see(study: Study, me: Person, row: int) -> bool:
-    if may(me.role, least_role("GET", "/rows/{row}")):
-        return True
-    return was_given(study, row, me.name)
+    return _sees_rows(me) or was_given(study, row, me.name)

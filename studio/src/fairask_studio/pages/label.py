@@ -16,10 +16,11 @@ from fairask_studio.flags import Flag
 from fairask_studio.gold import (
     EXAMPLE,
     GOLD,
+    MOST_AHEAD,
     PRACTICE,
     KnownRow,
     due_row,
-    gold_due,
+    gold_ahead,
 )
 from fairask_studio.pages.access import Me, least_role, may
 from fairask_studio.pages.api import Row, RowNumber, Strict, Text, study_of
@@ -32,7 +33,7 @@ router = APIRouter(tags=["labelling"])
 class Wanted(Strict):
     """How many rows to hold."""
 
-    count: Annotated[int, Field(ge=1, le=5)] = 2
+    count: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = 2
 
 
 class NewAnswer(Strict):
@@ -139,6 +140,8 @@ def _shown(column: ColumnInfo, value: object) -> CardField:
     words = column.values.get(text, text)
     title = column.title or column.name.replace("_", " ")
     display = column.display or ("number" if column.kind == "number" else "text")
+    if display == "image" and words:
+        words = "image"  # the name of its file may tell the group; the page asks by row and column
     longest = LONGEST_TEXT if display in ("long", "markdown") else LONGEST_CELL
     return CardField(
         name=column.name,
@@ -165,9 +168,11 @@ def _progress(study: Study, who: str) -> LabelProgress:
         labels = state.answered - state.skipped
         gold = state.known.count(who)
         mine = state.by.get(who, 0) + gold
+        # A skip makes no label, and only one answer to a row in ``overlap`` does.
+        moved = (gold - state.known.skips(who)) // state.config.overlap
         return LabelProgress(
             # Gold rows move the bar as well: it must not tell them apart.
-            labels=max(labels, min(labels + gold, state.budget)),
+            labels=max(labels, min(labels + moved, state.budget)),
             budget=state.budget,
             batch=state.batches,
             people=people,
@@ -178,11 +183,13 @@ def _progress(study: Study, who: str) -> LabelProgress:
 
 def was_given(study: Study, row: int, who: str) -> bool:
     """Whether a person holds a row, held it, or has answered it."""
+    held = study.store.pending(who)
     with study.lock:
         state = study.state()
         if who in state.answers.get(row, {}) or row in state.known.answers.get(who, {}):
             return True
-        if state.known.rows.get(row) in state.known.of_use(EXAMPLE) or due_row(state, who, row) is not None:
+        known = state.known.rows.get(row)
+        if (known is not None and known.use == EXAMPLE) or due_row(state, who, row, held) is not None:
             return True
     with study.store.read() as turn:
         return turn.was_handed(row, who)
@@ -206,10 +213,14 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
             hold=hold,
             news=_news(study, me),
         )
-    rows = study.lease(me.name, wanted.count)
     progress = _progress(study, me.name)
+    gold = _gold(study, me, wanted.count, progress.complete)
+    # A row that a gold one stands before is not held yet: it could be found, and tell.
+    rows = study.lease(me.name, wanted.count - len(gold)) if wanted.count > len(gold) else []
+    if any(known.row in rows for known, _ in gold.values()):
+        gold = _gold(study, me, wanted.count, progress.complete)
     with study.lock:
-        coming = not rows and study.state(_AGE).undrawn > 0
+        coming = not rows and not gold and study.state(_AGE).undrawn > 0
     late = coming and study.store.training().error is not None
     stopgap: Stopgap = request.app.state.stopgap
     if rows:
@@ -217,7 +228,8 @@ def next_rows(request: Request, wanted: Wanted, me: Me) -> Next:
     elif coming and stopgap.wait(study, me.name, stopped=late):
         rows = study.lease(me.name, wanted.count)
         coming = late = False
-    rows = _with_gold(study, me, rows)
+    for ahead, (known, _) in gold.items():
+        rows.insert(ahead, known.row)
     return Next(
         cards=[card(study, row) for row in rows],
         progress=progress,
@@ -243,13 +255,16 @@ def _practice(study: Study, me: Person) -> list[KnownRow]:
         return state.known.practice(me.name, state.by[me.name])
 
 
-def _with_gold(study: Study, me: Person, rows: list[int]) -> list[int]:
-    """Return the rows to show: a gold row that is due takes the last place, and its row comes later."""
-    if may(me.role, "owner") or not rows:
-        return rows
+def _gold(study: Study, me: Person, count: int, complete: bool) -> dict[int, tuple[KnownRow, int]]:
+    """Return the gold rows among the next ones of a person, by how many rows come before each.
+
+    Asked again, the rows come in the same order: one that jumped ahead would be known as gold.
+    """
+    if may(me.role, "owner") or complete:
+        return {}
+    held = study.store.pending(me.name)
     with study.lock:
-        gold = gold_due(study.state(_AGE), me.name, rows)
-    return rows if gold is None else [*rows[:-1], gold.row]
+        return gold_ahead(study.state(_AGE), me.name, held, count)
 
 
 @router.get("/progress")
@@ -290,7 +305,9 @@ def _saved(study: Study, who: str, verdict: KnownVerdict | None = None) -> Saved
 def _answer_known(study: Study, given: NewAnswer, me: Person) -> Saved:
     """Take an answer to a known row; of a practice row the right answer is told."""
     code = SKIP if given.label is None else study.config.class_code(given.label, given.row)
-    known = study.answer_known(given.row, code, me.name)
+    if code == SKIP:
+        study.check_skips(me.name)
+    known = study.answer_known(given.row, code, me.name, given.note)
     if known.use != PRACTICE:
         study.check_gold(me.name)
         return _saved(study, me.name)
@@ -322,7 +339,8 @@ def _given(study: Study, row: int, who: str) -> GivenAnswer:
         (found.code, found.at) if found is not None else (check.code, check.at) if check else (SKIP, "")
     )
     label = None if code == SKIP else study.config.classes[code]
-    return GivenAnswer(row=row, label=label, at=at, note="" if found is None else found.note)
+    note = found.note if found is not None else check.note if check else ""
+    return GivenAnswer(row=row, label=label, at=at, note=note)
 
 
 def _is_check(study: Study, row: int, who: str) -> bool:
@@ -345,7 +363,7 @@ def correct(request: Request, row: RowNumber, correction: NewLabel, me: Me) -> G
     study = study_of(request)
     _given(study, row, me.name)
     if _is_check(study, row, me.name):
-        study.answer_known(row, study.config.class_code(correction.label, row), me.name)
+        study.answer_known(row, study.config.class_code(correction.label, row), me.name, correct=True)
         study.check_gold(me.name)
     else:
         study.tell([row], [correction.label], me.name, correct=True)

@@ -11,6 +11,7 @@ from fairask.oracle import LinearForestClassifier
 from fairask.report.words import MEMBER_NAMES
 from fairask.rules import ConstantRule, FittedProbability, LinearProbability, LinearRule, PlugInRule, Rule
 from fairask_studio import Study
+from fairask_studio.columns import learned_columns
 from fairask_studio.estimates import errors_by_group
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
@@ -111,6 +112,7 @@ def _details(study: Study, learner: FairActiveLearner) -> Document:
     fitted = learner.current_model()
     rules, weights = fitted.used_members()
     groups = [str(name) for name in learner.groups_]
+    learns, not_learned = learned_columns(study.config.columns, study.encoder.left_out)
     return {
         "members": [
             {"probability": weight, **_described(rule, groups, study.config.classes)}
@@ -120,6 +122,8 @@ def _details(study: Study, learner: FairActiveLearner) -> Document:
         "importance": importance(study, learner, rules, weights),
         "near": _near(learner, _confidence(learner, rules, weights), groups),
         "errors": errors_by_group(learner),
+        "learns": learns,
+        "not_learned": not_learned,
     }
 
 

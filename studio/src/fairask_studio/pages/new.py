@@ -1,40 +1,64 @@
-"""The page that makes a study: a table is read, what to expect of it is found out, the study is made."""
+"""The page that makes a study: a table is read, what to expect of it is found out, the study is made.
+
+Its forms work without a script: a file is posted, then what the study is to be. A script adds what can be
+seen before: the card, what the model learns from, what to expect.
+"""
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qs
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from fastapi import APIRouter, Query, Request
-from pydantic import Field
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 
 from fairask.errors import UserError
 from fairask.experiment.table import pool_size
 from fairask.pools.sample import SAMPLE
-from fairask.report.words import sampled_sentence
+from fairask.report.words import (
+    EMBED,
+    METRIC_NAMES,
+    NO_PROTECTED,
+    forecast_sentence,
+    images_sentence,
+    missing_sentence,
+    no_groups_words,
+    question_sentence,
+    sampled_sentence,
+)
 from fairask.tables.arrow import kind_of
-from fairask.tables.formats import read_noted
-from fairask.tables.groups import MOST_GROUPS
+from fairask.tables.groups import MOST_GROUPS, protected_columns
 from fairask_studio import Study, StudyError
-from fairask_studio.columns import DISPLAYS, guess_displays
+from fairask_studio.columns import DISPLAYS, guess_displays, learned_columns
+from fairask_studio.config import LONGEST_REASON
 from fairask_studio.events import Document
-from fairask_studio.pages.access import Me
+from fairask_studio.pages.access import Me, access_of, may
 from fairask_studio.pages.api import Strict
+from fairask_studio.pages.frame import error_page, render
+from fairask_studio.pages.images import image_kind
+from fairask_studio.pages.sent import SentFiles
 from fairask_studio.pages.shelf import Shelf
 from fairask_studio.pool import KEY
+from fairask_studio.store import Person, Session
+from fairask_studio.study import fit_columns
 
 api = APIRouter(prefix="/api", tags=["home"])
 _Name = Annotated[str, Field(min_length=1, max_length=60)]
@@ -54,10 +78,28 @@ class NewStudy(Strict):
         default_factory=dict
     )
     drop: list[str] = Field(default_factory=list)
+    keep: list[str] = Field(default_factory=list)
+    missing_groups: Literal["drop", "own"] | None = None
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.1
     budget: Annotated[int, Field(ge=1)] = 250
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 25
     overlap: Annotated[int, Field(ge=1, le=10)] = 1
+    metric: Annotated[str, Field(pattern=f"^({'|'.join(METRIC_NAMES)})$")] = "tprp"
+    show_protected: bool = False
+    guidelines: Annotated[str, Field(max_length=50_000)] = ""
+    skip_reasons: list[Annotated[str, Field(min_length=1, max_length=LONGEST_REASON)]] = Field(
+        default_factory=list, max_length=9
+    )
+
+
+class ColumnUse(Strict):
+    """What the columns of a table are for."""
+
+    protected: Annotated[list[str], Field(max_length=5)]
+    drop: list[str] = Field(default_factory=list)
+    displays: dict[str, Annotated[str, Field(pattern=f"^({'|'.join(DISPLAYS)})$")]] = Field(
+        default_factory=dict
+    )
 
 
 class KnownLabels(Strict):
@@ -74,6 +116,9 @@ class KnownLabels(Strict):
 #: Rows of a table that are shown before a study is made of it, and different values that are named.
 _PREVIEW, _VALUES = 3, 12
 
+#: Rows that tell what a model would learn from.
+_LOOKED_AT = 5000
+
 #: Tables that are kept; a table may be large.
 _MOST = 4
 
@@ -83,17 +128,20 @@ class Uploaded:
     """A table that was sent to make a study of."""
 
     id: str
+    name: str  #: of the file
     table: pa.Table
     notes: list[str]
+    files: SentFiles
 
     def described(self) -> Document:
         """Return rows, columns with how they would be shown, and some rows."""
         displays, rows = guess_displays(self.table), self.table.num_rows
+        images = [name for name in self.table.column_names if displays[name] == "image"]
         sampled = [sampled_sentence(SAMPLE, rows, KEY)] if rows > SAMPLE else []
         return {
             "id": self.id,
             "rows": rows,
-            "notes": [*self.notes, *sampled],
+            "notes": [*self.notes, *sampled, *self._of_images(images)],
             "columns": [self._column(name, displays[name]) for name in self.table.column_names],
             "preview": [
                 {name: "" if value is None else str(value)[:20_000] for name, value in row.items()}
@@ -101,8 +149,27 @@ class Uploaded:
             ],
         }
 
+    def image_cells(self) -> list[str]:
+        """Return the names of images that the table has."""
+        displays = guess_displays(self.table)
+        columns = [self.table.column(name) for name in self.table.column_names if displays[name] == "image"]
+        return [str(value) for column in columns for value in column.to_pylist() if value]
+
+    def _of_images(self, images: list[str]) -> list[str]:
+        if not images:
+            return []
+        said = []
+        if len(self.files):
+            missing = self.files.missing(self.image_cells())
+            said.append(f"{len(self.files):,} images." if not missing else missing_sentence(missing))
+        if any(kind_of(field.type) == "vector" for field in self.table.schema):
+            return said
+        return [*said, f"{images_sentence(images)} {EMBED}"]
+
     def _column(self, name: str, display: str) -> Document:
         values = self.table.column(name)
+        if kind_of(values.type) == "vector":
+            display = "none"  # for the model only
         plain = kind_of(values.type) not in (None, "vector")
         different = values.unique().drop_null() if plain else pa.chunked_array([pa.array([], pa.string())])
         few = 0 < len(different) <= _VALUES
@@ -112,8 +179,26 @@ class Uploaded:
             "different": len(different),
             "values": sorted(str(value) for value in different.to_pylist()) if few else [],
             "known": values.length() - values.null_count if plain else 0,
-            "can_group": 2 <= len(different) <= MOST_GROUPS,
+            "can_group": (can := 2 <= len(different) <= MOST_GROUPS),
+            "can_band": kind_of(values.type) == "number" and len(different) > 2,
+            "why_not": "" if can else no_groups_words(len(different), MOST_GROUPS),
         }
+
+    def learned(self, wanted: ColumnUse) -> Document:
+        """Return the columns that a model would learn from, the others with the reason, or why none is left.
+
+        On so many rows of a large table as tell what its columns hold.
+        """
+        step = -(-self.table.num_rows // _LOOKED_AT)
+        some = self.table.take(pa.array(range(0, self.table.num_rows, step), pa.int64()))
+        words = {name: {"display": display} for name, display in wanted.displays.items()}
+        try:
+            grouped = protected_columns(wanted.protected, some.column_names) if wanted.protected else []
+            encoder, columns = fit_columns(some, grouped, wanted.drop, words)
+        except UserError as error:
+            return {"learns": [], "not_learned": [], "refused": _without_option(error)}
+        learns, not_learned = learned_columns(columns, encoder.left_out)
+        return {"learns": learns, "not_learned": not_learned, "refused": ""}
 
 
 class Uploads:
@@ -125,20 +210,29 @@ class Uploads:
 
     def take(self, name: str, data: bytes) -> Uploaded:
         """Read a table that was sent; UserError in words if it cannot be read."""
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                (Path(folder) / Path(name).name).write_bytes(data)
-                table, notes = read_noted(Path(folder) / Path(name).name)
-            except ValueError as error:
-                if isinstance(error, UserError):
-                    raise
-                raise StudyError(f"{name} cannot be read: {error}") from error
-        found = Uploaded(secrets.token_hex(8), table, list(notes))
+        files = SentFiles()
+        try:
+            files.take(name, data)
+            table, notes = files.read()
+        except ValueError as error:
+            if isinstance(error, UserError):
+                raise
+            raise StudyError(f"{name} cannot be read: {error}") from error
+        found = Uploaded(secrets.token_hex(8), Path(name).name, table, list(notes), files)
         with self._lock:
             while len(self._kept) >= _MOST:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[found.id] = found
         return found
+
+    def add(self, number: str, name: str, data: bytes) -> None:
+        """Take a file that belongs to a table: an image, or an .npy file."""
+        found = self.get(number)
+        found.files.add(name, data)
+        if name.lower().endswith(".npy"):
+            table, notes = found.files.read()
+            with self._lock:
+                self._kept[number] = replace(found, table=table, notes=notes)
 
     def get(self, number: str) -> Uploaded:
         """Return a table that was sent before."""
@@ -170,7 +264,7 @@ class Forecast:
 
     def labelled(self, table: pa.Table) -> pa.Table:
         """Return the rows that have a label; StudyError in words if they are too few or of one kind."""
-        for name in (self.label, *self.protected, *self.drop):
+        for name in (self.label, *protected_columns(self.protected, table.column_names), *self.drop):
             if name not in table.column_names:
                 raise StudyError(f"no column {name!r}")
         values = pc.cast(table.column(self.label), pa.string())
@@ -258,7 +352,10 @@ class Forecasts:
 
 def _words(out: str) -> Document:
     found = json.loads(out)
-    return {"state": "done", "words": f"{found['verdict']} {found['headline']}"}
+    method = found["methods"][0]
+    curve = {name: method[name] for name in ("labels", "accuracy_by_round", "gap_by_round")}
+    said = forecast_sentence(found["budget"], method["accuracy"], method["gap"], found["tolerance"])
+    return {"state": "done", "words": said, "curve": curve}
 
 
 def _last(error: str) -> str:
@@ -293,6 +390,36 @@ async def table(
     return await run_in_threadpool(found.described)
 
 
+@api.get("/tables/{table}")
+def described(request: Request, table: str, me: Me) -> Document:
+    """Describe a table again, with the files that came after it."""
+    return _uploads(request).get(table).described()
+
+
+@api.put("/tables/{table}/files")
+async def add_file(
+    request: Request,
+    table: str,
+    me: Me,
+    name: Annotated[str, Query(min_length=1, max_length=500, pattern=r"^[^\\\x00]+$")],
+) -> Document:
+    """Add a file to a table: an image that it names, or an .npy file with a row for each of its rows."""
+    await run_in_threadpool(_uploads(request).add, table, name, await request.body())
+    return {"name": name}
+
+
+@api.get("/tables/{table}/image", response_class=Response, responses={200: {"content": {"image/*": {}}}})
+def sent_image(
+    request: Request, table: str, me: Me, name: Annotated[str, Query(min_length=1, max_length=500)]
+) -> Response:
+    """Return an image that was sent, for the preview of a card."""
+    found = _uploads(request).get(table).files.find(name)
+    if found is None:
+        raise HTTPException(404, f"no image {name[:80]!r} was sent")
+    data = found.read_bytes()
+    return Response(data, media_type=image_kind(data))
+
+
 @api.post("/tables/{table}/forecast", status_code=201)
 def begin_forecast(request: Request, table: str, wanted: KnownLabels, me: Me) -> Document:
     """Begin to find out, in the background, what to expect of a study where some labels are known."""
@@ -316,9 +443,20 @@ def forecast(request: Request, table: str, me: Me) -> Document:
     return _forecasts(request).said()
 
 
+@api.post("/tables/{table}/learned")
+def learned(request: Request, table: str, wanted: ColumnUse, me: Me) -> Document:
+    """Return what a model would learn from, by name, and why not from the other columns."""
+    return _uploads(request).get(table).learned(wanted)
+
+
 @api.post("/studies", status_code=201)
 def make(request: Request, new: NewStudy, me: Me) -> Document:
     """Make a study of a table that was sent."""
+    _make(request, new, me.name)
+    return {"name": new.name}
+
+
+def _make(request: Request, new: NewStudy, who: str) -> None:
     found = _uploads(request).get(new.table)
     for name in new.displays:
         if name not in found.table.column_names:
@@ -329,17 +467,225 @@ def make(request: Request, new: NewStudy, me: Me) -> Document:
             target,
             found.table,
             protected=new.protected,
-            who=me.name,
+            who=who,
             hide=new.drop,
+            keep=new.keep,
+            missing_groups=new.missing_groups,
             question=new.question,
             classes=tuple(new.classes),
+            metric=new.metric,
             tolerance=new.tolerance,
             budget=min(new.budget, found.table.num_rows, SAMPLE),
             batch_size=new.batch_size,
             overlap=new.overlap,
+            show_protected=new.show_protected,
+            guidelines=new.guidelines,
+            skip_reasons=tuple(new.skip_reasons),
         ) as study,
     ):
+        found.files.copy_to(target, found.image_cells())
         columns = {name: {"display": display} for name, display in new.displays.items()}
         if columns:
-            study.change(columns=columns, who=me.name)
-    return {"name": new.name}
+            study.change(columns=columns, who=who)
+
+
+# -- the page and its forms ----------------------------------------------------------------------
+
+pages = APIRouter(include_in_schema=False, default_response_class=Response)
+
+
+@pages.get("/new")
+def page(request: Request) -> Response:
+    """Ask for a table; once there is one, for the rest."""
+    found = _owner(request)
+    if isinstance(found, Response):
+        return found
+    number = request.query_params.get("table", "")
+    if not number:
+        return _page(request, found)
+    try:
+        table = _uploads(request).get(number)
+    except StudyError as error:
+        return _page(request, found, errors={"file": str(error)})
+    return _page(request, found, table, _first_values(table))
+
+
+@pages.post("/new")
+async def take_table(request: Request) -> Response:
+    """Read the file of the form, and go on to the questions."""
+    found = await run_in_threadpool(_owner, request)
+    if isinstance(found, Response):
+        return found
+    async with request.form(max_files=1, max_fields=4) as form:
+        file = form.get("file")
+        if not _is_ours(request, found[1], str(form.get("csrf", ""))):
+            return error_page(request, 403, _OLD)
+        if not isinstance(file, UploadFile) or not file.filename:
+            return _page(request, found, errors={"file": "Choose a file."}, status=422)
+        name, data = Path(file.filename).name, await file.read()
+    try:
+        table = await run_in_threadpool(_uploads(request).take, name, data)
+    except UserError as error:
+        return _page(request, found, errors={"file": str(error)}, status=422)
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/new?table={table.id}", 303)
+
+
+@pages.post("/new/study")
+async def take_study(request: Request) -> Response:
+    """Make the study of the form, and go there; or show the form again with what is wrong beside it."""
+    found = await run_in_threadpool(_owner, request)
+    if isinstance(found, Response):
+        return found
+    given = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+    if not _is_ours(request, found[1], given.get("csrf", [""])[0]):
+        return error_page(request, 403, _OLD)
+    try:
+        table = _uploads(request).get(given.get("table", [""])[0])
+    except StudyError as error:
+        return _page(request, found, errors={"file": str(error)}, status=422)
+    values = _values(table, given)
+    try:
+        new = NewStudy.model_validate(_study_of(table, values))
+        await run_in_threadpool(_make, request, new, found[0].name)
+    except ValidationError as refused:
+        errors = {_FIELD_OF.get(str(e["loc"][0]), str(e["loc"][0])): _said(e) for e in refused.errors()}
+        return _page(request, found, table, values, errors, 422)
+    except UserError as refused:
+        return _page(request, found, table, values, {_place_of(str(refused)): _without_option(refused)}, 422)
+    app = await request.app.state.studies.app(new.name)
+    code = await run_in_threadpool(app.state.study.people.invite, found[0].name)
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/s/{new.name}/?code={code}", 303)
+
+
+_Owner = tuple[Person, Session]
+
+
+def _owner(request: Request) -> _Owner | Response:
+    """Return who is signed in, if they may make a study; else where to go or why not."""
+    found = access_of(request).from_cookie(request)
+    if found is None:
+        return RedirectResponse(f"{request.scope.get('root_path', '')}/", 303)
+    if not may(found[0].role, "owner"):
+        return error_page(request, 403, "Only owners of the home page make studies.")
+    return found
+
+
+_OLD = "The page is out of date. Load it again."
+
+
+def _is_ours(request: Request, session: Session, given: str) -> bool:
+    """Whether a form came from a page of this studio; another site does not know what the page was given."""
+    token = request.headers.get("x-csrf-token", "") or given
+    return hmac.compare_digest(token.encode(), session.csrf.encode())
+
+
+#: Fields of the page by those of the API where they differ.
+_FIELD_OF = {"classes": "positive", "displays": "protected", "drop": "protected"}
+
+
+def _said(error: Any) -> str:
+    if error["loc"][0] == "protected":
+        return NO_PROTECTED
+    return str(error["msg"]) + "."
+
+
+def _place_of(words: str) -> str:
+    """Return the field that a refusal is about."""
+    marks = {"--protected": "protected", "protected column": "protected", "cannot be a name": "name",
+             "already": "name", "class": "positive", "budget": "budget", "learn from": "learns"}  # fmt: skip
+    return next((place for mark, place in marks.items() if mark in words), "all")
+
+
+def _without_option(error: UserError) -> str:
+    """Say what is wrong without the name of the command line's option."""
+    return str(error).removeprefix("--protected ")
+
+
+def _first_values(table: Uploaded) -> Document:
+    displays = guess_displays(table.table)
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(table.name).stem).lstrip("-._")[:60]
+    return {
+        "name": stem, "question": "", "negative": "no", "positive": "yes", "protected": [],
+        "bands": dict.fromkeys(displays, ""), "displays": displays, "labels": "", "metric": "tprp",
+        "tolerance": "10", "budget": str(min(250, table.table.num_rows)), "overlap": "1",
+        "show_protected": False, "guidelines": "", "skip_reasons": "",
+    }  # fmt: skip
+
+
+def _values(table: Uploaded, given: dict[str, list[str]]) -> Document:
+    """Return what was filled in, by the names of the page."""
+    names = table.table.column_names
+    first = _first_values(table)
+    plain = {name: given[name][0] for name in first if name in given and isinstance(first[name], str)}
+    return first | plain | {
+        "protected": [name for name in given.get("protected", []) if name in names],
+        "bands": {name: given.get(f"bands-{i}", [""])[0].strip() for i, name in enumerate(names)},
+        "displays": {n: given.get(f"display-{i}", [first["displays"][n]])[0] for i, n in enumerate(names)},
+        "show_protected": "show_protected" in given,
+    }  # fmt: skip
+
+
+def _study_of(table: Uploaded, values: Document) -> Document:
+    """Return what the API takes for what was filled in; bands are written as on the command line."""
+    guessed, shown = guess_displays(table.table), values["displays"]
+    grouped = values["protected"]
+    specs = [f"{n}:{re.sub(r'[ ;]+', '', values['bands'][n])}" if values["bands"][n] else n for n in grouped]
+    drop = [
+        n for n, display in shown.items() if n not in grouped and (display == "drop" or n == values["labels"])
+    ]
+    changed = {n: d for n, d in shown.items() if d != guessed[n] and n not in drop and n not in grouped}
+    return {
+        **{name: values[name] for name in ("name", "question", "metric", "show_protected", "guidelines")},
+        "table": table.id,
+        "classes": [values["negative"], values["positive"]],
+        "protected": specs,
+        "drop": drop,
+        "displays": changed,
+        "tolerance": _number(values["tolerance"], 0.01),
+        "budget": _number(values["budget"]),
+        "overlap": _number(values["overlap"]),
+        "skip_reasons": [line.strip() for line in values["skip_reasons"].splitlines() if line.strip()],
+    }
+
+
+def _number(text: str, unit: float = 1) -> object:
+    """Return a number of the form; what is none is refused where it is checked."""
+    try:
+        return float(text) * unit if unit != 1 else int(text)
+    except ValueError:
+        return text
+
+
+def _page(
+    request: Request,
+    owner: _Owner,
+    table: Uploaded | None = None,
+    values: Document | None = None,
+    errors: Document | None = None,
+    status: int = 200,
+) -> Response:
+    person, session = owner
+    context: Document = {
+        "title": "New study", "view": "new", "script": "new.js", "person": person, "csrf": session.csrf,
+        "local": access_of(request).open, "table": None if table is None else table.described(),
+        "file": "" if table is None else table.name, "v": values, "errors": errors or {},
+        "displays": _DISPLAY_WORDS, "metrics": {},
+    }  # fmt: skip
+    if table is not None and values is not None:
+        shown = _study_of(table, values)
+        wanted = ColumnUse(
+            protected=shown["protected"][:5],
+            drop=shown["drop"],
+            displays={n: d for n, d in shown["displays"].items() if d in DISPLAYS},
+        )
+        context["learned"] = table.learned(wanted)
+        classes = (values["negative"], values["positive"])
+        context["metrics"] = {name: question_sentence(name, classes) for name in METRIC_NAMES}
+    return render(request, "new.html", context, status)
+
+
+#: How a column is shown, in words; the last is no display: such a column is not in the study.
+_DISPLAY_WORDS = {
+    "number": "number", "date": "date", "text": "short text", "long": "long text", "link": "link",
+    "image": "image", "markdown": "Markdown", "none": "not shown", "drop": "left out",
+}  # fmt: skip

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from fairask.audit.certificate import labels_needed
 from fairask.log import LABELLED
-from fairask.report import words
 from fairask_studio import Study
 from fairask_studio.events import SKIP, Document, now
 from fairask_studio.gold import gold_figures
@@ -20,6 +18,7 @@ from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import study_of
 from fairask_studio.pages.desk import desk_of
 from fairask_studio.proxies import proxy_columns
+from fairask_studio.standing import JUDGED, next_step
 
 router = APIRouter(tags=["owning"])
 
@@ -27,66 +26,32 @@ router = APIRouter(tags=["owning"])
 _WINDOWS = (3600.0, 600.0)
 
 
-@dataclass(frozen=True)
-class Step:
-    """What to do next: words of the button, its page, and what it needs."""
-
-    words: str
-    page: str
-    why: str = ""
-
-
 def story(study: Study) -> Document:
-    """Return headline, steps, next step, pace and what is to be settled."""
+    """Return the steps, the next one, what to do on the first day, pace and what is to be settled."""
     status = study.status()
     rest = _counted(study)
     return {
         "last_event": status["last_event"],
-        "headline": headline(status),
         "steps": steps(status),
         "next": asdict(next_step(status, rest["disagreements"], len(rest["flags"]))),
+        "checklist": [] if status["history"] else checklist(study, status),
         **rest,
     }
 
 
-def headline(status: Document) -> list[str]:
-    """Say where the study stands.
-
-    Examples
-    --------
-    >>> headline({"labels": 0, "batch_size": 25, "tolerance": 0.1})
-    ['No labels yet: the first 25 rows are drawn at random, so that nothing is assumed.']
-    """
-    labels, tolerance = status["labels"], status["tolerance"]
-    if not labels:
-        return [words.begin_sentence("labels", status["batch_size"])]
-    found = _estimate(status)
-    if found is None:
-        return [words.right_sentence(labels, None)]
-    said = [words.right_sentence(labels, found["accuracy"]["value"])]
-    if found["gap"] is None:
-        return [*said, "One group has no such labels yet, so the gap between groups is not known."]
-    said.append(words.apart_sentence(found["rates"], status["classes"], tolerance))
-    if status["certificate"] is not None and _is_about_model(status):
-        made = status["certificate"]
-        return [*said, words.verdict_sentence(made["verdict"], made["upper"], made["delta"])]
-    gap = words.guess_of(found["gap"])
-    # The interval has 2.5 % on either side.
-    more = labels_needed(gap.value, gap.low, gap.high, tolerance, 0.025, labels)
-    return [*said, words.allowed_sentence(gap, tolerance, more, status["rows"] - labels)]
-
-
-def _estimate(status: Document) -> Document | None:
-    """Return the estimates of the study's model."""
-    model = status.get("model")
-    entries = [e for e in status["history"] if model is None or e["digest"] == model["digest"]]
-    found: Document | None = entries[-1]["estimate"] if entries else None
-    return found
-
-
-def _is_about_model(status: Document) -> bool:
-    about, model = status["certificate"].get("model"), status["model"]
-    return about is not None and model is not None and bool(about["digest"] == model["digest"])
+def checklist(study: Study, status: Document) -> list[Document]:
+    """Return what to do on the first day, until there is a model: words, page, whether it is done."""
+    known, config = status["known"], study.config
+    first = min(config.learner.batch_size, status["budget"])
+    return [
+        {"words": said, "page": page, "done": done}
+        for said, page, done in (
+            ("Write guidelines for annotators", "settings#guidelines", bool(config.guidelines)),
+            ("Invite people", "people", len(study.people.all()) > 1),
+            ("Give some rows a known answer, for practice", "rows", any(known.values())),
+            (f"Label the first {first:,} rows: {min(status['labels'], first):,} done", "label", False),
+        )
+    ]
 
 
 def steps(status: Document) -> list[Document]:
@@ -95,76 +60,35 @@ def steps(status: Document) -> list[Document]:
     Examples
     --------
     >>> status = {"labels": 60, "budget": 60, "complete": True, "history": [{}], "audit": None,
-    ...           "certificate": None, "model": None}
+    ...           "certificate": None, "standing": {"case": "unsure"}}
     >>> [step["state"] for step in steps(status)]
     ['done', 'done', 'now', 'later']
     """
-    certificate = status["certificate"]
-    judged = certificate is not None and _is_about_model(status)
+    certificate, audit = status["certificate"], status["audit"]
+    judged = status["standing"]["case"] in JUDGED
     done = [
-        bool(status["complete"]) or judged or status["audit"] is not None,
+        bool(status["complete"]) or judged or audit is not None,
         bool(status["history"]),
         judged,
         judged and certificate["verdict"] == "certified",
     ]
-    words = [
+    models = len(status["history"])
+    said = [
         f"{status['labels']:,} of {status['budget']:,} labels",
-        f"{len(status['history']):,} models",
-        _audit_words(status),
+        f"{models:,} model{'s' * (models != 1)}",
+        f"{audit['labels']:,} of at most {audit['size']:,} labels" if audit is not None
+        else f"decided with {certificate['n_labels']:,} labels" if judged
+        else "none yet",
         certificate["verdict"] if judged else "not yet",
-    ]
+    ]  # fmt: skip
     # Labels and models come in turns, so the first two are under way together.
     first = next((i for i, reached in enumerate(done) if not reached), 4)
     return [
-        {"name": name, "words": said, "state": "done" if reached else "now" if i == first else "later"}
-        for i, (name, said, reached) in enumerate(
-            zip(("Label", "Train", "Audit", "Certified"), words, done, strict=True)
+        {"name": name, "words": words, "state": "done" if reached else "now" if i == first else "later"}
+        for i, (name, words, reached) in enumerate(
+            zip(("Label", "Train", "Audit", "Certified"), said, done, strict=True)
         )
     ]
-
-
-def _audit_words(status: Document) -> str:
-    audit = status["audit"]
-    return "none yet" if audit is None else f"{audit['labels']:,} of at most {audit['size']:,} labels"
-
-
-def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
-    """Return the one thing to do next.
-
-    Examples
-    --------
-    >>> status = {"audit": {"done": True}, "certificate": None, "model": None}
-    >>> next_step(status).words
-    'Issue the certificate'
-    """
-    audit, certificate = status["audit"], status["certificate"]
-    if audit is not None:
-        if audit["done"]:
-            return Step("Issue the certificate", "certificate", "The audit has the labels it needs.")
-        missing = audit["size"] - audit["labels"]
-        return Step(
-            "Label the audit's rows", "label", f"An audit is under way: at most {missing:,} more labels."
-        )
-    if certificate is not None and _is_about_model(status):
-        if certificate["verdict"] == "certified":
-            return Step(
-                "Download the certified model", "model", "The model stays as it is until you fit again."
-            )
-        if certificate["verdict"] == "undecided":
-            return Step("Audit with more labels", "certificate", "The last audit could not tell.")
-        return Step("See the certificate", "certificate", "This model should not be used as it is.")
-    if not status["complete"]:
-        left = status["budget"] - status["labels"]
-        return Step("Label rows", "label", f"{left:,} labels of the budget are left.")
-    if flags:
-        return Step("Answer flags", "rows?flag=open", f"People ask about {flags:,} rows.")
-    if disagreements:
-        return Step(
-            "Settle disagreements", "rows?disagree=true", f"People disagree on {disagreements:,} rows."
-        )
-    if not status["history"]:
-        return Step("Wait for the model", "model", "A model is fitted when the first batch is answered.")
-    return Step("Start an audit", "certificate", "The budget is spent. An audit tells what can be promised.")
 
 
 def _counted(study: Study) -> Document:

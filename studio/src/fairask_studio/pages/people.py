@@ -37,6 +37,18 @@ class NewPerson(Strict):
     role: Annotated[str, Field(pattern=f"^({'|'.join(ROLES)})$")] = "annotator"
 
 
+class NewRole(Strict):
+    """Another role."""
+
+    role: Annotated[str, Field(pattern=f"^({'|'.join(ROLES)})$")]
+
+
+class Address(Strict):
+    """Where others reach the studio; empty: at the address of the owner who makes a link."""
+
+    address: Annotated[Text, Field(max_length=260)]
+
+
 class NewProgram(Strict):
     """A program to give a token to."""
 
@@ -75,6 +87,22 @@ def renew_token(request: Request, name: str, me: Me) -> dict[str, str]:
     token = people.add(name, known.role, renew=True)
     access_of(request).log.note(me.name, "gave a token to", name, request)
     return {"name": name, "role": known.role, "token": token}
+
+
+@router.put("/people/{name}")
+def change_role(request: Request, name: str, new: NewRole, me: Me) -> dict[str, str]:
+    """Give a person another role, at once; the last owner stays one."""
+    study_of(request).people.change_role(name, new.role)
+    access_of(request).log.note(me.name, f"made {new.role}", name, request)
+    return {"name": name, "role": new.role}
+
+
+@router.put("/address")
+def set_address(request: Request, new: Address, me: Me) -> dict[str, str]:
+    """Set the address at which others reach the studio, for links that invite."""
+    address = new.address.strip().rstrip("/")
+    study_of(request).change(address=address, who=me.name)
+    return {"address": address}
 
 
 @router.delete("/people/{name}")

@@ -168,11 +168,18 @@ def _by(words: _Words, entry: DrawnRow, given: _Given) -> str:
     return ", ".join([*given, f"{decided_by} (decided)"] if decided_by else given)
 
 
+def _tied(words: _Words, entry: DrawnRow, given: _Given) -> bool:
+    """Whether as many people gave one answer as the other, and nobody has decided: no label is the row's."""
+    codes = [answer.code for answer in given.values() if answer.code != SKIP]
+    return entry.index not in words.decided_by and bool(codes) and 2 * sum(codes) == len(codes)
+
+
 #: The grid's own columns: their values, given the row and its answers.
 _OWN: dict[str, Callable[[_Words, DrawnRow, _Given], Any]] = {
     "row": lambda words, entry, given: entry.index,
     "group": lambda words, entry, given: words.groups[words.codes[entry.index]],
     "label": lambda words, entry, given: words.classes[-1 if entry.label is None else entry.label],
+    "tied": _tied,
     "state": lambda words, entry, given: entry.state,
     "batch": lambda words, entry, given: entry.batch,
     "component": lambda words, entry, given: entry.component,

@@ -129,6 +129,8 @@ FILES = {
     "study.json": "application/json",
     "report.html": "text/html; charset=utf-8",
     "model.skops": "application/zip",
+    "model-card.html": "text/html; charset=utf-8",
+    "certificate.html": "text/html; charset=utf-8",
     "certificate.json": "application/json",
 }
 

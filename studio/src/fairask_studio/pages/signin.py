@@ -74,6 +74,21 @@ def sign_out(request: Request, response: Response, me: Me) -> Document:
     return {"name": me.name}
 
 
+def ended(request: Request) -> Response | None:
+    """Say what became of the link that was opened, and whom to ask; None if it never was one."""
+    people = access_of(request).people
+    became = people.became(request.query_params.get("code", ""))
+    if became is None:
+        return None
+    owners = [person.name for person in people.all() if person.role == "owner"]
+    ask = (
+        f"Ask {' or '.join(owners)} for a new one."
+        if owners
+        else "Start the studio again: it prints a new one."
+    )
+    return _page(request, status=410, became=f"{became} {ask}")
+
+
 @pages.get("/signin")
 def ask_for_token(request: Request) -> Response:
     """Ask for a token."""
@@ -101,12 +116,13 @@ def _take(request: Request, token: str) -> Response:
     return response
 
 
-def _page(request: Request, refused: str = "", status: int = 200) -> Response:
+def _page(request: Request, refused: str = "", status: int = 200, became: str = "") -> Response:
     context: Document = {
         "title": "Sign in",
         "view": "signin",
         "script": "signin.js",
         "open": access_of(request).open,
         "refused": refused,
+        "became": became,
     }
     return render(request, "signin.html", context, status)

@@ -20,13 +20,11 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
-
 from fairask.errors import UserError
-from fairask_studio import Study, StudyError
+from fairask_studio import Study
 from fairask_studio.events import now
 from fairask_studio.pages.processes import begin_process, process_context
-from fairask_studio.store import Store, Training
+from fairask_studio.store import UNREACHABLE, Outage, Store, Training, why_unreachable
 
 _LOG = logging.getLogger("fairask_studio.pages")
 
@@ -108,18 +106,25 @@ class Trainer:
 
     def run(self, ended: Callable[[], bool]) -> None:
         """Work until ``ended()`` is true; it is called after every step."""
+        outage = Outage("the trainer", self._stop.wait)
         while not ended():
+            worked = False
             try:
                 worked = self.step()
                 self.error = None
                 self._say(None)
+                outage.is_over()
             except Exception as error:
                 # Annotators go on with rows drawn before; the owner sees why no new rows come.
-                _LOG.exception("drawing or fitting failed")
-                self.error, worked = f"{type(error).__name__}: {error}", False
-                with contextlib.suppress(OperationalError):  # the database itself may have failed
+                self.error = why_unreachable(error) or f"{type(error).__name__}: {error}"
+                with contextlib.suppress(*UNREACHABLE):
                     self._say(None)
-                self._stop.wait(2.0)
+                if not outage.passes(error):
+                    if isinstance(error, UserError):  # in words already
+                        _LOG.error("drawing or fitting failed: %s", error)
+                    else:
+                        _LOG.exception("drawing or fitting failed")
+                    self._stop.wait(2.0)
             self._stop.wait(0.001 if worked else self.pause)
 
     def start(self) -> None:
@@ -235,8 +240,9 @@ class TrainerProcess:
                 store.set_training(Training(error=self.error))
             finally:
                 store.close()
-        except (SQLAlchemyError, StudyError):
-            _LOG.exception("the end of the training process could not be recorded")
+        except (*UNREACHABLE, UserError) as error:
+            why = why_unreachable(error) or error
+            _LOG.error("the end of the training process could not be recorded: %s", why)
 
     def stop(self) -> None:
         """Stop it after the step under way, or at once if that step takes too long."""
@@ -275,10 +281,24 @@ def main(target: str, pipe: Connection) -> None:
     for act in (wait, beat):  # opening a large study on a busy machine takes longer than silence may last
         threading.Thread(target=act, daemon=True).start()
     try:
-        with Study.open(target) as study:
+        trainer = _begun(target)
+        with trainer.study:
             opened.set()
-            Trainer(study).run(ended.is_set)
+            trainer.run(ended.is_set)
     except UserError as error:
         with contextlib.suppress(OSError):
             pipe.send(error.what)
-        raise
+        sys.exit(1)
+
+
+def _begun(target: str) -> Trainer:
+    """Open a study, however long its database does not answer; ``wait`` in :func:`main` ends the process."""
+    outage = Outage("the trainer", time.sleep)
+    while True:
+        try:
+            trainer = Trainer(Study.open(target))
+        except UNREACHABLE as error:
+            outage.passes(error)
+        else:
+            outage.is_over()
+            return trainer

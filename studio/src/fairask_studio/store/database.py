@@ -8,22 +8,27 @@ need not be durable take turns of their own, beside the durable ones.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sqlite3
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from fairask_studio.errors import StudyError, senseless
+from fairask_studio.errors import StudyError, UnreachableError, senseless
 from fairask_studio.store.postgres import connect_postgres, is_url
 
+_LOG = logging.getLogger("fairask_studio.pages")
 #: The schemas that this version knows, newest first. Alembic has them too, but takes long to import, and most
 #: processes find the newest schema.
 REVISIONS = ("0001",)
@@ -36,6 +41,8 @@ _ANSWERS, _LEASES = 0x66616972, 0x66616973
 _DAMAGED = re.compile(
     "malformed|not a database|decode to UTF-8|disk I/O|corrupt|no such (table|column)|unsupported file format"
 )
+#: What a database raises that is locked, frozen, restarting, full or read-only: later the same may pass.
+UNREACHABLE = (OperationalError, InterfaceError, DisconnectionError, PoolTimeout, UnreachableError)
 _CLOCK = text("SELECT extract(epoch FROM clock_timestamp())::float")
 _TURN = text("SELECT set_config('synchronous_commit', :sync, true), pg_advisory_xact_lock(:key)")
 
@@ -45,6 +52,60 @@ def clock(connection: Connection) -> float:
     if connection.dialect.name == "sqlite":
         return time.time()
     return float(connection.scalar(_CLOCK) or 0.0)
+
+
+def why_unreachable(error: BaseException) -> str | None:
+    """Say in one line why the database cannot be used now; None if the error is another one.
+
+    Examples
+    --------
+    >>> why_unreachable(UnreachableError("cannot reach postgresql://host/loans: refused"))
+    'cannot reach postgresql://host/loans: refused'
+    >>> why_unreachable(ValueError("no number")) is None
+    True
+    """
+    if not isinstance(error, UNREACHABLE) and not getattr(error, "connection_invalidated", False):
+        return None
+    said = error.what if isinstance(error, UnreachableError) else str(getattr(error, "orig", "") or error)
+    return (said.strip() or type(error).__name__).partition("\n")[0]
+
+
+#: First and longest pause before what the database refused is tried again.
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 5.0
+
+
+class Outage:
+    """Waits while the database cannot be used, longer each time; says why in one line, and when it is over.
+
+    Parameters
+    ----------
+    who : str
+        Who waits, for the log.
+    wait : callable
+        Waits for so many seconds.
+    """
+
+    def __init__(self, who: str, wait: Callable[[float], object]) -> None:
+        self.who, self._wait = who, wait
+        self._pause, self._said = _FIRST_WAIT, ""
+
+    def passes(self, error: Exception) -> bool:
+        """Wait if the error is one that passes; return whether it is."""
+        why = why_unreachable(error)
+        if why is None:
+            return False
+        if why != self._said:
+            _LOG.warning("%s waits for the database and tries again: %s", self.who, why)
+        self._said = why
+        self._wait(self._pause)
+        self._pause = min(2 * self._pause, _LONGEST_WAIT)
+        return True
+
+    def is_over(self) -> None:
+        """Note that the database was used."""
+        if self._said:
+            _LOG.warning("%s goes on: the database answers", self.who)
+        self._pause, self._said = _FIRST_WAIT, ""
 
 
 class Database:
@@ -95,6 +156,19 @@ class Database:
             if present != REVISIONS[0]:
                 _upgrade(connection)
 
+    def damage(self) -> list[str]:
+        """Name what is wrong with the file of SQLite, and with the tables' definitions."""
+        if not self.sqlite:
+            return []
+        with self.read() as connection:
+            said = connection.execute(text("PRAGMA integrity_check")).scalars().all()
+            schema = _schema(connection)
+        found = [f"study.db: {words}" for words in said if words != "ok"]
+        for name, words in _right_schema().items():
+            if schema.get(name) != words:
+                found.append(f"study.db: the definition of {name} is not what was written")
+        return found
+
     def revision(self, connection: Connection) -> str | None:
         """Return the revision of the schema, None for an empty database."""
         if not inspect(connection).has_table("alembic_version"):
@@ -106,6 +180,23 @@ class Database:
         """Close all connections."""
         for engine in (self._read, self._write, self._relax):
             engine.dispose()
+
+
+def _schema(connection: Connection) -> dict[str, str]:
+    query = text("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {f"{kind} {name}": f"{of}: {words}" for kind, name, of, words in connection.execute(query)}
+
+
+@cache
+def _right_schema() -> dict[str, str]:
+    """The definitions of a database that was just made."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Database(folder)
+        made.migrate()
+        with made.read() as connection:
+            found = _schema(connection)
+        made.close()
+    return found
 
 
 def _upgrade(connection: Connection) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -35,8 +36,11 @@ TOKEN_SECONDS = 90 * 86400.0
 MOST_KEPT = 10_000
 #: How long a process may rely on what it read before.
 MEMORY_SECONDS = 5.0
-#: In place of a CSRF token: the row is a code that begins a session, and no session.
-_INVITE = "invite"
+#: In place of a CSRF token: the row is a code that begins a session, or one that did or was replaced.
+_INVITE, _USED, _REPLACED = "invite", "used", "replaced"
+_CODES = (_INVITE, _USED, _REPLACED)
+#: For so long after its end a code is known, so that whoever opens it is told what became of it.
+_KNOWN_SECONDS = 30 * 86400.0
 _T = TypeVar("_T")
 _ALL = select(people.c.name, people.c.role, people.c.since, people.c.until, people.c.program)
 _PROGRAM = people.c.program.is_(true())
@@ -74,6 +78,13 @@ class Session:
 def _hash(secret: str) -> str:
     # Tokens are 192 random bits, so a plain hash is as safe as a slow one.
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _seal(row: Mapping[str, object]) -> str:
+    """Return the sha256 of what is stored of somebody, so that a damaged row is noticed."""
+    said = [row.get(name) for name in ("name", "role", "token", "since", "until")]
+    said.append(bool(row.get("program")))
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def _new(name: str, role: str) -> tuple[str, dict[str, object]]:
@@ -127,7 +138,9 @@ class People:
             if known is None:
                 self._insert(connection, row)
             else:
-                connection.execute(update(people).where(people.c.name == name).values(row))
+                row |= {"until": None, "program": None}
+                new = {**row, "seal": _seal(row)}
+                connection.execute(update(people).where(people.c.name == name).values(new))
                 connection.execute(delete(sessions).where(sessions.c.name == name))
         self._known.clear()
         return token
@@ -145,7 +158,7 @@ class People:
         # People and programs share their names: an answer in the log has one of them.
         if connection.scalar(select(people.c.name).where(people.c.name == row["name"])) is not None:
             raise StudyError(f"{row['name']!r} is the name of somebody else", "Choose another name")
-        connection.execute(insert(people), [row])
+        connection.execute(insert(people), [{**row, "seal": _seal(row)}])
 
     def remove(self, name: str) -> None:
         """Remove a person, or revoke a program's token; answers stay."""
@@ -156,10 +169,29 @@ class People:
             connection.execute(delete(sessions).where(sessions.c.name == name))
         self._known.clear()
 
+    def change_role(self, name: str, role: str) -> None:
+        """Give a person another role; their token and sessions go on with it."""
+        if role not in ROLES:
+            raise StudyError(f"role={role!r} is unknown; {suggest(role, ROLES)}")
+        with self._db.write() as connection:
+            if role != "owner":
+                self._keep_an_owner(connection, name)
+            changed = update(people).where(people.c.name == name, _HUMAN).values(role=role)
+            if not connection.execute(changed).rowcount:
+                raise StudyError(f"nobody is named {name!r}")
+        self._known.clear()
+
     def _keep_an_owner(self, connection: Connection, name: str) -> None:
         owners = connection.scalars(select(people.c.name).where(people.c.role == "owner", _HUMAN)).all()
         if list(owners) == [name]:
             raise StudyError(f"{name!r} is the only owner; make another one first")
+
+    def changed(self) -> list[str]:
+        """Name the people and programs that are not stored as they were written."""
+        with self._db.read() as connection:
+            rows = [dict(row) for row in connection.execute(select(people)).mappings()]
+        wrong = [str(row["name"]) for row in rows if row["seal"] != _seal(row)]
+        return [f"people: {name!r} is not stored as it was written" for name in wrong]
 
     def all(self) -> list[Person]:
         """Return all people, by name."""
@@ -188,6 +220,11 @@ class People:
         """Return the person with this name, None when there is none or the token has expired."""
         return self._cached(Person, "name", name, lambda: self._find(and_(people.c.name == name, _HUMAN)))
 
+    def knows(self, name: str) -> bool:
+        """Whether somebody has this name, whose token may have expired."""
+        with self._db.read() as connection:
+            return connection.scalar(select(people.c.name).where(people.c.name == name)) is not None
+
     def any(self) -> bool:
         """Whether the study has people, so that everybody must sign in."""
         return bool(self._cached(bool, "any", "", lambda: True if self.all() else None))
@@ -203,7 +240,13 @@ class People:
         """Begin a session; return the value of its cookie."""
         cookie = secrets.token_urlsafe(24)
         with self._db.write() as connection:
-            connection.execute(delete(sessions).where(sessions.c.until < clock(connection)))
+            at = clock(connection)
+            code = sessions.c.csrf.in_(_CODES)
+            connection.execute(
+                delete(sessions).where(
+                    or_(and_(~code, sessions.c.until < at), sessions.c.until < at - _KNOWN_SECONDS)
+                )
+            )
             self._begin(connection, cookie, name)
         return cookie
 
@@ -216,7 +259,8 @@ class People:
         code = secrets.token_urlsafe(24)
         row = {"id": _hash(code), "name": name, "csrf": _INVITE}
         with self._db.write() as connection:
-            connection.execute(delete(sessions).where(sessions.c.name == name, sessions.c.csrf == _INVITE))
+            mine = (sessions.c.name == name, sessions.c.csrf == _INVITE)
+            connection.execute(update(sessions).where(*mine).values(csrf=_REPLACED))
             connection.execute(insert(sessions), [{**row, "until": clock(connection) + seconds}])
         return code
 
@@ -227,10 +271,28 @@ class People:
             name = connection.scalar(
                 select(sessions.c.name).where(*mine, sessions.c.until > clock(connection))
             )
-            if name is None or not connection.execute(delete(sessions).where(*mine)).rowcount:
+            used = update(sessions).where(*mine).values(csrf=_USED)
+            if name is None or not connection.execute(used).rowcount:
                 return None
             self._begin(connection, cookie, name)
         return str(name), cookie
+
+    def became(self, code: str) -> str | None:
+        """Say in words what became of a code that begins no session any more; None if it is unknown."""
+        with self._db.read() as connection:
+            found = connection.execute(
+                select(sessions.c.csrf, sessions.c.until).where(
+                    sessions.c.id == _hash(code), sessions.c.csrf.in_(_CODES)
+                )
+            ).first()
+            if found is None:
+                return None
+            if found.csrf == _INVITE:
+                return "This link has ended." if found.until <= clock(connection) else None
+        return {
+            _USED: "This link was used already: it signs in once.",
+            _REPLACED: "A newer link has replaced this one.",
+        }[found.csrf]
 
     def session(self, cookie: str) -> Session | None:
         """Return the session of a cookie, None when it has ended; its end moves with its use."""
@@ -241,7 +303,7 @@ class People:
         with self._db.read() as connection:
             at = clock(connection)
             query = select(sessions.c.name, sessions.c.csrf, sessions.c.until).where(
-                mine, sessions.c.until > at, sessions.c.csrf != _INVITE
+                mine, sessions.c.until > at, sessions.c.csrf.not_in(_CODES)
             )
             row = connection.execute(query).first()
         if row is None:

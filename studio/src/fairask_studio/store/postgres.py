@@ -15,7 +15,7 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 
-from fairask_studio.errors import StudyError
+from fairask_studio.errors import StudyError, UnreachableError
 
 _CONNECT_SECONDS = 5
 #: How long a PostgreSQL server that does not answer is waited for: connecting, statements, lost packets.
@@ -90,7 +90,7 @@ def connect_postgres(target: str) -> Engine:
             "a PostgreSQL study needs psycopg: pip install 'fairask-studio[postgres]'"
         ) from error
     except OperationalError as error:
-        raise StudyError(f"cannot reach {url.render_as_string()}: {error.orig}") from error
+        raise UnreachableError(f"cannot reach {url.render_as_string()}: {error.orig}") from error
     return engine
 
 

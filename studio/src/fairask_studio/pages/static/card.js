@@ -6,7 +6,7 @@ import { link, markdown } from "./markdown.js";
 const MANY = 60; // facts shown at once
 const WIDE = 60; // characters from which a fact has a line of its own
 const LONG = 200; // characters from which a text is long, whatever its column usually holds
-const place = (row, field) => `${root}/api/cells/${row}/${encodeURIComponent(field.name)}`;
+export const place = (row, field) => field.src ?? `${root}/api/cells/${row}/${encodeURIComponent(field.name)}`;
 const missing = () => el("span", { class: "missing" }, "not given");
 
 function written(field) {
@@ -47,12 +47,7 @@ function picture(row, field) {
   return figure;
 }
 
-function enlarge(image) {
-  const box = el("dialog", { class: "zoom", "aria-label": image.alt }, el("form", { method: "dialog" }, el("button", { "aria-label": "Close the image" }, el("img", { src: image.src, alt: image.alt }))));
-  box.addEventListener("close", () => box.remove());
-  document.body.append(box);
-  box.showModal();
-}
+const enlarge = async (image) => (await import("./zoom.js")).zoom(image);
 
 function fact(field) {
   const words = written(field);

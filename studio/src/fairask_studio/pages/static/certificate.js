@@ -1,17 +1,10 @@
 // What can be promised about which model, on what it rests, and how to find out more.
 import { get, post, remove, root } from "./api.js";
-import { $, alertUser, ago, confirmed, el, fill, number, percent, table } from "./dom.js";
+import { $, alertUser, ago, confirmed, el, fill, number, percent, points, table } from "./dom.js";
 import { onAxis, responsive } from "./charts.js";
 import { term } from "./terms.js";
 
-const ABOUT = {
-  tprp: (c) => `of rows that are “${c[1]}”, groups are answered “${c[1]}” equally often`,
-  fprp: (c) => `of rows that are “${c[0]}”, groups are answered “${c[1]}” equally often`,
-  eo: (c) => `of rows that are “${c[1]}”, and of rows that are “${c[0]}”, groups are answered “${c[1]}” equally often`,
-  dp: (c) => `groups are answered “${c[1]}” equally often`,
-};
 const VERDICTS = { certified: ["Certified", "good"], refuted: ["Refuted", "bad"], undecided: ["Cannot tell yet", "open"] };
-const points = (value) => (100 * value).toFixed(1);
 const panel = (title, ...content) => el("section", { class: "panel" }, el("h2", {}, title), ...content);
 const busy = (button, action) => async () => {
   button.disabled = true;
@@ -23,7 +16,7 @@ const named = (model) => `model ${model.round + 1}, trained on ${number(model.la
 
 function axis(c, tone) {
   const most = Math.min(1, 1.15 * Math.max(c.upper, 1.6 * c.tolerance, c.estimate ?? 0));
-  const row = { name: "Gap in points: estimate, bound", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
+  const row = { name: "Gap: estimate, bound", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
     said: `estimate ${c.estimate === null ? "unknown" : points(c.estimate)} points, at most ${points(c.upper)} points` };
   return responsive((node) => onAxis(node, [row], { limit: c.tolerance, words: `you allow ${points(c.tolerance)}`, most }));
 }
@@ -31,10 +24,11 @@ function axis(c, tone) {
 function verdict(c, model, first) {
   const [words, tone] = VERDICTS[c.verdict];
   const present = c.model && c.model.digest === model?.digest;
-  const promise = c.verdict === "refuted" ? `The gap is above the ${points(c.tolerance)} points that you allow: at least ${points(c.lower)}.` : `With ${100 * (1 - c.delta)} % confidence the gap is at most ${points(c.upper)} points; you allow ${points(c.tolerance)}.`;
+  const promise = `${c.said.replace(/^Certified\. /, "")} You allow ${points(c.tolerance)}.`;
   const about = c.model ? el("p", {}, `About ${named(c.model)}. `, present ? "It is the study's model now." : "It is not the study's model any more.") : el("p", {}, "Which model it is about was not written down.");
-  const offers = first ? el("p", { class: "buttons" }, present && c.verdict === "certified" ? el("a", { class: "button primary", href: `${root}/api/export/model.skops`, download: true }, "Download this model") : null,
-    el("a", { class: "button", href: `${root}/api/export/certificate.json`, download: true }, "Download the certificate"), c.model ? el("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard?.writeText(c.model.digest), title: c.model.digest }, `Copy the digest ${c.model.digest.slice(0, 12)}…`) : null) : null;
+  const usable = present && c.verdict === "certified";
+  const offers = first ? el("p", { class: "buttons" }, usable ? el("a", { class: "button primary", href: `${root}/api/export/model.skops`, download: true }, "Download this model") : null,
+    el("a", { class: usable ? "button" : "button primary", href: `${root}/api/export/certificate.html`, download: true }, "Page to print and sign"), el("a", { class: "button", href: `${root}/api/export/certificate.json`, download: true }, "certificate.json"), c.model ? el("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard?.writeText(c.model.digest), title: c.model.digest }, `Copy the digest ${c.model.digest.slice(0, 12)}…`) : null) : null;
   return el("section", { class: `panel verdict ${tone}` }, el(first ? "h2" : "h3", {}, words), el("p", {}, promise), axis(c, tone), about, offers,
     el("details", { "data-key": `rests-${c.event}` }, el("summary", {}, "What this rests on"), el("ul", { class: "rests" }, [`${number(c.n_labels)} labels, ${ago(c.at)}; ${c.method}, ${c.valid}.`, c.target, ...c.assumptions].map((a) => el("li", {}, a)), c.model ? el("li", { class: "hash" }, `digest ${c.model.digest}`) : null)));
 }
@@ -42,8 +36,8 @@ function verdict(c, model, first) {
 function underWay(state) {
   const { audit } = state;
   const share = Math.min(100, (100 * audit.labels) / audit.size);
-  return panel("An audit is under way", el("div", { class: "bar", role: "progressbar", "aria-label": "Labels of the audit", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": share.toFixed(0) }, el("span", { style: `width:${share}%` })),
-    el("p", { class: "gap-top" }, `${number(audit.labels)} of at most ${number(audit.size)} labels. Nothing is trained meanwhile. It looks at its labels in at most ${number(audit.looks)} steps fixed beforehand, and ends as soon as one decides.`),
+  return panel(audit.done ? (audit.labels < audit.size ? "The audit has decided" : "The audit has spent its labels") : "An audit is under way", el("div", { class: "bar", role: "progressbar", "aria-label": "Labels of the audit", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": share.toFixed(0) }, el("span", { style: `width:${share}%` })),
+    el("p", { class: "gap-top" }, `${number(audit.labels)} of at most ${number(audit.size)} labels. ${audit.done ? "Issue the certificate: it says what they show, and ends the audit." : `Nothing is trained meanwhile. It looks at its labels in at most ${number(audit.looks)} steps fixed beforehand, and ends as soon as one decides.`}`),
     el("p", { class: "buttons" }, audit.done ? button("Issue the certificate", "primary", () => post("/certificate")) : el("a", { class: "button primary", href: `${root}/label` }, "Label its rows"),
       button("End the audit without a certificate", "", async () => ((await confirmed("End the audit?", "Its labels stay, and train the next model. There is no certificate.", "End the audit")) ? remove("/audit") : false))));
 }
@@ -53,7 +47,16 @@ const size = el("input", { type: "number", min: 1, id: "audit-size", required: t
 const why = el("p", { class: "hint small", id: "audit-why" });
 const buys = el("div", {});
 const form = el("form", { class: "filters" }, el("label", {}, "Labels to spend at most", size), el("button", { class: "primary" }, "Start the audit"));
-const start = el("section", { class: "panel", id: "start" }, el("h2", {}, "Start an audit"), el("p", { class: "hint" }, "Labels that trained a model cannot certify it. An ", term("audit"), " draws fresh rows for the annotators, on top of the budget, and holds the model still until it ends."), form, why, buys);
+const about = el("p", { class: "hint" }, "Labels that trained a model cannot certify it. An ", term("audit"), " draws fresh rows for the annotators, on top of the budget, and holds the model still until it ends.");
+const start = el("section", { class: "panel", id: "start" });
+const submit = form.querySelector("button");
+// After a verdict on the model another audit is no next step: it is folded, and its button is not the main one.
+function offer(judged) {
+  if (start.dataset.judged === String(judged)) return;
+  start.dataset.judged = judged;
+  submit.className = judged ? "" : "primary";
+  fill(start, ...(judged ? [el("details", { "data-key": "again" }, el("summary", {}, "Audit this model again"), about, form, why, buys)] : [el("h2", {}, "Start an audit"), about, form, why, buys]));
+}
 let touched = false;
 let planned = null;
 size.addEventListener("input", () => { touched = true; });
@@ -80,11 +83,11 @@ async function load() {
   shown = now;
   const open = new Set([...document.querySelectorAll("#certificate details[open]")].map((d) => d.dataset.key));
   const [latest, ...past] = state.certificates;
-  const parts = [latest ? verdict(latest, state.model, true) : panel("No certificate yet", el("p", { dir: "auto" }, `A `, term("certificate"), ` would promise, with 95 % confidence, that ${ABOUT[state.metric](state.classes)}, up to ${points(state.tolerance)} points.`))];
+  const parts = [latest ? verdict(latest, state.model, true) : panel("No certificate yet", el("p", { dir: "auto" }, `A `, term("certificate"), ` would promise, with 95 % confidence, that ${state.compares}, up to ${points(state.tolerance)} points.`))];
   if (!state.model) parts.push(panel("Audit", el("p", { class: "hint" }, "First a model must be fitted: label the first batch.")));
   else {
-    parts.push(el("p", { class: "hint which" }, `The study's model now: ${named(state.model)}, digest ${state.model.digest.slice(0, 12)}…`));
-    if (state.audit) parts.push(underWay(state)); else if (state.left) parts.push(start);
+    if (latest?.model?.digest !== state.model.digest) parts.push(el("p", { class: "hint which" }, `The study's model now: ${named(state.model)}, digest ${state.model.digest.slice(0, 12)}…`));
+    if (state.audit) parts.push(underWay(state)); else if (state.left) { offer(Boolean(latest?.model) && latest.model.digest === state.model.digest && latest.verdict !== "undecided"); parts.push(start); }
   }
   if (past.length) parts.push(panel(`Earlier certificates (${past.length})`, el("div", { class: "past" }, past.map((c) => verdict(c, state.model, false)))));
   fill($("certificate"), ...parts);

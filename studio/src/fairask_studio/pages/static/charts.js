@@ -1,5 +1,5 @@
 // Small charts as SVG. Colours are classes, so that a theme changes them without drawing again.
-import { el } from "./dom.js";
+import { el, points } from "./dom.js";
 
 const NS = "http://www.w3.org/2000/svg";
 
@@ -21,11 +21,10 @@ export function ticks(low, high, count = 4) {
 }
 
 const percent = (value) => `${Math.round(100 * value)} %`;
-const points = (value) => `${+(100 * value).toFixed(1)}`;
 const path = (list) => list.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
 
 // One panel: grid, band, line, points with what they mean, and limits drawn in.
-function panel({ top, height, width, left, x, range, name, tone, series, write, limit, words }) {
+function panel({ top, height, width, left, x, range, name, tone, series, write, limit, words, audited }) {
   const y = (value) => top + height - (height * (Math.min(Math.max(value, range[0]), range[1]) - range[0])) / (range[1] - range[0]);
   const parts = ticks(...range, 3).map((t) => svg("g", { class: "tick" }, svg("line", { x1: left, x2: width, y1: y(t), y2: y(t) }), svg("text", { x: left - 8, y: y(t) + 4, "text-anchor": "end" }, write(t))));
   parts.push(svg("text", { class: "name", x: left, y: top - 8 }, name));
@@ -39,24 +38,29 @@ function panel({ top, height, width, left, x, range, name, tone, series, write, 
   parts.push(svg("path", { class: `line ${tone}`, d: path(known.map((p) => [x(p.x), y(p.value)])) }));
   parts.push(...known.map((p) => svg("g", { class: `dot-of ${tone}` }, svg("circle", { class: "hit", cx: x(p.x), cy: y(p.value), r: 11 }), svg("circle", { cx: x(p.x), cy: y(p.value), r: known.length > 40 ? 1.5 : 3.5 }),
     svg("title", {}, `${p.x.toLocaleString("en")} labels: ${name.toLowerCase()} ${write(p.value)} (${write(p.low)} to ${write(p.high)})`))));
+  if (audited) {
+    const at = x(audited.x), above = y(audited.high);
+    parts.push(svg("line", { class: "whisk good", x1: at, x2: at, y1: y(audited.low), y2: above }), svg("circle", { class: "point good", cx: at, cy: y(audited.value), r: 6 }), svg("text", { class: "allowed-words", x: at - 10, y: y(audited.value) - 4, "text-anchor": "end" }, `audit: ${write(audited.value)}, at most ${write(audited.high)}`));
+  }
   return parts;
 }
 
 // Accuracy above, gap below, aligned on labels; the forbidden side is tinted.
-export function curves(node, history, tolerance, budget) {
+// What an audit found stands at the end, beside the estimates.
+export function curves(node, history, tolerance, budget, audited = null, high = 150) {
   const width = Math.max(node.clientWidth, 260);
-  const left = 52, high = 150, apart = 52, top = 24;
+  const left = 52, apart = 52, top = 24;
   const seen = history.filter((entry) => entry.estimate);
   const most = Math.max(budget, ...seen.map((entry) => entry.labels));
   const x = (labels) => left + ((width - left - 8) * labels) / most;
   const series = (name) => seen.map((entry) => ({ x: entry.labels, value: null, ...entry.estimate[name] }));
   const accuracy = series("accuracy"), gap = series("gap");
-  const ceiling = Math.min(1, Math.max(2.2 * tolerance, ...gap.filter((p) => p.value !== null).map((p) => p.high)) * 1.05);
-  const floor = Math.max(0, Math.min(0.5, ...accuracy.map((p) => p.low)) - 0.05);
+  const ceiling = Math.min(1, Math.max(2.2 * tolerance, audited?.high ?? 0, ...gap.filter((p) => p.value !== null).map((p) => p.high)) * 1.05);
+  const floor = Math.max(0, Math.min(0.5, ...accuracy.filter((p) => p.value !== null).map((p) => p.low)) - 0.05);
   const second = top + high + apart, height = second + high + 40;
   const drawn = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `Accuracy and gap between groups by labels, ${seen.length} models; the numbers are in the table below` },
     panel({ top, height: high, width, left, x, range: [floor, 1], name: "Right answers", tone: "blue", series: accuracy, write: percent }),
-    panel({ top: second, height: high, width, left, x, range: [0, ceiling], name: "Gap between groups, in points", tone: "orange", series: gap, write: points, limit: tolerance, words: `you allow ${points(tolerance)}` }),
+    panel({ top: second, height: high, width, left, x, range: [0, ceiling], name: "Gap between groups, in points", tone: "orange", series: gap, write: points, limit: tolerance, words: `you allow ${points(tolerance)}`, audited: audited && { ...audited, x: audited.labels } }),
     ticks(0, most, width < 500 ? 3 : 6).map((t) => svg("text", { class: "axis", x: x(t), y: height - 18, "text-anchor": t ? (t > 0.97 * most ? "end" : "middle") : "start" }, t.toLocaleString("en"))),
     svg("text", { class: "axis", x: width, y: height - 2, "text-anchor": "end" }, "labels"));
   node.replaceChildren(drawn);

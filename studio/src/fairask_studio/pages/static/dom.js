@@ -30,6 +30,8 @@ export function alertUser(words) {
 }
 
 export const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)} %`;
+// A gap is in points everywhere: 0.1 is 10.
+export const points = (value) => `${+(100 * value).toFixed(1)}`;
 export const number = (value) => value.toLocaleString("en");
 
 // Reasons with their numbers: [{reason, skips}].

@@ -1,8 +1,7 @@
 // All studies of the folder: where each stands, and what can be done with it.
 import { call, get, post, put, root } from "./api.js";
-import { $, ago, alertUser, confirmed, el, fill, number } from "./dom.js";
+import { $, ago, alertUser, confirmed, el, fill, number, points } from "./dom.js";
 
-const points = (value) => (100 * value).toFixed(1);
 const path = (name) => `/studies/${encodeURIComponent(name)}`;
 
 async function open(name) {

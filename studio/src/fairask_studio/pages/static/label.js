@@ -1,7 +1,7 @@
 // One row at a time. The next card is already here when an answer is given; saving happens behind it.
 import { get, post, put, remove } from "./api.js";
-import { away, flush, send } from "./outbox.js";
-import { cardBody } from "./card.js";
+import { away, drop, flush, keep, send, waiting } from "./outbox.js";
+import { cardBody, place } from "./card.js";
 import { thread, writing } from "./flags.js";
 import { markdown } from "./markdown.js";
 import { $, alertUser, el, fill, number, say } from "./dom.js";
@@ -13,11 +13,16 @@ let cards = []; // rows held, the one shown first
 let recent = []; // last answers, newest first: {row, label}
 let again = null; // the earlier row being looked at, if any
 let saving = Promise.resolve();
+// A finger is often away from a good connection: more rows are held, to go on without one.
+const HELD = matchMedia("(pointer: coarse)").matches ? 10 : 2;
+const queued = new Map(); // answers by row whose sending has not begun: {given, card}
 const unsaved = new Set(); // answered here, not yet there: the server still thinks I hold them
 let timer = null;
 // The second click of a double click must not answer the row that came after the first.
-const READ = 300; // milliseconds that a row is shown before it can be answered
-let shown = { row: null, at: 0 };
+const READ = 300; // milliseconds that a row is shown, with all its images, before it can be answered
+let shown = { row: null, at: 0 }; // "seen" when all images have loaded, "missing" if one has not
+const MISSING = "picture missing";
+const SAID = 4000; // milliseconds for which the last answer is said
 let pressed = null; // the row shown when a button was pressed
 const IDLE = 600_000; // milliseconds without a key or a pointer after which rows are no longer held
 let active = Date.now();
@@ -33,30 +38,81 @@ function show() {
   $("card").setAttribute("aria-busy", String(!card));
   if (card) delete $("card").dataset.state;
   const practice = again ? 0 : (card?.practice ?? 0);
-  for (const button of buttons) button.disabled = !card || told;
+  if (card) draw(card);
+  for (const button of buttons) button.disabled = !card || told || !shown.seen;
   $("flag").disabled = !card || told;
   for (const button of [$("skip"), $("note")]) button.disabled = !card || told || Boolean(again || practice);
   $("practice").hidden = !practice;
   $("practice").textContent = practice ? `Practice: ${practice === 1 ? "the last row" : `${practice} rows left`}. It does not count; you are told the answer.` : "";
-  if (card && card.row !== shown.row) {
-    shown = { row: card.row, at: performance.now() };
-    delete $("card").dataset.ready;
-    setTimeout(() => { if (shown.row === card.row) $("card").dataset.ready = card.row; }, READ);
-  }
   fitNote(again ? null : (card?.row ?? null));
   $("correcting").hidden = !again;
   if (again) fill($("correcting"), `Row ${again.row} again. You said: `, el("strong", { dir: "auto" }, again.label ?? "skipped"), ". ", el("button", { type: "button", class: "more", onclick: leave }, "Back"));
-  if (card) fill($("card"), title(`Row ${card.row}`), cardBody(card));
   $("undo").disabled = recent.length === 0;
-  fill($("strip"), recent.length ? recent.map(stripItem) : el("li", { class: "none" }, "None yet."));
+  fill($("strip"), recent.length ? recent.map(stripItem) : el("li", { class: "none" }, "Your last answers appear here."));
+  tell();
 }
+
+// Nobody judges a row before its images are there: reading begins when all have loaded.
+function draw(card) {
+  if (card.row === shown.row) return;
+  fill($("card"), title(`Row ${card.row}`), cardBody(card));
+  $("card").scrollTop = 0;
+  const mine = (shown = { row: card.row, at: performance.now(), images: $("card").querySelectorAll(".picture img").length });
+  delete $("card").dataset.ready;
+  const read = () => {
+    mine.at = performance.now();
+    setTimeout(() => { if (shown === mine) $("card").dataset.ready = card.row; }, READ);
+  };
+  mine.seen = !mine.images;
+  if (mine.seen) return read();
+  return Promise.allSettled([...$("card").querySelectorAll(".picture img")].map((image) => image.decode())).then((found) => {
+    if (shown !== mine) return;
+    mine.missing = found.some((image) => image.status === "rejected");
+    mine.seen = !mine.missing;
+    read();
+    show();
+    if (mine.missing) say("A picture of this row cannot be shown. It can be skipped.");
+  });
+}
+
+// Images of the rows that come next, so that they are here when the row is.
+function fetchImages() {
+  for (const card of cards.slice(1)) for (const field of card.fields) if (field.display === "image" && field.value !== "") new Image().src = place(card.row, field);
+}
+
+// One line above the answers: what keeps this row from being answered, what waits, what was saved.
+let last = null; // the last answer that was saved
+function tell() {
+  const kept = waiting().length;
+  const line = $("told");
+  line.className = "told";
+  if (shown.missing && current() && !told) {
+    line.classList.add("open");
+    fill(line, "A picture of this row cannot be shown. ", el("button", { type: "button", class: "more", id: "missing", onclick: () => answer(null, MISSING) }, `Skip: ${MISSING}`));
+  } else if (kept > (stuck ? 0 : 1)) {
+    line.classList.add("open");
+    fill(line, `${kept} ${kept === 1 ? "answer waits" : "answers wait"} to be sent`);
+  } else if (current() && !shown.seen) fill(line, shown.images === 1 ? "Its picture is loading…" : `Its ${shown.images} pictures are loading…`);
+  else if (last) {
+    // The button below and the key do the same: Tab goes from the row to the answers.
+    fill(line, "Saved: ", el("strong", { dir: "auto" }, last), ". ", el("button", { type: "button", class: "more", tabindex: -1, onclick: undo }, "Undo", el("kbd", { "aria-hidden": "true" }, "U")));
+  } else fill(line);
+}
+let stuck = false; // whether an answer could not be sent
+let hide = null;
+function saidSaved(words) {
+  last = words;
+  clearTimeout(hide);
+  hide = setTimeout(() => { last = null; tell(); }, SAID);
+  tell();
+}
+addEventListener("outbox", () => { if (!waiting().length) stuck = false; tell(); });
 
 const title = (words) => el("h2", { class: "unseen", id: "card-title" }, words);
 
 // A screen reader goes on from here with the row itself; the next stop is the answers.
 function toCard() {
   $("card").focus({ preventScroll: true });
-  scrollTo(0, 0);
 }
 
 function stripItem(given, i) {
@@ -72,9 +128,14 @@ function showProgress(progress) {
   $("progress").textContent = `${number(progress.labels)} of ${number(progress.budget)}, batch ${Math.max(progress.batch, 1)}${people}, ${number(progress.mine)} by you`;
 }
 
+function blank(...words) {
+  fill($("card"), el("div", { class: "state" }, words));
+  shown = { row: null, at: 0 };
+}
+
 function showState(heading, words) {
   if ($("card").dataset.state === heading) return; // said once, not at every look
-  fill($("card"), el("div", { class: "state" }, el("h2", { class: "big", id: "card-title" }, heading), el("p", {}, words)));
+  blank(el("h2", { class: "big", id: "card-title" }, heading), el("p", {}, words));
   $("card").dataset.state = heading;
   say(`${heading} ${words}`);
 }
@@ -82,12 +143,13 @@ function showState(heading, words) {
 async function refill() {
   clearTimeout(timer);
   if (told) return; // the row of an explanation stays until it is read
-  const answer = await post("/next", { count: 2 });
+  const answer = await post("/next", { count: HELD });
   const before = current()?.row;
   cards = answer.cards.filter((card) => !unsaved.has(card.row));
   // The row that is being read stays, even if an earlier one has come back.
   if (!again) cards.sort((a, b) => (b.row === before) - (a.row === before));
   showProgress(answer.progress);
+  fetchImages();
   await heard(answer.news);
   if (current()?.row !== before || !cards.length) show();
   if (!cards.length && !again && !unsaved.size) {
@@ -124,6 +186,8 @@ async function guard(action, quiet = false) {
     return result;
   } catch (error) {
     if (away(error)) {
+      stuck = true;
+      tell();
       alertUser(`${error.message.replace(/ Try again.*/, "")} Trying again…`);
       await new Promise((resolve) => setTimeout(resolve, 2000));
       return guard(action, false);
@@ -140,25 +204,36 @@ async function guard(action, quiet = false) {
 
 function answer(label, reason = "") {
   const card = current();
-  if (!card || performance.now() - shown.at < READ) return;
-  if (again) return correct(label);
+  if (!card || performance.now() - shown.at < READ || (label !== null && !shown.seen)) return;
+  if (again) return label === null ? undefined : correct(label);
   if (card.practice) return practise(card, label);
   const note = $("note-text").value.trim();
-  $("note-text").value = "";
-  cards = cards.slice(1);
+  const given = { row: card.row, label, note, ...(reason ? { reason } : {}) };
   unsaved.add(card.row);
+  queued.set(card.row, { given, card });
+  keep(given); // now, and not when those before it are sent
+  $("note-text").value = "";
+  drafts.delete(card.row);
+  cards = cards.slice(1);
   recent = [{ row: card.row, label }, ...recent].slice(0, 5);
-  if (!cards.length) fill($("card"), el("div", { class: "state" }, title("Fetching a row…")));
+  if (!cards.length) blank(title("Fetching a row…"));
   show();
   toCard();
-  const sent = () => send({ row: card.row, label, note, ...(reason ? { reason } : {}) }).catch((error) => {
+  const sent = () => send(given).catch((error) => {
     if (!away(error)) unsaved.delete(card.row); // refused: it is not among my answers
     throw error;
   });
-  saving = saving.then(() => guard(sent)).then((saved) => {
+  saving = saving.then(async () => {
+    if (queued.get(card.row)?.given !== given) return; // taken back before it was sent
+    queued.delete(card.row);
+    const saved = await guard(sent);
     unsaved.delete(card.row);
-    if (saved) say(`Saved: row ${card.row}, ${label ?? (reason ? `skipped: ${reason}` : "skipped")}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
-    return guard(refill, true); // a refusal stays on screen until the next answer
+    if (saved) {
+      showProgress(saved);
+      saidSaved(label ?? (reason ? `skipped, ${reason}` : "skipped"));
+      say(`Saved: row ${card.row}, ${label ?? (reason ? `skipped: ${reason}` : "skipped")}. ${cards.length ? `Now row ${cards[0].row}.` : ""}`);
+    }
+    if (!saved || cards.length <= HELD / 2) await guard(refill, true); // a refusal stays on screen until the next answer
   });
 }
 
@@ -168,7 +243,7 @@ function practise(card, label) {
   show();
   saving = saving.then(() => guard(async () => {
     const { practice } = await post("/answers", { row: card.row, label });
-    $("verdict-title").textContent = practice.right ? `Right: ${practice.label}.` : `You said ${label}; the answer is ${practice.label}.`;
+    $("verdict-title").textContent = label === null ? `Skipped; the answer is ${practice.label}.` : practice.right ? `Right: ${practice.label}.` : `You said ${label}; the answer is ${practice.label}.`;
     $("verdict").classList.toggle("good", practice.right);
     fill($("verdict-why"), ...markdown(practice.why));
     $("verdict").hidden = false;
@@ -180,6 +255,7 @@ function goOn() {
   told = false;
   $("verdict").hidden = true;
   cards = [];
+  shown = { row: null, at: 0 };
   guard(refill).then(() => { show(); toCard(); });
 }
 $("go-on").addEventListener("click", goOn);
@@ -189,6 +265,7 @@ function correct(label) {
   saving = saving.then(() => guard(async () => {
     if (label !== again?.label) await put(`/answers/${row}`, { label });
     recent = recent.map((given) => (given.row === row ? { ...given, label } : given));
+    saidSaved(label);
     say(`Saved: row ${row} is now ${label}.`);
     leave();
   }));
@@ -214,18 +291,33 @@ function leave() {
 }
 
 function undo() {
+  const before = again ? null : queued.get(recent[0]?.row);
+  if (before) { // it has not left this browser
+    const { row } = before.card;
+    queued.delete(row);
+    unsaved.delete(row);
+    drop(row);
+    recent = recent.slice(1);
+    cards = [before.card, ...cards];
+    return tookBack(row);
+  }
   saving = saving.then(() => guard(async () => {
-    const last = again ?? recent[0];
-    if (!last) return;
-    const card = await remove(`/answers/${last.row}`);
-    recent = recent.filter((given) => given.row !== last.row);
+    const taken = again ?? recent[0];
+    if (!taken) return;
+    const card = await remove(`/answers/${taken.row}`);
+    recent = recent.filter((given) => given.row !== taken.row);
     cards = [card, ...cards];
     again = null;
-    show();
-    toCard();
-    say(`Took back row ${last.row}. It is yours to answer again.`);
+    tookBack(taken.row);
     await refill();
   }));
+}
+
+function tookBack(row) {
+  last = null;
+  show();
+  toCard();
+  say(`Took back row ${row}. It is yours to answer again.`);
 }
 
 function openNote() {
@@ -290,13 +382,16 @@ let asked = null; // the row that the dialog is about
 let news = -1; // the last event in my threads that I know of
 async function threads() {
   const mine = await get("/flags/mine");
-  $("flags").hidden = !mine.length;
+  $("flags-open").hidden = !mine.length;
   if (writing($("flags"))) return;
   const open = new Set([...$("threads").querySelectorAll("details[open]")].map((node) => node.dataset.flag));
   const seen = localStorage.getItem(`fairask study flags ${meta}`) ?? "";
+  const answered = (flag) => flag.comments.at(-1).who !== flag.who && flag.comments.at(-1).at > seen;
+  const count = mine.filter(answered).length;
+  $("flags-open").textContent = count ? `Questions: ${count} answered` : "Questions";
+  $("flags-open").classList.toggle("fresh", count > 0);
   fill($("threads"), ...mine.map((flag) => {
-    const last = flag.comments.at(-1);
-    const fresh = last.who !== flag.who && last.at > seen;
+    const fresh = answered(flag);
     const extra = recent.some((given) => given.row === flag.row) ? el("button", { type: "button", onclick: () => lookAt(recent.find((given) => given.row === flag.row)) }, "Look at the row again") : null;
     return el("li", { class: "wide" }, el("details", { "data-flag": flag.id, open: open.has(String(flag.id)) || fresh },
       el("summary", { dir: "auto" }, `Row ${number(flag.row)}: ${flag.comments[0].text.slice(0, 80)}`, fresh ? el("strong", {}, " answered") : flag.open ? "" : " (resolved)"), thread(flag, threads, extra)));
@@ -307,7 +402,7 @@ async function heard(number) {
   const first = news < 0;
   news = number;
   await threads();
-  if (!first && number) say("A question of yours was answered. It is below your last answers.");
+  if (!first && number) say("A question of yours was answered. It is under Questions.");
 }
 function ask() {
   if (!current()) return;
@@ -337,7 +432,16 @@ for (const button of [...buttons, $("skip")]) {
 }
 for (const kind of ["pointerdown", "pointermove", "keydown"]) addEventListener(kind, awake);
 document.addEventListener("visibilitychange", () => { if (!document.hidden && cards.length) guard(refill); });
-addEventListener("pagehide", () => localStorage.setItem(`fairask study flags ${meta}`, new Date().toISOString()));
+// Answers to my questions are new until they were open.
+function openFlags(open) {
+  if (!open && !$("flags").hidden) { localStorage.setItem(`fairask study flags ${meta}`, new Date().toISOString()); guard(threads); }
+  $("flags").hidden = !open;
+  $("flags-open").setAttribute("aria-expanded", String(open));
+  if (open && $("guide")) guide(false);
+  if (open) $("flags").focus();
+}
+$("flags-open").addEventListener("click", () => openFlags($("flags").hidden));
+$("flags-close").addEventListener("click", () => { openFlags(false); toCard(); });
 addEventListener("signedout", () => { leaving = true; });
 addEventListener("beforeunload", (event) => { if (unsaved.size && !leaving) event.preventDefault(); });
 $("undo").addEventListener("click", undo);
@@ -346,6 +450,7 @@ $("help").addEventListener("click", () => $("help-box").showModal());
 
 // Guidelines: open at the first visit, and again when they have changed.
 function guide(open) {
+  if (open) openFlags(false);
   $("guide").hidden = !open;
   $("guide-open").setAttribute("aria-expanded", String(open));
   document.body.classList.toggle("guided", open);
@@ -357,6 +462,7 @@ async function examples() {
   fill($("examples"), ...found.map((known) => el("li", { class: "small-card" }, cardBody(known.card), el("p", { class: "gap-top" }, "Answer: ", el("strong", { dir: "auto" }, known.label)), el("div", { class: "prose" }, markdown(known.why)))));
 }
 if ($("guide")) {
+  $("guide").addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); guide(false); toCard(); } });
   fill($("guide-text"), ...markdown(JSON.parse($("guidelines").textContent)));
   $("guide-open").addEventListener("click", () => guide($("guide").hidden));
   $("guide-close").addEventListener("click", () => { guide(false); toCard(); });
@@ -383,6 +489,7 @@ document.addEventListener("keydown", (event) => {
   else if (key === "n") $("note").click();
   else if (key === "g" && $("guide")) guide($("guide").hidden);
   else if (key === "?") $("help").click();
+  else if (key === "escape" && !$("flags").hidden) openFlags(false), toCard();
   else if (key === "escape" && again) leave();
   else if (place >= 0 && recent[place]) lookAgain(place);
   else return;

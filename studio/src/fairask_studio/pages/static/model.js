@@ -1,19 +1,18 @@
 // The study's model: which it is, how it treats groups, what it looks at, and where it is unsure.
-import { get, post } from "./api.js";
+import { get, post, root } from "./api.js";
 import { follow } from "./live.js";
 import { cardBody } from "./card.js";
 import { onAxis, responsive } from "./charts.js";
-import { $, ago, alertUser, confirmed, el, fill, number, percent, table } from "./dom.js";
+import { $, ago, alertUser, confirmed, el, fill, number, percent, points, table } from "./dom.js";
 import { term } from "./terms.js";
 
-const points = (value) => (100 * value).toFixed(1);
 const panel = (title, ...content) => el("section", { class: "panel" }, el("h2", {}, title), ...content);
 const CONDITIONS = (c) => ({ "y=1": `Of rows that are “${c[1]}”: answered “${c[1]}”`, "y=0": `Of rows that are “${c[0]}”: answered “${c[1]}”`, all: `Of all rows: answered “${c[1]}”` });
 let status = null;
 
 // One axis per condition; the band is where all groups must lie if the highest stays as it is.
 function rates(entry) {
-  const list = (entry.estimate?.rates ?? entry.rates.map((rate) => ({ ...rate, value: rate.rate }))).filter((rate) => rate.value !== null);
+  const list = (status.gap?.by === "audit" ? status.gap.rates : entry.estimate?.rates ?? entry.rates.map((rate) => ({ ...rate, value: rate.rate }))).filter((rate) => rate.value !== null);
   const kinds = [...new Set(list.map((rate) => rate.condition))];
   return kinds.map((kind) => {
     const mine = list.filter((rate) => rate.condition === kind);
@@ -30,6 +29,10 @@ function errors(list) {
   const rows = list.map((e) => [e.group, e.truth ? `is “${yes}”, said “${no}”` : `is “${no}”, said “${yes}”`, { number: e.value === null ? "–" : percent(e.value, 0) }, { number: e.value === null ? "–" : `${percent(e.low, 0)} to ${percent(e.high, 0)}` }, e.labels]);
   return panel("Errors by group", el("p", { class: "hint" }, "On labelled rows that the model was not trained on."), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Errors by group" }, table(["Group", "Error", { number: "Share" }, { number: "95 % interval" }, { number: "Labels" }], rows, "Errors by group")));
 }
+
+// The columns that decide, by name, and why the others do not.
+const learns = ({ learns: names, not_learned: others }) => panel("What it learns from", el("p", { dir: "auto" }, names.length ? names.join(", ") : "No column.", "."),
+  others.length ? el("details", { open: others.length <= 4 }, el("summary", {}, `Not from ${others.length === 1 ? "1 column" : `${number(others.length)} columns`}`), el("ul", { class: "rests" }, others.map(([name, why]) => el("li", { dir: "auto" }, `${name}: ${why}`)))) : "");
 
 function members(found) {
   const many = found.members.length > 1;
@@ -65,19 +68,23 @@ async function again() {
 async function load() {
   const model = await get("/model");
   if (!model.history.length) return fill($("model"), el("section", { class: "panel" }, el("p", { class: "empty" }, "No model yet. One is fitted when the first batch is answered.")));
-  $("download").hidden = false;
   const entry = model.model;
   const note = entry.interpolates ? "The model separates its labels without error, so the limit on the gap changes nothing yet: more labels will tell." : status.safety ? status.safety : entry.feasible || entry.certified ? "" : "No classifier within the allowed gap was found on these labels.";
-  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, { number: points(e.tolerance) }, ago(e.at)]);
-  const which = panel(`Model ${entry.round + 1}, trained on ${number(entry.labels)} labels`,
-    el("p", {}, entry.certified ? "This is the certified model. It stays the study's model, and the one that is downloaded, until you ask for another fit." : "This is the last model fitted, and the one that is downloaded. No certificate is about it."),
-    el("p", { class: "hash" }, `digest ${entry.digest}`), entry.certified ? el("p", { class: "buttons" }, el("button", { type: "button", onclick: again }, "Fit another model")) : "");
+  const audited = status.gap?.by === "audit";
+  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: audited && e.digest === entry.digest ? `${points(status.gap.value)} (audit)` : e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, { number: points(e.tolerance) }, ago(e.at)]);
+  const { verdict, proof, reason, tone } = status.standing;
+  const which = el("section", { class: `panel lead verdict ${tone}` }, el("div", { class: "headline" }, el("p", { class: "standing" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason)),
+    note && note !== reason ? el("p", { class: "warn" }, note) : "", status.images ? el("p", { class: "warn" }, status.images) : "",
+    el("p", {}, `Model ${entry.round + 1}, trained on ${number(entry.labels)} labels. `, entry.certified ? "It stays the study's model until you ask for another fit." : "It is the last model fitted."),
+    el("p", { class: "buttons" }, el("a", { class: tone === "good" ? "button primary" : "button", id: "download", href: `${root}/api/export/model.skops`, download: true }, "Download the model"), el("a", { class: "button", href: `${root}/api/export/model-card.html`, download: true }, "Model card, one page"), entry.certified ? el("button", { type: "button", class: "quiet", onclick: again }, "Fit another model") : null),
+    el("p", { class: "hash" }, `digest ${entry.digest}`));
   const more = el("div", { id: "details", "aria-busy": "true" }, el("section", { class: "panel" }, el("p", { class: "empty" }, "Looking into the model…")));
-  fill($("model"), which, panel("Rates by group", el("p", { class: "hint" }, entry.estimate ? "On rows it was not trained on, corrected for how rows were drawn, with 95 % " : "On the labels it was fitted to; estimates begin at 30 labels. ", entry.estimate ? term("interval", "intervals") : "", entry.estimate ? "." : ""), ...rates(entry), note ? el("p", { class: "warn" }, note) : ""), more,
+  const from = audited ? "On the labels of the audit, which trained nothing." : entry.estimate ? ["On rows it was not trained on, corrected for how rows were drawn, with 95 % ", term("interval", "intervals"), "."] : "On the labels it was fitted to; estimates begin at 30 labels.";
+  fill($("model"), which, panel("Rates by group", el("p", { class: "hint" }, from), ...rates(entry)), more,
     panel("All models", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, { number: "Fitted within" }, "When"], history, "History of models"))));
   const { found } = await get("/model/details");
   const linear = model.members.find((member) => member.weights.length)?.weights ?? [];
-  fill(more, ...[members(found), errors(found.errors), looks(found.importance, linear), near(found.near)].filter(Boolean));
+  fill(more, ...[learns(found), members(found), errors(found.errors), looks(found.importance, linear), near(found.near)].filter(Boolean));
   more.removeAttribute("aria-busy");
 }
 

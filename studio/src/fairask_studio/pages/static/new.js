@@ -1,108 +1,118 @@
-// Make a study: a file, the question, what each column is for, how fair and how many labels.
-import { call, get, post } from "./api.js";
+// Make a study. The forms are the page's own and work without this script; it shows beforehand what comes of them.
+import { get, post, root } from "./api.js";
+import { dropped, sendTable } from "./send.js";
 import { cardBody } from "./card.js";
-import { $, alertUser, el, fill, number } from "./dom.js";
+import { curves, responsive } from "./charts.js";
+import { $, el, fill, number } from "./dom.js";
 
-const DISPLAYS = { number: "number", date: "date", text: "short text", long: "long text", link: "link", image: "image", markdown: "Markdown", none: "not shown", drop: "left out" };
-let table = null;
+// A file is sent as soon as it is chosen; a folder needs the script in any case.
+async function take(files) {
+  if (!files.length) return;
+  const tell = (words, wrong = false) => { $("file-said").classList.toggle("refused", wrong); $("file-said").textContent = words; };
+  tell("Reading…");
+  try {
+    const { id } = await sendTable(files, tell);
+    location.assign(`${root}/new?table=${id}`);
+  } catch (error) { tell(error.message, true); }
+}
+
+if ($("send")) {
+  for (const id of ["file", "folder"]) {
+    $(id).addEventListener("change", () => take($(id).files));
+    take($(id).files); // chosen before this script ran
+  }
+  $("send").addEventListener("submit", (event) => { event.preventDefault(); take([...$("file").files, ...$("folder").files]); });
+  for (const kind of ["dragover", "dragleave", "drop"]) $("drop").addEventListener(kind, (event) => { event.preventDefault(); $("drop").classList.toggle("over", kind === "dragover"); if (kind === "drop") dropped(event.dataTransfer).then(take); });
+}
+
+const table = $("table") && JSON.parse($("table").textContent);
+const map = $("map");
+const chosen = () => [...map.querySelectorAll("input[type=checkbox]:checked")].map((input) => input.value);
+const displays = () => Object.fromEntries([...map.querySelectorAll("select")].map((select) => [select.dataset.column, select.value]));
+const bands = (name) => [...map.querySelectorAll(".bands")].find((input) => input.dataset.column === name)?.value.replaceAll(/[ ;]+/g, "") ?? "";
+// As on the command line: age:30,50.
+const specs = () => chosen().map((name) => (bands(name) ? `${name}:${bands(name)}` : name));
+const dropped_ = () => Object.entries(displays()).filter(([name, shown]) => (shown === "drop" || name === $("labels").value) && !chosen().includes(name)).map(([name]) => name);
 let preview = 0;
 
-async function take(file) {
-  if (!file) return;
-  $("file-said").className = "";
-  $("file-said").textContent = "Reading…";
-  try {
-    table = await call("POST", `/tables?name=${encodeURIComponent(file.name)}`, file);
-  } catch (error) {
-    $("file-said").className = "refused";
-    $("file-said").textContent = error.message;
-    return;
-  }
-  $("file-said").textContent = [`${file.name}: ${number(table.rows)} rows, ${table.columns.length} columns.`, ...table.notes].join(" ");
-  $("name").value ||= file.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 60);
-  $("budget").max = table.rows;
-  $("budget").value = Math.min(250, table.rows);
-  $("make").hidden = false;
-  const possible = table.columns.filter((c) => c.values.length === 2 && c.known >= 80);
-  fill($("labels"), el("option", { value: "" }, "none"), possible.map((c) => el("option", { value: c.name }, `${c.name}: ${c.values.join(", ")}`)));
-  $("labels").closest("p").hidden = !possible.length;
-  $("forecast").textContent = "";
-  map();
-  words();
-  $("question").focus();
-}
-
-function map() {
-  const heads = ["Column", "Protected", "Shown as", "Values"];
-  const row = (c) => el("tr", {}, el("td", { dir: "auto" }, c.name), el("td", {}, el("input", { type: "checkbox", name: "protected", value: c.name, disabled: !c.can_group, "aria-label": `${c.name} is protected` })),
-    el("td", {}, el("select", { "data-column": c.name, "aria-label": `how ${c.name} is shown` }, Object.entries(DISPLAYS).map(([value, said]) => el("option", { value, selected: value === c.display }, said)))),
-    el("td", { class: "note-cell", dir: "auto" }, c.values.length ? c.values.join(", ") : `${number(c.different)} different`));
-  fill($("map"), el("thead", {}, el("tr", {}, heads.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, table.columns.map(row)));
-  show();
-}
-
-const chosen = () => [...$("map").querySelectorAll("input:checked")].map((input) => input.value);
-const displays = () => Object.fromEntries([...$("map").querySelectorAll("select")].map((select) => [select.dataset.column, select.value]));
-
 function show() {
-  const shown = displays(), hidden = new Set(chosen()), row = table.preview[preview % table.preview.length];
-  const fields = table.columns.filter((c) => !hidden.has(c.name) && !["none", "drop"].includes(shown[c.name])).map((c) => ({ name: c.name, title: c.name.replaceAll("_", " "), unit: "", value: row[c.name], length: row[c.name].length, display: shown[c.name] === "image" ? "text" : shown[c.name] }));
+  const shown = displays(), hidden = new Set($("show-protected").checked ? [] : chosen()), row = table.preview[preview % table.preview.length];
+  if (!row) return;
+  const fields = table.columns.filter((c) => !hidden.has(c.name) && c.name !== $("labels").value && !["none", "drop"].includes(shown[c.name])).map((c) => ({ name: c.name, title: c.name.replaceAll("_", " "), unit: "", value: row[c.name], length: row[c.name].length, display: shown[c.name], ...(shown[c.name] === "image" ? { src: `${root}/api/tables/${table.id}/image?name=${encodeURIComponent(row[c.name])}` } : {}) }));
   fill($("card"), cardBody({ row: preview, fields }));
+  $("card-question").textContent = $("question").value || "Your question";
 }
 
 function words() {
   const gap = Number($("tolerance").value), budget = Number($("budget").value), overlap = Number($("overlap").value);
-  $("tolerance-said").textContent = `${gap} points`;
-  $("tolerance-words").textContent = `If the model says “${$("positive").value}” to 80 of 100 in one group who should get it, it must say so to at least ${80 - gap} of 100 in every other.`;
-  $("budget-words").textContent = `${number(budget)} rows of ${number(table?.rows ?? 0)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels.`;
+  $("tolerance-said").textContent = gap;
+  $("tolerance-words").textContent = `If one group has 80 of 100, every other must have at least ${80 - gap} of 100.`;
+  $("budget-words").textContent = `${number(budget)} rows of ${number(table.rows)}${overlap > 1 ? `, ${number(budget * overlap)} answers` : ""}. An audit that certifies the model comes on top: often 100 to 500 labels.`;
+}
+
+// What the model will learn from, by name; asked again when a column changes its use.
+let wanted = 0;
+async function learns() {
+  const mine = ++wanted;
+  const shown = Object.fromEntries(table.columns.filter((c) => !["drop", c.display].includes(displays()[c.name])).map((c) => [c.name, displays()[c.name]]));
+  const found = await post(`/tables/${table.id}/learned`, { protected: specs(), drop: dropped_(), displays: shown }).catch((error) => ({ refused: error.message }));
+  if (mine !== wanted) return;
+  fill($("learns"), el("h3", {}, "The model will learn from"), found.refused ? el("p", { class: "refused", dir: "auto" }, found.refused) : el("p", { dir: "auto" }, `${found.learns.join(", ")}.`),
+    found.not_learned?.length ? el("details", {}, el("summary", {}, `Not from ${found.not_learned.length} of the columns`), el("ul", { class: "rests" }, found.not_learned.map(([name, why]) => el("li", { dir: "auto" }, `${name}: ${why}`)))) : "");
+  $("learns").dataset.asked = mine;
 }
 
 // What `fairask simulate` expects where some labels are known: computed beside, and nothing waits for it.
 let asked = 0;
 async function forecast() {
-  const label = $("labels").value, grouped = chosen().filter((name) => name !== label), mine = ++asked;
-  $("forecast").textContent = label && !grouped.length ? "Mark a protected column, and it is said here what to expect." : "";
-  if (!label || !grouped.length) return;
-  const place = `/tables/${table.id}/forecast`;
-  const drop = Object.entries(displays()).filter(([name, shown]) => shown === "drop" && name !== label && !grouped.includes(name)).map(([name]) => name);
+  const label = $("labels").value, grouped = specs().filter((name) => name !== label), mine = ++asked;
+  if (!label || !grouped.length) {
+    fill($("forecast-chart"));
+    $("forecast").textContent = label ? "Mark a protected column, and it is said here what to expect." : "";
+    return;
+  }
+  // What was found before stays until there is something new: the button below does not move under a click.
+  const place = `/tables/${table.id}/forecast`, tolerance = Number($("tolerance").value) / 100, budget = Number($("budget").value);
   try {
-    let said = await post(place, { label, positive: $("positive").value, protected: grouped, drop, tolerance: Number($("tolerance").value) / 100, budget: Number($("budget").value) });
+    let said = await post(place, { label, positive: $("positive").value, protected: grouped, drop: dropped_().filter((name) => name !== label), tolerance, budget });
     while (said.state === "running" && mine === asked) {
       $("forecast").textContent = `Trying it on the ${number(said.rows)} rows with a label. You need not wait.`;
       await new Promise((resolve) => setTimeout(resolve, 2000));
       said = await get(place);
     }
-    if (mine === asked) $("forecast").textContent = said.state === "done" ? `On the ${number(said.rows)} rows with a label: ${said.words}` : `Nothing could be found out: ${said.words}`;
-  } catch (error) { if (mine === asked) $("forecast").textContent = error.message; }
+    if (mine !== asked) return;
+    $("forecast").textContent = said.state === "done" ? `On the ${number(said.rows)} rows with a label: ${said.words}` : `Nothing could be found out: ${said.words}`;
+    fill($("forecast-chart"));
+    if (said.curve) fill($("forecast-chart"), responsive((node) => drawForecast(node, said.curve, tolerance)));
+  } catch (error) { if (mine === asked) $("forecast").textContent = `Nothing can be found out yet: ${error.message}`; }
 }
 
-$("labels").addEventListener("change", () => {
+function drawForecast(node, { labels, accuracy_by_round: accuracy, gap_by_round: gap }, tolerance) {
+  const known = (value) => (value === null ? null : { value, low: value, high: value });
+  curves(node, labels.map((n, i) => ({ labels: n, estimate: { accuracy: known(accuracy[i]), gap: known(gap[i]) } })), tolerance, labels.at(-1), null, 80);
+}
+
+function labelled() {
   const column = table.columns.find((c) => c.name === $("labels").value);
-  if (!column) return;
-  [$("negative").value, $("positive").value] = column.values;
-  $("map").querySelector(`select[data-column="${CSS.escape(column.name)}"]`).value = "drop";
+  if (column) [$("negative").value, $("positive").value] = column.values;
   show();
-});
-for (const id of ["labels", "map", "tolerance", "budget", "positive"]) $(id).addEventListener("change", forecast);
-$("file").addEventListener("change", () => take($("file").files[0]));
-take($("file").files[0]); // chosen before this script ran
-for (const kind of ["dragover", "dragleave", "drop"]) $("drop").addEventListener(kind, (event) => { event.preventDefault(); $("drop").classList.toggle("over", kind === "dragover"); if (kind === "drop") take(event.dataTransfer.files[0]); });
-$("map").addEventListener("change", show);
-$("other").addEventListener("click", () => { preview += 1; show(); });
-$("make").addEventListener("input", words);
-$("make").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  $("refused").textContent = "";
-  const shown = displays(), grouped = chosen();
-  if (!grouped.length) { $("refused").textContent = "Mark at least one column as protected: groups are compared by it."; return; }
-  const drop = Object.keys(shown).filter((name) => shown[name] === "drop" && !grouped.includes(name));
-  const changed = Object.fromEntries(table.columns.filter((c) => shown[c.name] !== c.display && shown[c.name] !== "drop" && !grouped.includes(c.name)).map((c) => [c.name, shown[c.name]]));
-  $("go").disabled = true;
-  try {
-    const name = $("name").value;
-    await post("/studies", { table: table.id, name, question: $("question").value, classes: [$("negative").value, $("positive").value], protected: grouped, displays: changed, drop,
-      tolerance: Number($("tolerance").value) / 100, budget: Number($("budget").value), overlap: Number($("overlap").value) });
-    location.assign((await post(`/studies/${encodeURIComponent(name)}/open`)).address);
-  } catch (error) { $("refused").textContent = error.message; alertUser(null); }
-  $("go").disabled = false;
-});
+}
+
+if (table) {
+  $("labels").addEventListener("change", labelled);
+  for (const id of ["labels", "map", "tolerance", "budget", "positive"]) $(id).addEventListener("change", forecast);
+  for (const id of ["labels", "map"]) $(id).addEventListener("change", learns);
+  // Bands make groups: whoever types them wants the column protected.
+  map.addEventListener("input", (event) => { if (event.target.matches(".bands") && event.target.value) event.target.closest("td").querySelector("[type=checkbox]").checked = true; });
+  map.addEventListener("change", show);
+  $("show-protected").addEventListener("change", show);
+  $("other").addEventListener("click", () => { preview += 1; show(); });
+  $("make").addEventListener("input", words);
+  $("question").addEventListener("input", show);
+  $("make").addEventListener("submit", () => { $("go").disabled = true; });
+  addEventListener("pageshow", () => { $("go").disabled = false; }); // back from the study that was made
+  show();
+  words();
+  learns();
+  forecast();
+}

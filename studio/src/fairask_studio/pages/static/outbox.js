@@ -7,13 +7,20 @@ const KEY = `fairask outbox ${root} ${meta("study")} ${meta("person")}`;
 
 export const away = (error) => error.status === 0 || error.status === 503;
 export const waiting = () => JSON.parse(localStorage.getItem(KEY) ?? "[]");
-const write = (list) => (list.length ? localStorage.setItem(KEY, JSON.stringify(list)) : localStorage.removeItem(KEY));
+function write(list) {
+  if (list.length) localStorage.setItem(KEY, JSON.stringify(list));
+  else localStorage.removeItem(KEY);
+  dispatchEvent(new Event("outbox"));
+}
 
 export const drop = (row) => write(waiting().filter((kept) => kept.row !== row));
 
+// Keep an answer the moment it is given, whatever is sent before it.
+export const keep = (given) => write([...waiting().filter((kept) => kept.row !== given.row), given]);
+
 // Send an answer and keep it until the server has it or refuses it.
 export async function send(given) {
-  write([...waiting().filter((kept) => kept.row !== given.row), given]);
+  keep(given);
   try {
     const saved = await post("/answers", given);
     drop(given.row);

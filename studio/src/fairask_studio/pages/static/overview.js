@@ -1,6 +1,6 @@
 // The owner's overview: what is, what to do next, and the numbers behind it. Asks once a second, redraws what changed.
 import { get, put, root } from "./api.js";
-import { $, alertUser, el, fill, number, owns, percent, reasons, span, table } from "./dom.js";
+import { $, alertUser, el, fill, number, owns, percent, points, span, table } from "./dom.js";
 import { curves, responsive } from "./charts.js";
 import { feed } from "./feed.js";
 import { term } from "./terms.js";
@@ -8,48 +8,63 @@ import { term } from "./terms.js";
 let etag = null;
 let last = null;
 
-const points = (value) => (100 * value).toFixed(1);
 const tile = (name, value, words, tone) => el("div", { class: `tile ${tone ?? ""}` }, el("h2", {}, name), el("p", { class: "value" }, value), el("p", { class: "words" }, words));
-const chart = responsive((node) => last && curves(node, last.history, last.tolerance, last.budget));
+const audited = (status) => (status.gap?.by === "audit" ? { ...status.gap, labels: status.labels } : null);
+const chart = responsive((node) => last && curves(node, last.history, last.tolerance, last.budget, audited(last)));
 $("curves").append(chart);
 
 function tiles(status, story) {
   const fitted = status.history.findLast((entry) => entry.digest === status.model?.digest) ?? status.history.at(-1);
-  const guess = fitted?.estimate, gap = guess?.gap;
+  const guess = fitted?.estimate, { gap, certificate } = status;
   const soon = status.labels ? "after 30 labels of both classes" : "no labels yet";
+  const allowed = `you allow ${points(status.tolerance)}`;
+  const audited = gap?.by === "audit"; // its limit is a promise, and the gap is the audit's on all pages
   const judged = !gap ? "" : gap.high <= status.tolerance ? "good" : gap.low > status.tolerance ? "bad" : "open";
-  const words = { good: "within what you allow", bad: "above what you allow", open: "cannot tell yet" }[judged];
-  const certificate = status.certificate;
+  const limits = !gap ? (guess ? "a group has no such labels yet" : soon) : audited ? `by the audit; at most ${points(gap.high)}, ${allowed}` : `estimated, between ${points(gap.low)} and ${points(gap.high)}; ${allowed}`;
   const left = story.hours_left === null ? "" : `; about ${span(story.hours_left)} left`;
-  const pace = story.pace === null ? `${number(status.open)} rows out, ${number(status.skipped)} skipped` : `${number(Math.round(story.pace))} per hour${left}`;
+  const pace = status.complete ? "" : story.pace === null ? `; ${number(status.open)} rows out, ${number(status.skipped)} skipped` : `; ${number(Math.round(story.pace))} per hour${left}`;
+  const present = certificate?.model && certificate.model.digest === status.model?.digest;
   return [
-    tile(term("budget", "Labels"), number(status.labels), `of ${number(status.budget)}; ${pace}`),
+    tile(term("budget", "Labels"), number(status.labels), `of ${number(status.budget)}${pace}`),
     tile(term("right answers", "Right answers"), guess ? percent(guess.accuracy.value) : "–", guess ? `between ${percent(guess.accuracy.low, 0)} and ${percent(guess.accuracy.high, 0)}, model ${fitted.round + 1}` : soon),
-    tile(term("gap between groups", "Gap between groups"), gap ? `${points(gap.value)} points` : "–", gap ? `${words} (${points(status.tolerance)}); between ${points(gap.low)} and ${points(gap.high)}` : guess ? "a group has no such labels yet" : soon, judged),
-    tile(term("certificate", "Certificate"), certificate?.verdict ?? "none", certificate ? `at most ${points(certificate.upper)} points${certificate.model ? `; model ${certificate.model.round + 1}${certificate.model.digest === status.model?.digest ? "" : ", not the present one"}` : ""}` : "an estimate is no promise", certificate ? { certified: "good", refuted: "bad" }[certificate.verdict] ?? "open" : ""),
+    tile(term("gap between groups", "Gap between groups"), gap ? `${points(gap.value)} points` : "–", limits, judged),
+    tile(term("certificate", "Certificate"), certificate?.verdict ?? "none", certificate?.model ? `model ${certificate.model.round + 1}${present ? "" : ", not the present one"}; ${number(certificate.n_labels)} labels` : "an estimate is no promise", certificate && present ? { certified: "good", refuted: "bad" }[certificate.verdict] ?? "open" : ""),
   ];
 }
 
-function lead(story) {
-  fill($("headline"), ...story.headline.map((sentence) => el("span", { dir: "auto" }, `${sentence} `)));
+function lead(status, story) {
+  const { verdict, proof, reason, tone } = status.standing;
+  $("lead").className = `lead panel verdict ${status.labels ? tone : ""}`;
+  fill($("headline"), el("p", { class: "standing" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason));
   const { words, page, why } = story.next;
   const offered = owns || /^(label|rows)/.test(page); // other pages are the owners'
-  fill($("next"), offered ? el("a", { class: "button primary", href: `${root}/${page}` }, words) : `The owners' next step: ${words.toLowerCase()}. `, el("span", { class: "hint" }, why));
+  fill($("next"), offered ? el("a", { class: "button primary", href: `${root}/${page}`, download: page.startsWith("api/") }, words) : `The owners' next step: ${words.toLowerCase()}. `, el("span", { class: "hint" }, why));
   fill($("steps"), ...story.steps.map((step) => el("li", { class: step.state, "aria-current": step.state === "now" ? "step" : null }, el("strong", {}, step.name), el("span", {}, step.words))));
-  flags(story.flags);
-  $("wrong").hidden = !story.wrong.length;
-  fill($("wrong"), ...story.wrong.map((p) => el("span", { dir: "auto" }, `${p.name} was right on ${number(p.right)} of ${number(p.asked)} gold rows, fewer than you ask for. `)), el("a", { href: `${root}/people` }, "See people"));
-  $("settle").hidden = !story.disagreements;
-  if (story.disagreements) fill($("settle"), `People disagree on ${number(story.disagreements)} ${story.disagreements === 1 ? "row" : "rows"}. `, el("a", { href: `${root}/rows?disagree=true` }, "Settle them"));
+  $("safety").hidden = !status.safety;
+  $("safety").textContent = status.safety ?? "";
+  $("images").hidden = !status.images;
+  $("images").textContent = status.images ?? "";
+  $("first-day").hidden = !owns || !story.checklist.length;
+  fill($("checklist"), ...story.checklist.map((item) => el("li", { class: item.done ? "done" : null }, el("span", { class: "tick-box", "aria-hidden": "true" }, item.done ? "✓" : ""), el("a", { href: `${root}/${item.page}` }, item.words), item.done ? el("span", { class: "unseen" }, " (done)") : "")));
 }
+
+// What waits for a decision, with its count and the way there.
+function settle(story) {
+  flags(story.flags);
+  $("disagreements").hidden = !story.disagreements;
+  fill($("disagreements"), count(story.disagreements), el("a", { href: `${root}/rows?disagree=true` }, story.disagreements === 1 ? "row on which people disagree" : "rows on which people disagree"));
+  $("wrong").hidden = !story.wrong.length;
+  fill($("wrong"), count(story.wrong.length), el("a", { href: `${root}/people` }, story.wrong.length === 1 ? "person below your share of right gold rows" : "people below your share of right gold rows"), el("ul", {}, story.wrong.map((p) => el("li", { dir: "auto" }, `${p.name} was right on ${number(p.right)} of ${number(p.asked)} gold rows.`))));
+  $("settle").hidden = ["flags", "disagreements", "wrong", "proxies"].every((id) => $(id).hidden);
+}
+const count = (n) => el("strong", { class: "count" }, number(n));
 
 // Open flags, those that wait for an answer first; each leads to its row.
 function flags(open) {
   $("flags").hidden = !open.length;
   const waiting = open.filter((flag) => flag.waits);
   const first = [...waiting, ...open.filter((flag) => !flag.waits)].slice(0, 3);
-  const rows = (n) => `${number(n)} ${n === 1 ? "row" : "rows"}`;
-  fill($("flags"), open.length ? el("p", {}, el("a", { href: `${root}/rows?flag=open` }, `${number(open.length)} open ${open.length === 1 ? "flag" : "flags"}`), waiting.length ? `: about ${rows(waiting.length)} somebody waits for an answer.` : ": all are answered, none is resolved.") : "",
+  fill($("flags"), count(open.length), el("a", { href: `${root}/rows?flag=open` }, open.length === 1 ? "open flag" : "open flags"), waiting.length ? `, ${number(waiting.length)} of them without an answer` : ", all answered, none resolved",
     el("ul", {}, first.map((flag) => el("li", {}, el("a", { href: `${root}/rows?flag=open#${flag.row}` }, `Row ${number(flag.row)}`), el("span", { dir: "auto" }, ` ${flag.who}: ${flag.comments[0].text.slice(0, 140)}`)))));
 }
 
@@ -90,17 +105,16 @@ function people(status) {
 function beside(status) {
   const fitted = status.history.at(-1), found = status.story, guess = fitted?.estimate;
   $("beside-panel").hidden = !found;
-  $("useless").hidden = found?.case !== "no better";
-  $("safety").hidden = !status.safety;
-  $("safety").textContent = status.safety ?? "";
   if (!found) return;
   const row = (name, accuracy, gap) => [name, { number: percent(accuracy) }, { number: gap === null ? "–" : points(gap) }];
-  fill($("beside"), el("p", { dir: "auto" }, found.sentence), table([`Model ${fitted.round + 1}`, { number: "Right answers" }, { number: "Gap, in points" }],
-    [row("This model", guess.accuracy.value, guess.gap?.value ?? null), row(term("without a limit", "Without a limit on the gap"), guess.plain.accuracy.value, guess.plain.gap?.value ?? null), row(term("one answer for all", `Always “${found.answer}”`), guess.constant.accuracy, 0)], "Models side by side"));
+  fill($("beside"), status.standing.reason === found.points ? "" : el("p", { dir: "auto" }, found.points), found.columns ? el("p", { class: "warn", dir: "auto" }, found.columns) : "", table([`Model ${fitted.round + 1}, out of sample`, { number: "Right answers" }, { number: "Gap, in points" }],
+    [row("This model", guess.accuracy.value, status.gap?.value ?? null), row(term("without a limit", "Without a limit on the gap"), guess.plain.accuracy.value, guess.plain.gap?.value ?? null), row(term("one answer for all", `Always “${found.answer}”`), guess.constant.accuracy, 0)], "Models side by side"));
+  if (status.gap?.by === "audit") $("beside").append(el("p", { class: "hint small" }, "The gap of this model is the audit's; the other numbers are estimates, each row predicted by a model fitted without it."));
 }
 
 function draw(status, story) {
-  lead(story);
+  lead(status, story);
+  settle(story);
   fill($("tiles"), ...tiles(status, story));
   const any = status.history.some((entry) => entry.estimate);
   $("curves").hidden = !any;
@@ -108,7 +122,7 @@ function draw(status, story) {
   document.querySelector(".table-for-chart").hidden = !any;
   $("curves-empty").textContent = status.labels ? "Not enough labels to estimate: the curves begin at 30 labels of both classes." : "No labels yet: the first batch is uniform, so that nothing is assumed.";
   if (any) {
-    curves(chart, status.history, status.tolerance, status.budget);
+    curves(chart, status.history, status.tolerance, status.budget, audited(status));
     const rows = status.history.filter((e) => e.estimate).map((e) => [e.labels, { number: percent(e.estimate.accuracy.value) }, { number: e.estimate.gap ? points(e.estimate.gap.value) : "–" }]);
     fill($("curves-table"), table([{ number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }], rows, "Rounds"));
     $("curves").dataset.points = rows.length;
@@ -130,8 +144,9 @@ function live(status) {
 async function proxies() {
   const found = Object.values(await get("/proxies"));
   $("proxies").hidden = !found.length;
-  fill($("proxies"), found.length ? el("p", {}, "The group is hidden from annotators, but they can tell it from what they see. Hiding a column from them leaves it to the model.") : "", ...found.map((p) => el("p", { class: "buttons", dir: "auto" }, `${p.title} tells the group (${percent(p.lift, 0)} of the way from guessing to certainty). `,
-    el("button", { type: "button", onclick: () => put("/settings", { columns: { [p.column]: { display: "none" } } }).then(proxies).catch((error) => alertUser(error.message)) }, `Hide ${p.title}`))));
+  fill($("proxies"), count(found.length), `${found.length === 1 ? "column tells" : "columns tell"} annotators the group, which is hidden from them. Hiding a column from them leaves it to the model.`, el("ul", {}, found.map((p) => el("li", { dir: "auto" }, `${p.title}: ${percent(p.lift, 0)} of the way from guessing to certainty `,
+    el("button", { type: "button", onclick: () => put("/settings", { columns: { [p.column]: { display: "none" } } }).then(proxies).catch((error) => alertUser(error.message)) }, `Hide ${p.title}`)))));
+  $("settle").hidden &&= !found.length;
 }
 
 // An explanation that is open stays open: nothing is redrawn under a reader.

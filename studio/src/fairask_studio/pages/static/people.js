@@ -1,22 +1,53 @@
 // Who labels: invitations, pace, agreement, answers by group; answers of a person can be taken away and given back.
-import { call, get, post, remove, root } from "./api.js";
+import { get, post, put, remove, root } from "./api.js";
 import { $, ago, alertUser, confirmed, el, fill, number, owns, percent, reasons, say, table } from "./dom.js";
 import { follow } from "./live.js";
 
 const fail = (error) => alertUser(error.message);
 const path = (name) => `/people/${encodeURIComponent(name)}`;
 
+const ROLES = ["annotator", "reviewer", "owner"];
+
+// Where others reach the studio: the owners' setting, or the address of this page.
+const reached = () => $("address").elements.address.defaultValue || location.origin;
+const alone = () => /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(reached());
+function where() {
+  $("alone").hidden = !alone();
+  $("address-said").textContent = alone() ? `${reached()}, this computer only` : reached();
+}
+const invite = async (name) => `${reached()}${root}${(await post(`${path(name)}/invitation`, { hours: 72 })).path}`;
+const copied = (text, words = "Copy") => {
+  const button = el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(text).then(() => { button.textContent = "Copied"; }) }, words);
+  return button;
+};
+
 async function link(name, token = null) {
-  const made = await post(`${path(name)}/invitation`, { hours: 72 });
-  const address = `${location.origin}${root}${made.path}`;
+  const address = await invite(name);
   const field = el("input", { readonly: true, value: address, "aria-label": `Link for ${name}`, onfocus: (event) => event.target.select() });
-  const copy = el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(address).then(() => { copy.textContent = "Copied"; }) }, "Copy");
   const code = el("div", { class: "qr" });
-  fill($("invited"), el("p", {}, el("strong", { dir: "auto" }, name), " signs in with this link, once, within 72 hours. It is shown only now."), el("div", { class: "filters" }, el("label", { class: "wide" }, "Link", field), copy), code,
+  fill($("invited"), el("p", {}, el("strong", { dir: "auto" }, name), " signs in with this link, once, within 72 hours. It is shown only now."), el("div", { class: "filters" }, el("label", { class: "wide" }, "Link", field), copied(address)), alone() ? el("p", { class: "bad-word" }, "It opens on this computer only: see above.") : "", code,
     token ? el("details", {}, el("summary", {}, "A token, for programs and other browsers"), el("code", { class: "hash" }, token)) : "");
   $("invited").hidden = false;
   const svg = await fetch(`${root}/api/qr`, { method: "POST", headers: { "X-CSRF-Token": document.querySelector('meta[name="csrf"]').content }, body: address }).then((r) => (r.ok ? r.text() : ""));
   if (svg) code.append(el("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '))}`, alt: `QR code of the link for ${name}`, width: 180, height: 180 }));
+}
+
+// A pasted list: everybody is added, and all links are copied at once.
+async function links(names, role) {
+  const lines = [], refused = [];
+  for (const name of names) {
+    try {
+      await post("/people", { name, role });
+      lines.push([name, await invite(name)]);
+    } catch (error) { refused.push(`${name}: ${error.message}`); }
+  }
+  fill($("invited"), el("p", {}, `${number(lines.length)} people are invited. Each link signs in one of them, once, within 72 hours. They are shown only now.`),
+    alone() ? el("p", { class: "bad-word" }, "They open on this computer only: see above.") : "",
+    lines.length ? el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Links" }, table(["Name", "Link"], lines, "Links")) : "",
+    lines.length ? el("p", { class: "buttons" }, copied(lines.map((line) => line.join("\t")).join("\n"), "Copy all")) : "",
+    refused.length ? el("ul", { class: "refused" }, refused.map((words) => el("li", {}, words))) : "");
+  $("invited").hidden = false;
+  return refused;
 }
 
 // Which answers of a person are meant: all, those of some time, only skips. What they are is counted before anything happens.
@@ -67,9 +98,14 @@ function people(list) {
   // Right answers to gold rows, with the limits of the share.
   const gold = (p) => (p.gold === null ? "–" : el("span", { class: p.gold.below ? "bad-word" : null }, `${number(p.gold.right)} of ${number(p.gold.asked)}${p.gold.below ? ": too few" : ""}`, p.gold.asked ? el("div", { class: "hint small" }, `${percent(p.gold.low, 0)} to ${percent(p.gold.high, 0)}`) : ""));
   const known = list.some((p) => p.gold !== null);
+  const role = (p) => (owns && p.role ? el("select", { "aria-label": `Role of ${p.name}`, onchange: (event) => put(path(p.name), { role: event.target.value }).then(() => { alertUser(null); say(`${p.name} is ${event.target.value} from now on.`); }).catch((error) => { fail(error); event.target.blur(); return load(); }) }, ROLES.map((one) => el("option", { value: one, selected: one === p.role }, one))) : p.role ?? "–");
   const offered = (p) => (owns ? [buttons(p)] : []);
-  const rows = list.map((p) => [p.name, p.role ?? "–", p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, table(["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])], rows, "People"));
+  const rows = list.map((p) => [p.name, role(p), p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
+  const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
+  const made = table(titles, rows, "People");
+  // On a phone a person is a card: each cell says what it is.
+  for (const line of made.querySelectorAll("tbody tr")) [...line.cells].forEach((cell, i) => { cell.dataset.title = titles[i]?.number ?? titles[i]; });
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, made);
 }
 
 async function drop(name) {
@@ -111,13 +147,33 @@ async function load() {
 $("new-person")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { name, role } = Object.fromEntries(new FormData(event.target));
+  const names = [...new Set(name.split(/[\n\r\t,;]+/).map((one) => one.trim()).filter(Boolean))];
   try {
-    const made = await post("/people", { name, role });
-    event.target.reset();
-    await link(name, made.token);
+    if (names.length === 1) {
+      const made = await post("/people", { name: names[0], role });
+      event.target.reset(); // before the rest: somebody may be typing the next name
+      await link(names[0], made.token);
+    } else {
+      event.target.reset();
+      await links(names, role);
+    }
     await load();
     alertUser(null);
   } catch (error) { fail(error); }
+});
+
+if (owns) where();
+$("address")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const field = event.target.elements.address;
+  try {
+    field.defaultValue = (await put("/address", { address: field.value })).address;
+    field.value = field.defaultValue;
+    $("address-refused").textContent = "";
+    $("address-box").open = false;
+    where();
+    say("The address is saved.");
+  } catch (error) { $("address-refused").textContent = error.message; }
 });
 
 if (owns) $("new-program").elements.until.valueAsNumber = Date.now() + 90 * 86400e3;

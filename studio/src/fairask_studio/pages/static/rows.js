@@ -18,7 +18,7 @@ let wanted = 0;
 
 const OWN = [
   { name: "row", title: "Row", number: true, cell: (r) => number(r.row) },
-  { name: "label", title: "Label", cell: (r) => el("span", {}, r.label ?? el("span", { class: "missing" }, r.state), r.flags ? el("span", { class: "flag", title: "open flag" }, " ⚑", el("span", { class: "unseen" }, " flagged")) : null) },
+  { name: "label", title: "Label", cell: (r) => el("span", {}, r.tied ? el("span", { class: "missing" }, "a tie") : r.label ?? el("span", { class: "missing" }, r.state), r.flags ? el("span", { class: "flag", title: "open flag" }, " ⚑", el("span", { class: "unseen" }, " flagged")) : null) },
   { name: "group", title: "Group", cell: (r) => r.group },
   { name: "by", title: "Answered by", cell: (r) => el("span", {}, Object.entries(r.answers).map(([who, label]) => `${who}: ${label}${r.via[who] ? ` (${r.via[who]})` : ""}`).join(", ") || "–", r.by.includes("(decided)") ? el("em", {}, " decided") : "") },
   { name: "at", title: "When", cell: (r) => (r.at ? ago(r.at) : "–") },
@@ -99,7 +99,7 @@ async function show(row, focus = true) {
     open = row;
     const now = past.now;
     $("row-title").textContent = `Row ${number(row)}`;
-    fill($("row-answers"), ...(now?.state === "labelled" ? classes.map((label) => el("button", { type: "button", class: "answer", "aria-pressed": String(label === now.label), onclick: () => decide(row, label) }, el("span", { dir: "auto" }, label))) : [el("p", { class: "hint" }, now?.state === "skipped" ? "Skipped: there is no label to decide on." : "Not labelled yet, so there is nothing to decide.")]));
+    fill($("row-answers"), ...(now?.state === "labelled" ? classes.map((label) => el("button", { type: "button", class: "answer", "aria-pressed": String(label === now.label && !now.tied), onclick: () => decide(row, label) }, el("span", { dir: "auto" }, label))) : [el("p", { class: "hint" }, now?.state === "skipped" ? "Skipped: there is no label to decide on." : "Not labelled yet, so there is nothing to decide.")]));
     fill($("row-fields"), cardBody(card));
     fill($("row-history"), ...past.history.map((e) => el("li", {}, el("span", { class: "who", dir: "auto" }, e.who), el("span", { dir: "auto" }, STORIES[e.kind]?.(e) ?? e.kind, e.note ? ` (“${e.note}”)` : ""), el("time", { datetime: e.at }, ago(e.at)))));
     threads(row, flags);

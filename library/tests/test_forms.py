@@ -1,0 +1,303 @@
+"""Forms: each field against a small table that was computed by hand, and what a page must not say."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from scipy.stats import t as student
+from statsmodels.stats.proportion import proportion_confint
+from typer.testing import CliRunner
+
+from fairask.audit import json_schema
+from fairask.cli._app import app
+
+#: Rows and selected by sex and race; an empty value is unknown.
+PEOPLE = {
+    ("F", "A"): (40, 20), ("F", "B"): (60, 15), ("M", "A"): (50, 30), ("M", "B"): (48, 24),
+    ("M", "C"): (2, 1), ("", "A"): (3, 1), ("F", ""): (2, 0),
+}  # fmt: skip
+
+
+def run(*words: object) -> Any:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def write(path: Path, head: list[str], rows: list[list[Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([head, *rows])
+    return path
+
+
+def form(audit: Path, name: str, *words: object) -> tuple[dict[str, Any], str]:
+    """Make a form; return its data, which its schema accepts, and its page."""
+    done = run("report", audit, "--form", name, *words)
+    assert done.exit_code == 0, done.output
+    document = json.loads((audit / f"{name}.json").read_text("utf-8"))
+    jsonschema.validate(document, json_schema("form"))
+    return document, (audit / f"{name}.html").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def hired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hired")
+    rows = [
+        [sex, race, int(i < selected), int(sex == "F")]
+        for (sex, race), (n, selected) in PEOPLE.items()
+        for i in range(n)
+    ]
+    table = write(folder / "hired.csv", ["sex", "race", "hired", "score"], rows)
+    columns = ("--predictions", "hired", "--protected", "sex", "--protected", "race", "--score", "score")
+    done = run("audit", table, *columns, "--metric", "dp", "--missing-groups", "unknown")
+    assert done.exit_code in (0, 1), done.output
+    return folder / "hired.audit"
+
+
+def test_local_law_144_has_numbers_rates_and_ratios_by_sex_race_and_both(hired: Path) -> None:
+    document, page = form(hired, "nyc-ll144")
+    sex, race, both = document["tables"]
+    assert (sex["by"], race["by"], both["by"]) == (["sex"], ["race"], ["sex", "race"])
+    by = {row["category"]: row for table in document["tables"] for row in table["rows"]}
+    found = {
+        name: (row["number"], row["selected"], round(row["impact_ratio"], 4)) for name, row in by.items()
+    }
+    assert found == {
+        "F": (102, 35, round(35 / 102 / 0.55, 4)), "M": (100, 55, 1.0),
+        "A": (93, 51, 1.0), "B": (108, 39, round(39 / 108 * 93 / 51, 4)),
+        "C": (2, 1, round(0.5 * 93 / 51, 4)),
+        "F, A": (40, 20, 0.8333), "F, B": (60, 15, 0.4167), "M, A": (50, 30, 1.0), "M, B": (48, 24, 0.8333),
+        "M, C": (2, 1, 0.8333),
+    }  # fmt: skip
+    assert by["F, B"]["selection_rate"] == 0.25
+    assert (sex["unknown"], race["unknown"], both["unknown"]) == (3, 2, 5)
+    assert (sex["known"], race["known"], both["known"]) == (202, 203, 200)
+    # Of 205 scores 102 are 1: the median is 0, so that all women and no men are above it.
+    assert (by["F"]["scoring_rate"], by["M"]["scoring_rate"], by["M"]["scoring_ratio"]) == (1.0, 0.0, 0.0)
+    assert "25.0&nbsp;%" in page
+    assert "0.417" in page
+
+
+def test_a_category_under_two_per_cent_is_left_out_only_with_a_reason(hired: Path) -> None:
+    kept = form(hired, "nyc-ll144")[0]["tables"][1]["rows"][2]
+    assert (kept["category"], kept["small"], kept["excluded"]) == ("C", True, False)
+    document, page = form(hired, "nyc-ll144", "--fact", "exclusion=two people tell nothing")
+    left = document["tables"][1]["rows"][2]
+    # Its number and its rate are shown all the same.
+    assert (left["excluded"], left["impact_ratio"], left["number"], left["selection_rate"]) == (
+        True,
+        None,
+        2,
+        0.5,
+    )
+    assert (
+        "C has 1.0&nbsp;% of the people in the table and is left out of the ratios: two people tell" in page
+    )
+
+
+def test_limits_are_those_of_the_ratio_that_is_printed(hired: Path) -> None:
+    sex = form(hired, "nyc-ll144")[0]["tables"][0]
+    women, men = sex["rows"]
+    # Exact limits of two rates, all four together with 95 % confidence.
+    low_f, high_f = proportion_confint(35, 102, alpha=0.05 / 2, method="beta")
+    low_m, high_m = proportion_confint(55, 100, alpha=0.05 / 2, method="beta")
+    assert women["low"] == pytest.approx(low_f / high_m)
+    assert women["high"] == pytest.approx(high_f / low_m)
+    # 0.62 is measured; of so few people it tells nothing.
+    assert (high_f / low_m > 1, women["told"]) == (True, "cannot tell whether it is 1")
+    assert (men["low"], men["high"], men["told"]) == (None, None, "")
+
+
+def test_facts_of_the_owner_are_shown_or_left_open(hired: Path) -> None:
+    done = run(
+        "report", hired, "--form", "nyc-ll144", "--fact", "tool=Ranker 2", "--fact", "data-source=2025 <b>"
+    )
+    assert "Left open, give them with --fact NAME=TEXT: distribution_date" in done.output
+    document = json.loads((hired / "nyc-ll144.json").read_text())
+    assert document["facts"]["tool"] == "Ranker 2"
+    assert document["facts"]["distribution_date"] is None
+    page = (hired / "nyc-ll144.html").read_text()
+    assert page.count("to be filled in by the owner") == 3
+    assert "2025 &lt;b&gt;" in page
+    refused = run("report", hired, "--form", "nyc-ll144", "--fact", "tol=x")
+    assert (refused.exit_code, "has no fact 'tol'" in refused.output) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["nyc-ll144", "ugesp"])
+def test_no_page_says_more_than_its_numbers(hired: Path, name: str) -> None:
+    page = form(hired, name)[1]
+    assert "It is no legal advice" in page
+    for word in ("complian", "complies", "lawful", "passes", "passed", "fair "):
+        assert word not in page.lower()
+    if name == "nyc-ll144":
+        assert "0.8 " not in page
+        assert "four-fifths" not in page.lower()
+        assert "The law has no threshold for an impact ratio" in page
+
+
+def test_the_four_fifths_rule_has_significance_and_persons_beside_the_ratio(tmp_path: Path) -> None:
+    rows = [["a", 1], *[["a", 0]] * 3, *[["b", 1]] * 3, ["b", 0]]
+    table = write(tmp_path / "t.csv", ["g", "hired"], rows)
+    run("audit", table, "--predictions", "hired", "--protected", "g", "--metric", "dp")
+    document, page = form(tmp_path / "t.audit", "ugesp")
+    first, best = document["tables"][0]["rows"]
+    assert (first["number"], first["selected"], first["ratio"]) == (4, 1, pytest.approx(1 / 3))
+    assert first["below_four_fifths"]
+    # (1, 3) and (3, 1): 34 of the 70 tables with these margins are as unlikely.
+    assert first["fisher_p"] == pytest.approx(34 / 70)
+    assert first["deviations"] == pytest.approx(0.5 / math.sqrt(0.25 * (1 / 4 + 1 / 4)))
+    assert not first["two_deviations"]
+    # Three of four would be the highest rate; 2.4 of four are four fifths of it.
+    assert (first["short_of_highest"], first["short_of_four_fifths"]) == (2, 2)
+    assert (best["ratio"], best["below_four_fifths"], best["fisher_p"]) == (1.0, False, None)
+    assert "0.4857" in page
+
+
+#: Group, label, score, the plain model and the fair one.
+LOANS = [
+    ["a", 1, 2, 1, 1], ["a", 1, 4, 1, 1], ["a", 0, 6, 1, 0], ["a", 0, 8, 0, 0],
+    ["b", 1, 1, 1, 1], ["b", 1, 2, 0, 0], ["b", 0, 3, 0, 1], ["b", 0, 4, 0, 0],
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("loans")
+    table = write(folder / "loans.csv", ["g", "y", "s", "plain", "fair"], LOANS)
+    for name in ("plain", "fair"):
+        words = (
+            "--predictions",
+            name,
+            "--protected",
+            "g",
+            "--known",
+            "y",
+            "--score",
+            "s",
+            "--out",
+            folder / name,
+        )
+        assert run("audit", table, *words).exit_code == 3
+    return folder
+
+
+def test_alternatives_have_accuracy_impact_ratio_and_mean_difference(loans: Path) -> None:
+    document, page = form(loans / "fair", "lda", "--beside", loans / "plain")
+    plain, fair = document["models"]
+    assert (plain["plain"], plain["accuracy"]["value"], fair["accuracy"]["value"]) == (True, 0.75, 0.75)
+    assert plain["accuracy"] == {"value": 0.75, "low": 0.75, "high": 0.75}  # every row has a label
+    assert (plain["least_impact_ratio"], fair["least_impact_ratio"]) == (pytest.approx(1 / 3), 1.0)
+    assert document["tables"][0]["reference"] == "a"
+    b = document["tables"][0]["models"][0][1]
+    assert (b["selection_rate"], b["impact_ratio"]) == (0.25, pytest.approx(1 / 3))
+    # Means 5 and 2.5; the squared distances of all scores from 3.75 add up to 37.5.
+    assert b["mean_difference"] == pytest.approx(-2.5 / math.sqrt(37.5 / 7))
+    error = (20 / 3 / 4) + (5 / 3 / 4)
+    freedom = error**2 / ((20 / 3 / 4) ** 2 / 3 + (5 / 3 / 4) ** 2 / 3)
+    assert b["t_p"] == pytest.approx(2 * student.sf(2.5 / math.sqrt(error), freedom))
+    assert {model["verdict"] for model in document["models"]} == {"undecided"}
+    assert "fair has a least adverse impact ratio of 1.000, plain one of 0.333" in page
+
+
+def test_alternatives_are_of_one_table_and_have_labels(loans: Path, hired: Path, tmp_path: Path) -> None:
+    for beside, words in ((hired, "different tables"), (None, "--beside")):
+        named = () if beside is None else ("--beside", beside)
+        refused = run("report", loans / "fair", "--form", "lda", *named)
+        assert (refused.exit_code, words in refused.output) == (2, True), refused.output
+    run(
+        "audit",
+        loans / "loans.csv",
+        "--predictions",
+        "plain",
+        "--protected",
+        "g",
+        "--metric",
+        "dp",
+        "--out",
+        tmp_path / "d",
+    )
+    refused = run("report", loans / "fair", "--form", "lda", "--beside", tmp_path / "d")
+    assert "has no labels, so no accuracy" in refused.output
+
+
+def test_a_bias_profile_has_a_row_for_each_direction_of_each_pair(loans: Path) -> None:
+    document, page = form(loans / "fair", "eu-bias-profile", "--fact", "mitigation=Second look")
+    first, second = document["scenarios"]
+    # Of group a both positives are accepted, of group b one of two.
+    assert (first["groups"], first["measured"], first["threshold"]) == (["a", "b"], 0.5, 0.1)
+    assert (second["groups"], second["measured"]) == (["b", "a"], -0.5)
+    assert (
+        first["hazard"]
+        == "In group b, people whose label is positive are accepted less often than in group a."
+    )
+    certificate = json.loads((loans / "fair" / "certificate.json").read_text())["certificates"]["population"]
+    assert first["high"] == certificate["comparisons"][0]["upper"]
+    assert {row["verdict"] for row in document["scenarios"]} == {"cannot tell"}
+    assert {row["mitigation"] for row in document["scenarios"]} == {"Second look"}
+    triggers = " ".join(document["review"]["triggers"])
+    assert document["audit"]["model_sha256"][:12] in triggers
+    assert "When this profile is void" in page
+
+
+def test_a_group_without_positives_is_unknown_and_not_a_gap_of_zero(tmp_path: Path) -> None:
+    rows = (
+        [["a", 1, 1]] * 40 + [["a", 0, 0]] * 40 + [["b", 1, 1]] * 40 + [["b", 0, 0]] * 40 + [["c", 0, 0]] * 40
+    )
+    table = write(tmp_path / "t.csv", ["g", "y", "p"], rows)
+    for metric in ("eo", "tprp"):
+        folder = tmp_path / metric
+        words = (
+            "--predictions",
+            "p",
+            "--protected",
+            "g",
+            "--known",
+            "y",
+            "--metric",
+            metric,
+            "--out",
+            folder,
+        )
+        assert run("audit", table, *words).exit_code == 3
+        document, page = form(folder, "eu-bias-profile")
+        assert (
+            json.loads((folder / "certificate.json").read_text())["certificates"]["pool"]["estimate"] is None
+        )
+        of_c = [row for row in document["scenarios"] if "c" in row["groups"]]
+        assert [row["measured"] for row in of_c] == [None] * 4
+        assert {row["verdict"] for row in of_c} == {"cannot tell"}
+        assert document["unclear"] == ["c"]
+        assert "a measure that is missing is not zero" in page
+
+
+def test_a_form_that_was_changed_is_noticed(loans: Path, tmp_path: Path) -> None:
+    run("verify", "--new-key", tmp_path / "owner")
+    form(loans / "fair", "eu-bias-profile", "--sign", tmp_path / "owner")
+    file, page = (loans / "fair" / f"eu-bias-profile{suffix}" for suffix in (".json", ".html"))
+    checked = run("verify", file, "--key", tmp_path / "owner.pub")
+    assert (checked.exit_code, "is as it was made; signed by SHA256:" in checked.output) == (0, True)
+    kept = file.read_text(), page.read_text()
+    page.write_text(kept[1].replace("cannot tell", "certified"))
+    assert "does not say what" in run("verify", file, "--key", tmp_path / "owner.pub").output
+    page.write_text(kept[1])
+    file.write_text(kept[0].replace("cannot tell", "certified"))
+    assert run("verify", file, "--key", tmp_path / "owner.pub").exit_code == 1
+    assert run("verify", file).exit_code == 1
+    file.write_text(kept[0])
+
+
+def test_no_form_is_made_of_a_certificate_that_was_changed(tmp_path: Path) -> None:
+    table = write(tmp_path / "loans.csv", ["g", "y", "s", "plain", "fair"], LOANS)
+    words = ("--predictions", "fair", "--protected", "g", "--known", "y", "--out", tmp_path / "x")
+    run("audit", table, *words)
+    file = tmp_path / "x" / "certificate.json"
+    file.write_text(re.sub(r'"upper": [\d.]+', '"upper": 0.01', file.read_text(), count=1))
+    refused = run("report", tmp_path / "x", "--form", "ugesp")
+    assert (refused.exit_code, "changed after it was issued" in refused.output) == (2, True)
+    refused = run("report", tmp_path / "x", "--form", "ugesb")
+    assert "ugesp" in refused.output

@@ -1,0 +1,211 @@
+"""Where a study stands: what is known of its model's gap, and whether to use the model, with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from fairask.report import words
+from fairask.report.words import Beside, Guess, Outcome, guess_of, leaks_sentence, outcome_of
+from fairask_studio.events import Document
+from fairask_studio.state import State
+
+#: The condition of each rate that a certificate compares, as in estimates.
+_CONDITIONS = {"tpr": "y=1", "fpr": "y=0", "selection_rate": "all"}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One verdict on a study's model, and the reason."""
+
+    case: str  #: a key of :data:`fairask.report.words.STANDINGS`
+    tone: Literal["good", "bad", "open"]
+    verdict: str
+    proof: str  #: what an audit of the model found; empty without one
+    reason: str
+
+    def to_dict(self) -> Document:
+        """Return plain values."""
+        return asdict(self)
+
+
+def certificate_of_model(state: State) -> Document | None:
+    """Return the last certificate, if it is about the study's model."""
+    made = state.certificates[-1] if state.certificates else None
+    if made is None or state.model is None or not made.get("model"):
+        return None
+    return made if made["model"]["digest"] == state.model["digest"] else None
+
+
+def known_gap(state: State) -> Document | None:
+    """Return the gap of the study's model with its limits: the audit's, once there is a certificate.
+
+    ``by`` says which it is, "audit" or "estimate", and ``rates`` are those that were compared. The upper
+    limit of an audit is a promise, that of an estimate is not.
+    """
+    made = certificate_of_model(state)
+    if made is not None and made["estimate"] is not None:
+        rates = [
+            {"condition": _CONDITIONS[name], "group": str(group), "value": value}
+            for name, values in made["rates"].items()
+            for group, value in zip(made["groups"], values, strict=True)
+            if name in _CONDITIONS and value is not None
+        ]
+        limits = {"value": made["estimate"], "low": max(made["lower"], 0.0), "high": made["upper"]}
+        return {**limits, "by": "audit", "rates": rates}
+    guess = None if state.model is None else state.model["estimate"]
+    if guess is None or guess["gap"] is None:
+        return None
+    return {**guess["gap"], "by": "estimate", "rates": guess["rates"]}
+
+
+def beside_of(state: State) -> Beside | None:
+    """Return the last model beside a plain one and a constant answer; None while that is unknown."""
+    guess = state.history[-1]["estimate"] if state.history else None
+    if guess is None:
+        return None
+    constant, config, gap = guess["constant"], state.config, known_gap(state)
+    return Beside(
+        Outcome(guess_of(guess["accuracy"]), None if gap is None else guess_of(gap)),
+        outcome_of(guess["plain"]),
+        constant["accuracy"],
+        config.classes[constant["answer"]],
+        config.learner.tolerance,
+        state.history[-1]["labels"],
+        _level(state.history[-1], gap),
+    )
+
+
+def _level(fitted: Document, gap: Document | None) -> float | None:
+    """Return the probability with which labels and pool put the gap within the tolerance, if they do.
+
+    Of an audited model the audit knows better.
+    """
+    if gap is None or gap["by"] == "audit" or not fitted["feasible"]:
+        return None
+    level: float | None = fitted.get("level")
+    return level
+
+
+def story_of(state: State) -> Document | None:
+    """Say which case the study is in, beside a plain model and a constant answer; None while unknown."""
+    beside = beside_of(state)
+    if beside is None:
+        return None
+    telling = state.history[-1].get("telling")
+    return {
+        "case": beside.case,
+        "sentence": beside.sentence(),
+        "points": beside.in_points(),
+        "answer": beside.answer,
+        "columns": leaks_sentence(telling) if telling else None,
+    }
+
+
+def standing_of(state: State, labels: int) -> Standing:
+    """Return one verdict on the study's model and the reason; ``labels`` is how many the study has."""
+    made = certificate_of_model(state)
+    proof = made and words.verdict_sentence(made["verdict"], made["lower"], made["upper"], made["delta"])
+    case, reason = _case(state, labels)
+    if labels < state.budget and f"{case} so far" in words.STANDINGS:
+        case = f"{case} so far"
+    tone, verdict = words.STANDINGS[case]
+    return Standing(case, tone, verdict, proof or "", " ".join(reason))
+
+
+def _case(state: State, labels: int) -> tuple[str, list[str]]:
+    config, made, beside = state.config, certificate_of_model(state), beside_of(state)
+    if not labels:
+        return "begin", [words.begin_sentence("labels", config.learner.batch_size)]
+    guess = None if state.model is None else state.model["estimate"]
+    if guess is None and made is None:
+        return "early", [words.right_sentence(labels, None)]
+    right = "" if guess is None else words.right_sentence(labels, guess["accuracy"]["value"])
+    gap, tolerance = known_gap(state), config.learner.tolerance
+    apart = [] if gap is None else _apart(gap, config.classes, tolerance)
+    if beside is not None and beside.case == "no better":
+        return "useless", [beside.in_points()]
+    if made is not None:
+        return made["verdict"], [right, *apart]
+    if beside is not None and beside.plain_is_better:
+        return "plain", [beside.in_points()]
+    if gap is None:
+        return "unsure", [right, words.NO_GAP]
+    found = guess_of(gap)
+    allowed = words.allowed_sentence(found, tolerance, state.model or {})
+    return _by_interval(found, tolerance), [right, *apart, allowed]
+
+
+def _apart(gap: Document, classes: tuple[str, str], tolerance: float) -> list[str]:
+    if len({rate["group"] for rate in gap["rates"] if rate["value"] is not None}) < 2:
+        return []
+    return [words.apart_sentence(gap["rates"], classes, tolerance)]
+
+
+def _by_interval(gap: Guess, tolerance: float) -> str:
+    if gap.high <= tolerance:
+        return "within"
+    return "above" if gap.low > tolerance else "unsure"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next: words of the button, its page, and what it needs."""
+
+    words: str
+    page: str
+    why: str = ""
+
+
+#: Cases in which a certificate is about the study's model.
+JUDGED = ("certified", "refuted", "undecided")
+
+_MORE_LABELS = Step("Add labels to the budget", "settings#budget", "More labels may tell, or other columns.")
+
+#: What to do next once the budget is spent, by the study's standing.
+_NEXT = {
+    "certified": Step("Download the model", "api/export/model.skops", "It stays as it is until another fit."),
+    "refuted": _MORE_LABELS,
+    "undecided": Step("Audit with more labels", "certificate", "The last audit could not tell."),
+    "useless": _MORE_LABELS,
+    "plain": Step(
+        "Download the labels",
+        "api/export/labels.csv",
+        "Fit the classifier that you know.",
+    ),
+    "above": _MORE_LABELS,
+    "early": Step("Wait for the model", "model", "A model is fitted when the first batch is answered."),
+}
+_AUDIT = Step("Start an audit", "certificate", "The budget is spent. An audit tells what can be promised.")
+
+
+def next_step(status: Document, disagreements: int = 0, flags: int = 0) -> Step:
+    """Return the one thing to do next.
+
+    Examples
+    --------
+    >>> next_step({"audit": {"done": True}, "standing": {"case": "unsure"}}).words
+    'Issue the certificate'
+    """
+    audit, case = status["audit"], status["standing"]["case"]
+    if audit is not None:
+        if audit["done"]:
+            return Step("Issue the certificate", "certificate", "The audit has decided, or spent its labels.")
+        missing = audit["size"] - audit["labels"]
+        return Step(
+            "Label the audit's rows", "label", f"An audit is under way: at most {missing:,} more labels."
+        )
+    if case in JUDGED:
+        return _NEXT[case]
+    if not status["complete"]:
+        left = status["budget"] - status["labels"]
+        return Step("Label rows", "label", f"{left:,} labels of the budget are left.")
+    if flags:
+        return Step("Answer flags", "rows?flag=open", f"People ask about {flags:,} rows.")
+    if disagreements:
+        return Step(
+            "Settle disagreements",
+            "rows?disagree=true",
+            f"People disagree on {disagreements:,} rows.",
+        )
+    return _NEXT.get(case, _AUDIT)

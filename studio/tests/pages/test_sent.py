@@ -1,0 +1,106 @@
+"""Tables that come with images: as a zip, or file by file from a folder."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from fairask_studio import Study, StudyError
+from fairask_studio.pages.sent import SentFiles
+from studio.tests.pages.test_cards import PNG
+from studio.tests.pages.test_home import home
+
+__all__ = ["home"]
+
+ROWS = 40
+TABLE = "photo,sex\n" + "\n".join(f"{i}.png,{'fm'[i % 2]}" for i in range(ROWS))
+
+
+def _vectors() -> bytes:
+    data = io.BytesIO()
+    np.save(data, np.random.default_rng(0).normal(size=(ROWS, 4)))
+    return data.getvalue()
+
+
+def _zip(files: dict[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files.items():
+            packed.writestr(name, content)
+    return data.getvalue()
+
+
+def _make(home: TestClient, table: str) -> Any:
+    given = {"table": table, "name": "photos", "question": "A cat?", "classes": ["no", "yes"],
+             "protected": ["sex"], "budget": 10}  # fmt: skip
+    return home.post("/api/studies", json=given)
+
+
+def test_a_zip_of_a_table_images_and_vectors_becomes_a_study(home: TestClient, tmp_path: Path) -> None:
+    images = {f"all/photos/{i}.png": PNG for i in range(ROWS - 1)}
+    files = {"all/table.csv": TABLE.encode(), "all/vectors.npy": _vectors(), "__MACOSX/x.png": b"", **images}
+    sent = home.post("/api/tables", params={"name": "all.zip"}, content=_zip(files)).json()
+    assert sent["notes"] == ["1 image that the table names was not sent: 39.png."]
+    assert {c["name"]: c["display"] for c in sent["columns"]} == {
+        "photo": "image", "sex": "text", "vectors": "none",
+    }  # fmt: skip
+    assert home.get(f"/api/tables/{sent['id']}/image", params={"name": "3.png"}).content == PNG
+    assert home.get(f"/api/tables/{sent['id']}/image", params={"name": "39.png"}).status_code == 404
+    assert _make(home, sent["id"]).status_code == 201
+    assert len(list((tmp_path / "photos" / "images").iterdir())) == ROWS - 1
+    with Study.open(tmp_path / "photos") as study:
+        assert study.encoder.columns == ["vectors"]
+    assert home.post("/api/studies/photos/copy", json={"name": "again"}).status_code == 201
+    assert (tmp_path / "again" / "images" / "3.png").read_bytes() == PNG
+
+
+def test_files_of_a_folder_are_sent_one_by_one(home: TestClient) -> None:
+    sent = home.post("/api/tables", params={"name": "table.csv"}, content=TABLE.encode()).json()
+    assert "cannot see the images in 'photo'; it learns only from other columns." in sent["notes"][0]
+    refused = _make(home, sent["id"])
+    assert refused.status_code == 422
+    assert "cannot see the images in 'photo', and no other column is left" in refused.json()["detail"]
+    place = f"/api/tables/{sent['id']}/files"
+    for i in range(ROWS):
+        assert home.put(place, params={"name": f"photos/{i}.png"}, content=PNG).status_code == 200
+    wrong = home.put(place, params={"name": "x.png"}, content=b"<svg onload=alert(1)>")
+    assert (wrong.status_code, "is no PNG" in wrong.json()["detail"]) == (422, True)
+    assert home.put(place, params={"name": "../x.png"}, content=PNG).status_code == 422
+    assert home.put(place, params={"name": "vectors.npy"}, content=_vectors()).status_code == 200
+    assert home.get(f"/api/tables/{sent['id']}").json()["notes"] == ["40 images."]
+    assert _make(home, sent["id"]).status_code == 201
+
+
+def test_images_without_a_table_are_listed_with_their_folders() -> None:
+    sent = SentFiles()
+    sent.take("all.zip", _zip({"all/b/2.png": PNG, "all/a/1.png": PNG, "all/a/.hidden.png": b"no image"}))
+    table, _ = sent.read()
+    assert table.to_pydict() == {"image": ["all/a/1.png", "all/b/2.png"], "folder": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"1.csv": b"a", "2.csv": b"a", "1.png": PNG}, "holds 2 tables: 1.csv, 2.csv"),
+        ({"../1.png": PNG}, "cannot be the name of a file"),
+        ({"1.png": b"text"}, "is no PNG, JPEG, GIF or WebP image"),
+    ],
+)
+def test_a_zip_that_cannot_be_taken_is_refused_in_words(files: dict[str, bytes], words: str) -> None:
+    with pytest.raises(StudyError, match=words):
+        SentFiles().take("all.zip", _zip(files))
+
+
+def test_images_are_copied_to_names_inside_the_folder_only(tmp_path: Path) -> None:
+    sent = SentFiles()
+    sent.add("1.png", PNG)
+    sent.copy_to(str(tmp_path / "study"), ["1.png", "../1.png", "/1.png", "2.png", ""])
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.png")] == ["study/images/1.png"]
+    with pytest.raises(StudyError, match="keeps no images"):
+        sent.copy_to("postgresql://ada@host/study", ["1.png"])
