@@ -152,7 +152,7 @@ class RateLimits:
 
     ``least`` and ``most`` are the estimates if rows without a label or group are what makes the rate least or
     most; ``low`` and ``high`` are the limits around these. With wrong labels a limit may be ``cut`` at 0 or 1
-    far from the estimate, though the labels alone would allow for more: its distance is then no measure of the
+    far from the estimate, though the labels alone would allow for more: its distance then says little of the
     estimate's error.
     """
 

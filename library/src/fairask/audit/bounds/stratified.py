@@ -33,8 +33,9 @@ class Mass:
     ``base`` is what is certain: labels that are all told, less the wrong labels to expect. ``share`` is the
     share of labels as told among the other rows, and ``labels`` the number of independent labels that would
     estimate it as well; zero where a stratum has rows and no label. Its variance has two parts: that of
-    ``drawn`` labels, and ``flips``, which wrong labels add whatever the share is. ``skew`` is the third cumulant of the
-    share beyond that of so many labels, over its variance per label. ``least`` and ``most`` bound the share.
+    ``drawn`` labels, and ``flips``, which wrong labels add whatever the share is. ``skew`` is the third
+    cumulant of the share beyond that of so many labels, over its variance per label. ``least`` and ``most``
+    bound the share.
     """
 
     base: Float
