@@ -346,10 +346,9 @@ def full_disk(home: Path) -> Outcome:
         study = make(disk / "study")
         rows = study.ask(ROWS - 20, "ada")
         filler, refused = disk / "filler", 0
-        with filler.open("wb") as file, contextlib.suppress(OSError):
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(bytes(1 << 12))
-                file.flush()
         for row in rows[:150]:
             found.tried += 1
             try:
@@ -434,6 +433,7 @@ def clock_back(home: Path) -> Outcome:
                     for row in study.lease("ada", 20, 60.0):
                         study.tell([row], [LABELS[row]], "ada")
                         told[row] = LABELS[row]
+                study.draw()
                 found.broken += study.people.by_token(token) is None
                 found.broken += not study.lease("bob", 1, 60.0) and study.state().undrawn > 0
                 study.store.release("bob")
