@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.faults [--kills 40] [--only NAME] [--freeze 20]``: kills in the middle of each command
 that writes (new, ask, tell, export, backup, audit), a disk that is full or read-only, a clock that goes back,
-two ``tell`` at once, a PostgreSQL server that is frozen and restarted, a page of SQLite that is overwritten, a
-backup that is restored. Prints a table: what was done, answers acknowledged, kept, lost, doubled, and what is
-not whole. Ends with 1 if an acknowledged answer was lost or doubled, a file is half-written, or a study is not
-whole.
+two ``tell`` at once, a PostgreSQL server that is frozen and restarted, a page of SQLite that is overwritten,
+a backup that is restored. Prints a table: what was done, answers acknowledged, kept, lost, doubled, and what
+is not whole. Ends with 1 if an acknowledged answer was lost or doubled, a file is half-written, or a study is
+not whole.
 
 Full and read-only disks are small file systems in memory where mounting is allowed, else they are left out.
 """
@@ -89,9 +89,12 @@ def warm(home: Path) -> None:
         ("study", "backup", study, "--to", str(home / "copy")), ("verify", study), ("status", study),
         ("audit", str(table), "--predictions", "said", "--protected", "sex", "--budget", "20"),
     ):  # fmt: skip
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            with contextlib.suppress(SystemExit):
-                fairask(list(words))
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+            contextlib.suppress(SystemExit),
+        ):
+            fairask(list(words))
 
 
 def command(*words: str) -> int:
@@ -273,7 +276,7 @@ def readable_model(file: Path) -> bool:
 
 
 def kill_audits(home: Path, n: int, killed: Callable[..., bool], longest: Callable[..., float]) -> Outcome:
-    """Kill ``fairask audit`` as it begins, asks and is told; the certificate is that of an audit left alone."""
+    """Kill ``fairask audit`` as it begins, asks and is told; the certificate is as if it had lived."""
     rng = np.random.default_rng(0)
     right = rng.integers(2, size=600)
     said = np.where(rng.random(600) < 0.85, right, 1 - right)
@@ -413,7 +416,7 @@ def said_what(*words: str) -> str | None:
             sys.stderr.flush()
             os._exit(code)
     os.close(out)
-    with open(into) as pipe:
+    with os.fdopen(into) as pipe:
         said = pipe.read()
     wait(child)
     return None if "should not happen" in said or "Traceback" in said else said
@@ -457,7 +460,8 @@ def two_tells(home: Path, n: int) -> Outcome:
             pair = sheets if number % 2 else sheets[:1] * 2
             children = [begun("tell", study.target, str(sheet), "--as", "ada") for sheet in pair]
             found.tried += 1
-            found.broken += any([wait(child) for child in children])
+            ended = [wait(child) for child in children]  # both, whatever the first says
+            found.broken += any(ended)
             if not number % 2:
                 found.broken += command("tell", study.target, str(sheets[1]), "--as", "ada") != 0
         found.acknowledged, found.kept = len(told), kept(study, told)

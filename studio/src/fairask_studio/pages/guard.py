@@ -339,7 +339,7 @@ READ_SECONDS = 120.0
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which by itself waits for ever: for the head of a request, and for a slow reader."""
+    """uvicorn's protocol, which by itself waits for ever: for a request's head, and for a slow reader."""
 
     _head_timer: asyncio.TimerHandle | None = None
     _read_timer: asyncio.TimerHandle | None = None
