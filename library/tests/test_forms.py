@@ -54,7 +54,7 @@ def hired(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     table = write(folder / "hired.csv", ["sex", "race", "hired", "score"], rows)
     columns = ("--predictions", "hired", "--protected", "sex", "--protected", "race", "--score", "score")
-    done = run("audit", table, *columns, "--metric", "dp", "--unknown-groups")
+    done = run("audit", table, *columns, "--metric", "dp", "--missing-groups", "unknown")
     assert done.exit_code in (0, 1), done.output
     return folder / "hired.audit"
 

@@ -415,7 +415,9 @@ class FairActiveLearner:
         asked = self.state.log.rows()
         # Rows of a sample that the learner drew are known to the user by their numbers in the whole table.
         numbers = None if self._drawn_from is self.pool else self._drawn_from.keys
-        pool = self._drawn_from.excluding(asked if numbers is None else np.searchsorted(numbers, asked))
+        if numbers is not None:  # rows beyond the sample may have been asked for, drawn uniformly
+            asked = np.searchsorted(numbers, np.intersect1d(asked, numbers))
+        pool = self._drawn_from.excluding(asked)
         if n > len(pool):
             raise ValueError(f"n={n} rows were asked for, but the pool has {len(pool)} left")
         batch = self.state.batches
@@ -879,7 +881,10 @@ class FairActiveLearner:
             X = columns.features(X)
         learner = cls(X, groups, **settings)
         if learner.pool.fingerprint() != state["digest"]:
-            raise ValueError("X is not the table this learner was made with")
+            raise UserError(
+                f"X is not the table that the learner in {name} was made with",
+                "give that table, or a whole file",
+            )
         learner.columns_ = columns
         with damaged():
             log = DrawLog.from_list(len(learner._drawn_from), state["log"])

@@ -122,7 +122,7 @@ def test_a_judge_is_tried_on_people_hidden_from_them_and_named(fairask: Run, poo
         (("--judge", "old,id"), "confidence goes from 0 to"),
         (("--judge", "id"), "unknown answer"),
         (("--judge", "nobody"), "nobody"),
-        (("--observed", "seen", "--known", "repaid"), "both name labels that exist"),
+        (("--observed", "seen", "--known", "repaid", "--not-random"), "both name labels that exist"),
         (("--missing", "random"), "--missing is about outcomes"),
         (("--observed", "repaid", "--missing", "never"), "--missing never is unknown"),
     ],

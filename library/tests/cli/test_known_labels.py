@@ -106,7 +106,7 @@ def test_several_claims_share_the_error_and_each_pair_is_named(
     [
         (("--budget", "100"), ("--budget is for audits that ask for labels",)),
         (("--noise", "0.1"), ("--noise is for audits",)),
-        (("--unknown-groups",), ("--unknown-groups is for audits",)),
+        (("--missing-groups", "unknown"), ("--missing-groups is for audits",)),
     ],
 )
 def test_options_of_an_audit_that_asks_are_refused(

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, group_gap
 from fairask.errors import ConstantWarning, UserError
 from fairask.metrics import accuracy_scorer, gap_scorer
+from fairask.oracle import DistributionFreeFairOracle
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::fairask.errors.InfeasibleWarning"),
@@ -44,6 +45,7 @@ def exceptions(estimator):
         EmpiricalFairOracle(without_groups=True),
         CalibratedFairOracle("linear", without_groups=True),
         CalibratedFairOracle(without_groups=True),
+        DistributionFreeFairOracle("linear", without_groups=True),
     ],
     expected_failed_checks=exceptions,
 )

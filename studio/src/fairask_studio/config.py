@@ -168,6 +168,14 @@ class Config:
             address=self.address if words.address is None else words.address,
         )
 
+    def with_budget(self, budget: int) -> Config:
+        """Return the settings with more labels to spend; labels are never taken from a budget."""
+        if check_count(budget, "budget") < self.budget:
+            raise StudyError(f"budget={budget} is less than the {self.budget:,} labels of before")
+        if budget > self.rows:
+            raise StudyError(f"budget={budget} is more than the pool's {self.rows:,} rows")
+        return replace(self, learner=replace(self.learner, budget=budget))
+
     def limited(self, limits: LimitsChanged) -> Config:
         """Return the settings with other limits on each person; None keeps one."""
         return replace(self, **limits.to_data())

@@ -149,6 +149,14 @@ class LimitsChanged(Happening):
 
 
 @dataclass(frozen=True)
+class BudgetRaised(Happening):
+    """More labels may be spent than before."""
+
+    kind = "budget"
+    budget: int
+
+
+@dataclass(frozen=True)
 class LimitReached(Happening):
     """A warning to the owners: a person skips more, answers faster or is wrong more often than allowed."""
 

@@ -54,7 +54,10 @@ class StudyCheck:
 
 
 def verify(target: str) -> StudyCheck:
-    """Check the chain of hashes, the number of events, the replay and the pool of a study.
+    """Check the chain of hashes, the number of events, the replay, the people and the pool of a study.
+
+    Who is signed in, who holds which row until when, attempts to sign in and what the trainer does are not
+    checked: they pass within hours.
 
     Examples
     --------
@@ -71,9 +74,13 @@ def verify(target: str) -> StudyCheck:
         problems += [] if broken is None else [broken]
         try:
             with store.read() as turn:
-                State.replay(turn.each_event())
+                state = State.replay(turn.each_event())
+                if not state.agrees(turn.slots()):
+                    problems.append("the queue of rows (tasks) is not what the events say")
+                problems += turn.misfiled()
         except (*SENSELESS, StudyError) as error:
             problems.append(f"the events make no sense: {error}")
+        problems += store.people.changed() + store.database.damage()
     finally:
         store.close()
     if not problems:

@@ -103,14 +103,10 @@ class TableModel(Pipeline):  # type: ignore[misc]
         known = self._grouped(groups)
         if groups is None or known.all():
             return decide(rows, groups, **params)
-        some = decide(rows[known], groups[known], **params) if known.any() else np.zeros((0,))
-        if some.dtype.kind == "f":  # probabilities, one or two per row
-            width = (2,) if decide == self.oracle.predict_proba else some.shape[1:]
-            whole = np.full((len(rows), *width), np.nan)
-        else:
-            whole = np.full(len(rows), None, dtype=object)
+        classes = decide == self.oracle.predict
+        whole = np.full(len(rows), None, dtype=object) if classes else np.full((len(rows), 2), np.nan)
         if known.any():
-            whole[known] = some
+            whole[known] = decide(rows[known], groups[known], **params)
         return whole
 
     def _grouped(self, groups: npt.NDArray[np.object_] | None) -> npt.NDArray[np.bool_]:

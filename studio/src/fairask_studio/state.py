@@ -248,6 +248,8 @@ class State:
                 if certificate["verdict"] == "certified":
                     seen = certificate["model"]["seen"]
                     self.kept = next(entry for entry in self.history if entry["seen"] == seen)
+            case happened.BudgetRaised(budget=budget):
+                self.config = self.config.with_budget(budget)
             case happened.FitAsked():
                 self.kept = None
             case _:

@@ -24,6 +24,7 @@ from fairask.audit.certificate import SIGNED
 from fairask.audit.plan import AuditPlan
 from fairask.audit.signature import OwnerKey
 from fairask.defaults import BUDGET
+from fairask.documents import reading
 from fairask.errors import FairaskWarning, TableError, UserError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
@@ -35,7 +36,7 @@ from fairask.tables.encoder import Vector
 from fairask.tables.formats import written_as
 from fairask.tables.groups import GroupColumns, MissingGroups, as_specs, group_names, protected_columns
 from fairask.tables.leaks import columns_that_tell
-from fairask.tables.sheets import check_code
+from fairask.tables.sheets import check_code, write_whole
 from fairask_studio import events as happened
 from fairask_studio.columns import ColumnInfo, column_infos, guess_displays
 from fairask_studio.config import Config, check_note, check_person, check_reason, check_stop, new_seed
@@ -753,6 +754,7 @@ class Study:
         most_per_minute: int | None = None,
         gold_every: int | None = None,
         gold_least: int | None = None,
+        budget: int | None = None,
         who: str = "owner",
     ) -> None:
         """Change settings on which no label or weight depends.
@@ -777,6 +779,8 @@ class Study:
         gold_every, gold_least : int, optional
             Of how many answers of a person one is to a gold row, and the per cent of them to be answered
             rightly without a warning to the owners; 0 is never.
+        budget : int, optional
+            Labels to spend, as many as before or more.
         who : str
             Who changes them.
         """
@@ -787,6 +791,9 @@ class Study:
         if limits.to_data():
             self.config.limited(limits)
             changes.append(limits)
+        if budget is not None and budget != self.config.budget:
+            self.config.with_budget(budget)
+            changes.append(happened.BudgetRaised(budget))
         if stop is not None:
             check_stop(stop)
             changes.append(happened.StopRuleChanged(stop))
@@ -930,7 +937,7 @@ class Study:
         written = []
         for name, content in contents(self, key).items():
             if only in (None, name):
-                (out / name).write_bytes(content())
+                write_whole(out / name, content())
                 written.append(out / name)
         if key is not None:
             (out / SIGNED).write_bytes(signed(self, written, key))
@@ -939,6 +946,11 @@ class Study:
 
     def status(self) -> Document:
         """Return where the study stands, in plain values."""
+        # Events that were changed may lack what is said of them here.
+        with reading(f"the study {self.target}", "Look with fairask verify, or restore a backup", StudyError):
+            return self._status()
+
+    def _status(self) -> Document:
         waiting = self.store.waiting()
         with self.lock:
             state = self.state()

@@ -134,8 +134,8 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
         owner.get_by_role("button", name="Delete comments").tap()
         faultless(owner, "home-delete")
         owner.get_by_role("button", name="Cancel").tap()
-        owner.get_by_role("button", name="Open comments").tap()
-        expect(owner.locator("#next a")).to_be_visible(timeout=60_000)
+        owner.get_by_role("link", name="Open comments").tap()
+        expect(owner.locator("#next")).to_be_visible(timeout=60_000)
         look(owner, "whole-overview")
         owner.get_by_role("link", name="Certificate", exact=True).first.tap()  # whatever the model is worth
         owner.fill("#audit-size", "90")

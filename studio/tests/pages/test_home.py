@@ -179,8 +179,10 @@ def test_the_forms_work_without_a_script(home: TestClient, tmp_path: Path) -> No
         assert said in refused.text, changes
         assert "Is it a &lt;b&gt;complaint&lt;/b&gt;?" in refused.text, "what was typed is still there"
         assert list(tmp_path.iterdir()) == []
+    csrf = home.headers.pop("X-CSRF-Token")
     assert home.post("/new/study", data={**form, "csrf": "x", "protected": "sex"}).status_code == 403
     assert home.post("/new", data={"csrf": "x"}, files={"file": ("c.csv", CSV)}).status_code == 403
+    home.headers["X-CSRF-Token"] = csrf
     made = home.post("/new/study", data={**form, "protected": ["sex", "score"]}, follow_redirects=False)
     assert made.status_code == 303
     assert made.headers["location"].startswith("/s/forms/?code=")

@@ -110,11 +110,11 @@ def test_a_forecast_says_what_simulate_would_and_blocks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Forecast.command
+    curve = {"labels": [20, 40], "accuracy_by_round": [0.7, 0.8], "gap_by_round": [0.2, 0.04]}
     commands: list[list[str]] = []
 
     def simulated(self: Forecast, file: Path, rows: int) -> list[str]:
         commands.append(real(self, file, rows))
-        curve = {"labels": [20, 40], "accuracy_by_round": [0.7, 0.8], "gap_by_round": [0.2, 0.04]}
         method = {"accuracy": 0.8, "gap": 0.04, **curve}
         found = {"budget": 40, "tolerance": 0.1, "methods": [method]}
         return [sys.executable, "-c", f"print({json.dumps(json.dumps(found))})"]

@@ -60,6 +60,7 @@ HOME = """
 o GET /studies         o POST /studies         o PUT /studies/{name}      o DELETE /studies/{name}
 o POST /studies/{name}/open                    o POST /studies/{name}/copy
 o GET /tables/{table}  o PUT /tables/{table}/files                        o GET /tables/{table}/image
+o POST /tables/{table}/learned
 o POST /tables         o POST /tables/{table}/forecast                    o GET /tables/{table}/forecast
 """
 #: Pages and files: "-" anybody; else who sees the page, where others are led to sign in or refused.
@@ -73,13 +74,14 @@ o GET /model       o GET /certificate  o GET /settings
 HOME_PAGES = """
 - GET /signin      - POST /signin      - GET /healthz
 - GET /static/{digest}/{name}          - GET /api/openapi.json              - HEAD /api/openapi.json
-a GET /            a GET /new
+a GET /            o GET /new         o POST /new         o POST /new/study
+o GET /open/{name} o POST /demo
 """
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 #: What stands for the parts of a path: nothing that is there, so that nobody changes anything.
 PARTS = {"row": "0", "event": "999", "flag": "999", "table": "gone", "column": "income", "digest": "0"}
 #: Which of the roles each letter lets in.
-LET_IN = {"-": "-aro", "a": "aro", "r": "ro", "o": "o", "t": ""}
+LET_IN = {"f": "", "-": "-aro", "a": "aro", "r": "ro", "o": "o", "t": ""}
 
 
 def table(words: str) -> dict[str, str]:
@@ -226,6 +228,10 @@ def _is_right(status: int, letter: str | None, role: str, api: bool, method: str
     if letter == "-":
         takes_token = path in ("/signin", "/api/session")
         return status in (200, 303, 404, 422) or (takes_token and status in _UNKNOWN)
+    if not api and method == "POST" and role in LET_IN[letter]:  # a form
+        return status == 403 if forged else status in (303, 422)
+    if path == "/open/{name}" and role in LET_IN[letter]:
+        return status == 404  # there is no study
     if not api:  # a page: led to sign in, or refused
         return status == (200 if role in LET_IN[letter] else 303 if role == "-" else 403)
     if letter == "t" or role == "-":

@@ -26,6 +26,7 @@ from fairask.audit.certificate import (
     STATE,
     Certificate,
     digest_of_settings,
+    is_sealed,
     issue,
     joint_verdict,
     pages_of,
@@ -36,7 +37,7 @@ from fairask.audit.plan import QUESTIONS, TARGETS, AuditPlan
 from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table, open_table, table_digest
 from fairask.audit.signature import OwnerKey, fingerprint
 from fairask.audit.tally import Tally
-from fairask.documents import read_json
+from fairask.documents import read_json, reading
 from fairask.errors import TableError, UserError
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
@@ -292,7 +293,9 @@ class AuditFolder:
 
     def _write(self) -> None:
         self.state["audit"] = self.audit.to_dict()
-        write_whole(self.folder / STATE, json.dumps(self.state, indent=1) + "\n")
+        # Sealed as it will be read: JSON makes lists of tuples, and texts of numbers that are keys.
+        sealed = seal(json.loads(json.dumps(self.state)))
+        write_whole(self.folder / STATE, json.dumps(sealed, indent=1) + "\n")
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
         """Tell what is new in a file of labels, all of it or none; return how many are new and changed.
@@ -420,7 +423,8 @@ class AuditFolder:
 
     def _accuracy(self) -> tuple[float, float, float] | None:
         """The accuracy, where labels were asked for, are right and reach all strata."""
-        if not self.audit.schedule.claims or self.state["columns"].get("noise"):
+        columns = self.state["columns"]
+        if not self.audit.schedule.claims or columns.get("noise") or columns.get("observed"):
             return None
         found = self.audit.accuracy()
         return None if math.isnan(found[0]) else found
@@ -663,6 +667,8 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         state: dict[str, Any] = read_json(file, remedy=_RESTORE, kind=AuditError)
         found = state["format"]
         if found == _FORMAT and all(isinstance(state[part], dict) for part in _PARTS[:3]):
+            if not is_sealed(state):
+                raise AuditError(f"{file} was changed after it was written", _RESTORE)
             return {part: state[part] for part in ("format", *_PARTS)}
     except (KeyError, TypeError):
         found = _FORMAT
@@ -703,13 +709,12 @@ def _resume(
             f"{place} has changed since the audit in {folder} was begun, or is another file",
             "Restore it: labels belong to row numbers. Or begin another audit with --out",
         )
-    try:
-        return source, Audit.from_dict(state["audit"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise AuditError(
-            f"{folder / STATE} is damaged: {error}",
-            "Restore it from a copy, or begin another audit with --out",
-        ) from error
+    with reading(
+        str(folder / STATE), "Restore it from a copy, or begin another audit with --out", AuditError
+    ):
+        audit = Audit.from_dict(state["audit"])
+        audit.certificate()  # numbers of rows that do not belong together are noticed here
+        return source, audit
 
 
 # -- sheets: rows to label, and the labels that come back ----------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 from fairask.audit.bounds.boundaries import boundaries
 from fairask.audit.strata import Counts, Layout, RateLimits, bins_for
 from fairask.checks import check_choice, check_count, check_number, check_share
-from fairask.metrics import Float, Int
+from fairask.metrics import Bool, Float, Int
 
 #: The metrics of a model, and ratios of the same rates.
 AuditMetric = Literal["tprp", "fprp", "eo", "dp", "tpr-ratio", "fpr-ratio", "selection-ratio"]
@@ -355,13 +355,20 @@ def _guess(counts: Counts, layout: Layout) -> Float:
     return np.asarray((held * of_bin) @ layout.siblings / (held @ layout.siblings))
 
 
+def _cut(limits: RateLimits, a: Int, b: Int) -> Bool:
+    """Whether a limit of either rate of each pair is cut at 0 or 1."""
+    return np.asarray(limits.cut[..., a] | limits.cut[..., b])
+
+
 def _difference(narrow: RateLimits, wide: RateLimits, a: Int, b: Int) -> tuple[Float, Float, Float]:
-    """Differences of pairs with bounds: limits combined in quadrature, as Newcombe's."""
+    """Differences of pairs with bounds: limits combined in quadrature, as Newcombe's; cut ones are added."""
     unknown = np.isnan(narrow.rate[..., a]) | np.isnan(narrow.rate[..., b])
     high = narrow.most[..., a] - narrow.least[..., b]
     high = high + np.hypot((narrow.high - narrow.most)[..., a], (narrow.least - narrow.low)[..., b])
     low = wide.least[..., a] - wide.most[..., b]
     low = low - np.hypot((wide.least - wide.low)[..., a], (wide.high - wide.most)[..., b])
+    high = np.where(_cut(narrow, a, b), narrow.high[..., a] - narrow.low[..., b], high)
+    low = np.where(_cut(wide, a, b), wide.low[..., a] - wide.high[..., b], low)
     gap = narrow.rate[..., a] - narrow.rate[..., b]
     return gap, np.where(unknown, -1.0, low), np.where(unknown | np.isnan(high), 1.0, high)
 
@@ -378,6 +385,8 @@ def _ratio(narrow: RateLimits, wide: RateLimits, a: Int, b: Int) -> tuple[Float,
         x, y = (wide.high - wide.most)[..., a], (wide.least - wide.low)[..., b]
         root = np.sqrt(np.maximum(q * q * x * x + y * y * p * p - x * x * y * y, 0.0))
         most = np.where(q > y, (p * q + root) / (q * q - y * y), np.inf)
+        least = np.where(_cut(narrow, a, b), narrow.low[..., a] / narrow.high[..., b], least)
+        most = np.where(_cut(wide, a, b), wide.high[..., a] / wide.low[..., b], most)
         gap = 1 - narrow.rate[..., a] / narrow.rate[..., b]
     unsure = unknown | np.isnan(least) | np.isnan(most)
     return gap, np.where(unsure, -1.0, np.maximum(1 - most, -1.0)), np.where(unsure, 1.0, 1 - least)

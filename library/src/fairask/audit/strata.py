@@ -151,7 +151,9 @@ class RateLimits:
     """Rates with their limits, of shape (audits, rates).
 
     ``least`` and ``most`` are the estimates if rows without a label or group are what makes the rate least or
-    most; ``low`` and ``high`` are the limits around these.
+    most; ``low`` and ``high`` are the limits around these. With wrong labels a limit may be ``cut`` at 0 or 1
+    far from the estimate, though the labels alone would allow for more: its distance then says little of the
+    estimate's error.
     """
 
     rate: Float
@@ -159,6 +161,7 @@ class RateLimits:
     most: Float
     low: Float
     high: Float
+    cut: Bool
 
 
 @dataclass(frozen=True)
@@ -305,7 +308,8 @@ class Layout:
         unsure = unsure | ((self.group == self.n_groups) & (counts.size > 0))
         counted = ~np.isnan(rate) & ~((unsure.astype(np.float64) @ self._reach.T) > 0)
         least, most, low, high = (np.where(counted, rate, v) for v in (least, most, low, high))
-        return RateLimits(rate, least, most, low, high)
+        cut = self.noise.any() & (((high >= 1) & (most < 1)) | ((low <= 0) & (least > 0)))
+        return RateLimits(rate, least, most, low, high, cut)
 
     @functools.cached_property
     def _reach(self) -> Float:

@@ -29,6 +29,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Proof": {
         "audit": "Certify any model from its predictions and a few labels.",
         "report": "Fill in a form of a law from an audit: a page and JSON.",
+        "watch": "Does a certified model still hold, month after month?",
         "verify": "Check that a study or a certificate is what it says.",
     },
     "Help": {

@@ -107,6 +107,13 @@ def _words(error: Exception) -> _Said:
     if isinstance(error, OSError) and error.filename is not None:
         remedy = "Check that the path exists and can be read or written"
         return _Said(FAILED, f"{error.filename}: {error.strerror}", remedy)
+    if isinstance(error, OSError) and error.strerror is not None:  # a write that found no room, say
+        return _Said(FAILED, error.strerror, "Nothing is half-written; mend that, and run the same again")
+    if type(error).__name__ in ("OperationalError", "InterfaceError", "InvalidatePoolError"):  # a study's
+        why = getattr(error, "orig", None) or error
+        return _Said(
+            FAILED, f"the database cannot be used: {why}", "What was acknowledged is kept; run it again"
+        )
     what = f"{type(error).__name__}: {error}"
     return _Said(FAILED, what, "This should not happen: run it again with --debug for the details")
 

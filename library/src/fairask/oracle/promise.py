@@ -313,7 +313,8 @@ def labels_needed(rounds: Sequence[tuple[float, float]], tolerance: float) -> tu
     """
     last = np.array(rounds[-_ROUNDS:], dtype=np.float64)
     n = float(last[-1, 0])
-    away = np.log(last[:, 1] / max(tolerance, 1e-3)) - _POWER * np.log(n / last[:, 0])
+    # A constant answer has no gap, and so no width of an interval.
+    away = np.log(np.maximum(last[:, 1], 1e-3) / max(tolerance, 1e-3)) - _POWER * np.log(n / last[:, 0])
     excess = max(float(away.mean()), 0.0)
     middle = np.log(n) + excess / _POWER
     deviation = np.hypot(_NOISE / _POWER / len(last) ** 0.5, excess * _POWER_DEVIATION / _POWER**2)

@@ -789,6 +789,41 @@ class LabelsOverTimeDisplay:
         return self
 
 
+@dataclass
+class GapByMonthDisplay:
+    """The gap of a watched model: of each month, and over the window that ends with it.
+
+    Examples
+    --------
+    >>> display = GapByMonthDisplay(["2026-01", "2026-02"], [0.05, 0.2], [0.02, 0.02], [0.05, 0.12], 0.1)
+    >>> display.plot().ax_.get_title(loc="left")
+    'Gap by month'
+    """
+
+    months: Sequence[str]
+    gap: Sequence[float]
+    error: Sequence[float]
+    window: Sequence[float]
+    tolerance: float
+
+    def plot(self, ax: Panels = None) -> GapByMonthDisplay:
+        """Draw on given axes, or on a new figure."""
+        with style():
+            self.figure_, (axis,) = panels(ax, 1, 1, (7.4, 3.0))
+            self.ax_ = axis
+            x, color = np.arange(len(self.months)), method_color("fare")
+            axis.errorbar(
+                x, self.gap, self.error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2
+            )
+            axis.plot(x, self.window, color=color)
+            step = max(1, len(self.months) // 9)
+            axis.set_xticks(x[::step], [*self.months][::step])
+            highest = np.nanmax([*(np.array(self.gap) + self.error), *self.window, 0.0])
+            draw_tolerance(axis, self.tolerance, max(1.08 * float(highest), 1.6 * self.tolerance, 0.02))
+            axis.set_title("Gap by month")
+        return self
+
+
 _DISTRIBUTIONS = {
     "diff": "λ_diff: where the classifiers disagree",
     "fair": "λ_fair: all groups alike",

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairask.audit import Certificate
+from fairask.audit.watch import Watch
 from fairask.experiment import Comparison
 from fairask.report.figures import (
     ON_DARK,
     DrawnRowsDisplay,
     EstimateCurvesDisplay,
+    GapByMonthDisplay,
     GroupRatesDisplay,
     LabelsOverTimeDisplay,
     LabelSpendDisplay,
@@ -33,12 +35,15 @@ from fairask.report.words import (
     CONDITION_NAMES,
     METRIC_NAMES,
     RATE_NAMES,
+    listed,
     points,
     points_between,
     question_sentence,
+    shift_sentences,
     verdict_sentence,
     visible,
 )
+from fairask.tables.sheets import write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -109,6 +114,46 @@ def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
                 end = vars(c.final(method.name)).values()
                 writer.writerow([c.table.title, method.name, c.task.budget, *end])
     return {"table": table, "figure": figure}
+
+
+def write_watch(watch: Watch, path: Path) -> Path:
+    """Write the page of a watch to ``path``; the file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairask.audit.watch import Watch
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_watch(Watch(["f", "m"]), Path(folder, "watch.html")).name
+    'watch.html'
+    """
+    measured = watch.measured()
+    told = [m for m in measured if not math.isnan(m.gap)]
+    figure = None
+    if told:
+        display = GapByMonthDisplay(
+            [m.name for m in told], [m.gap for m in told], [m.error for m in told],
+            [m.window for m in told], watch.tolerance,
+        )  # fmt: skip
+        figure = svg(display.plot().figure_, "watch")
+    write_whole(
+        path,
+        visible(
+            template("watch.html.j2").render(
+                palette=ON_DARK,
+                standing=watch.standing(),
+                shifts=shift_sentences(watch.shift()),
+                months=measured,
+                groups=listed(watch.groups),
+                figure=figure,
+                metric_name=METRIC_NAMES[watch.metric],
+                valid_for=watch.valid_for,
+                horizon=watch.horizon,
+                delta=f"{watch.delta:g}",
+            )
+        ),
+    )
+    return path
 
 
 def template(name: str) -> Template:

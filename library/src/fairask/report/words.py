@@ -1212,3 +1212,74 @@ def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
         else "A judge was tried and is not heeded, because he would save next to nothing."
     )
     return f"{used} All {labels:,} labels are from people; answers of the judge are not counted."
+
+
+def standing_sentence(verdict: str, since: str | None, tolerance: float, needed: int | None) -> str:
+    """Where a watched model stands.
+
+    Examples
+    --------
+    >>> standing_sentence("refuted", "2026-05", 0.1, None)
+    'REFUTED: the gap is above 0.1 since about 2026-05.'
+    >>> standing_sentence("undecided", "2025-01", 0.1, 600)
+    'CANNOT TELL any more: the last certificate is of 2025-01. About 600 labels would likely certify again.'
+    """
+    if verdict == "refuted":
+        return f"REFUTED: the gap is above {tolerance:g} since about {since}."
+    if verdict == "certified":
+        return (
+            f"STILL CERTIFIED: a gap of at most {tolerance:g} was certified in {since}; nothing refutes it."
+        )
+    before = "there is no certificate yet." if since is None else f"the last certificate is of {since}."
+    more = (
+        f"About {needed:,} labels would likely certify{' again' if since else ''}."
+        if needed
+        else f"The labels so far do not say that more of them would certify a gap of at most {tolerance:g}."
+    )
+    return f"CANNOT TELL{' any more' if since else ''}: {before} {more}"
+
+
+def standing_details(
+    gap: float, months: tuple[str, str] | None, labels: int, metric: str, tolerance: float
+) -> str:
+    """What the state of a watched model rests on.
+
+    Examples
+    --------
+    >>> standing_details(0.041, ("2026-01", "2026-06"), 1200, "tprp", 0.1)
+    'Gap measured from 2026-01 to 2026-06: 0.041 (tprp, tolerance 0.1). Labels in all: 1,200.'
+    """
+    if months is None or gap != gap:
+        return f"No gap is measured yet ({metric}, tolerance {tolerance:g}). Labels in all: {labels:,}."
+    when = f"in {months[0]}" if months[0] == months[1] else f"from {months[0]} to {months[1]}"
+    return f"Gap measured {when}: {gap:.3f} ({metric}, tolerance {tolerance:g}). Labels in all: {labels:,}."
+
+
+def shift_sentences(shift: Mapping[str, Any]) -> list[str]:
+    """How the last month differs from the first, as far as no label is needed.
+
+    Examples
+    --------
+    >>> groups = {"f": {"share": [0.3, 0.4], "selected": [0.5, 0.45]}}
+    >>> shift_sentences({"months": ["2026-01", "2026-06"], "groups": groups, "psi": 0.31})
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['From 2026-01 to 2026-06 the share of f went from 30 % to 40 % of the rows, and that of its positive
+      decisions from 50 % to 45 %.', 'Population stability index of the scores: 0.31 (above 0.25 is commonly
+      called large).']
+    """
+    if not shift:
+        return []
+    first, last = shift["months"]
+    lines = []
+    for group, found in shift["groups"].items():
+        (had, has), (gave, gives) = (
+            [f"{100 * v:.0f} %" for v in found[name]] for name in ("share", "selected")
+        )
+        lines.append(
+            f"From {first} to {last} the share of {group} went from {had} to {has} of the rows, and that of "
+            f"its positive decisions from {gave} to {gives}."
+        )
+    if "psi" in shift:
+        index = f"{shift['psi']:.2f} (above 0.25 is commonly called large)"
+        lines.append(f"Population stability index of the scores: {index}.")
+    return lines

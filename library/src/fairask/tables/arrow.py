@@ -149,6 +149,7 @@ def decoded(source: str, table: Arrow, schema: Arrow) -> Arrow:
         if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(kind):
             size = 0
             for chunk in getattr(column, "chunks", [column]):
+                chunk.dictionary.validate(full=True)  # that its bytes are UTF-8
                 lengths = pc.binary_length(chunk.dictionary)
                 size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
             if size > _MOST_TEXT:

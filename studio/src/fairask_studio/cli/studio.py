@@ -16,7 +16,8 @@ def studio(
     study: Annotated[
         str | None,
         typer.Argument(
-            help="A study (a folder, or a postgresql:// URL), or several: a folder of studies, or postgresql://HOST."
+            help="A study (a folder, or a postgresql:// URL), or several: a folder of studies, or "
+            "postgresql://HOST; default: the studies of this folder."
         ),
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="German Credit, labelled by a script.")] = False,
@@ -46,8 +47,10 @@ def studio(
     from fairask_studio.pages.server import Proxy, is_local, serve, serve_demo, serve_home
     from fairask_studio.store import is_server
 
-    if demo == (study is not None):
+    if demo and study is not None:
         raise StudyError("give a study or --demo, one of the two; fairask studio STUDY")
+    if not demo and study is None:
+        study = "."  # the studies of this folder
 
     if root_path and (not root_path.startswith("/") or root_path.endswith("/")):
         raise StudyError(f"--root-path {root_path!r} must begin with / and not end with it; as in /loans")

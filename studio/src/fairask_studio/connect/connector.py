@@ -20,6 +20,7 @@ from fairask_studio import Study, StudyError
 from fairask_studio.columns import ColumnInfo
 from fairask_studio.config import Config
 from fairask_studio.events import Cell, Document, RowsSent, ToolLinked
+from fairask_studio.store import UNREACHABLE, why_unreachable
 from fairask_studio.tools import Intake, OutsideAnswer, Refused
 
 
@@ -284,11 +285,15 @@ class Connector:
         """Do a step; return the seconds to wait before the next one, more after each failure."""
         try:
             self.step()
-        except ToolUnreachable as error:
+        except (ToolUnreachable, *UNREACHABLE) as error:
             self.failures += 1
             pause = min(_FIRST_PAUSE * 2.0 ** (self.failures - 1), _LONGEST_PAUSE)
-            wait = max(pause * random.uniform(0.5, 1.0), error.wait)  # not all at once after an outage
-            self.say(f"{error}; trying again in {wait:.0f} s")
+            wait = pause * random.uniform(0.5, 1.0)  # not all at once after an outage
+            if isinstance(error, ToolUnreachable):
+                wait, why = max(wait, error.wait), str(error)
+            else:
+                why = f"the study's database cannot be used: {why_unreachable(error)}"
+            self.say(f"{why}; trying again in {wait:.0f} s")
             return wait
         self.failures = 0
         return self.seconds

@@ -128,7 +128,11 @@ def show(request: Request, view: str) -> Response:
         "config": config,
         "examples": view == "label" and _has_examples(study_of(request)),
         "columns": [
-            {"name": c.name, "title": c.title or c.name.replace("_", " ")}
+            {
+                "name": c.name,
+                "title": c.title or c.name.replace("_", " "),
+                "reads": c.display in ("long", "markdown"),
+            }
             for c in config.columns
             if c.role != "protected"
         ],

@@ -4,7 +4,8 @@ The limits keep a slow database, a slow reader or a busy owner's page from stopp
 wait in two lines. Owners' pages have a short line of their own, so that annotators never wait behind
 them; files that need no database wait in none. A request that waits or works too long is answered with
 503 and Retry-After. Its work may still be finished afterwards: answers can be repeated, and the second
-one changes nothing.
+one changes nothing. A reply that is being read keeps no place in a line; large ones, which fill memory while
+somebody reads them slowly, have a line of their own.
 """
 
 from __future__ import annotations
@@ -140,6 +141,9 @@ RETRY_SECONDS = 2
 #: Requests at work: all but owners', owners'. Together fewer than the server's 40 threads: files need some.
 _AT_WORK, _OWNERS_AT_WORK = 28, 4
 
+#: Replies of more bytes wait for one of so many places until they are read.
+_LARGE, _LARGE_AT_ONCE = 1 << 18, 16
+
 _FREE = ("/static/", "/healthz")
 
 _OWNERS = (
@@ -165,10 +169,11 @@ _WORDS = "The server or its database is busy or cannot be reached. Try again in 
 
 @dataclass
 class _Lines:
-    """The two lines of one event loop."""
+    """The lines of one event loop."""
 
     others: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_WORK))
     owners: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_OWNERS_AT_WORK))
+    large: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
 
 
 class Limits:
@@ -195,9 +200,9 @@ class Limits:
         except TimeoutError:
             await _busy(scope, receive, send)
             return
-        reply, body = _Reply(send), _Body(receive)
+        reply, body = _Reply(send, line, lines.large, self.wait), _Body(receive)
         task = asyncio.create_task(self._handle(scope, body, reply))
-        task.add_done_callback(lambda _: line.release())
+        task.add_done_callback(lambda _: reply.leave())
         try:
             done, _ = await asyncio.wait([task], timeout=seconds)
             if done or reply.begun:
@@ -237,15 +242,46 @@ class _Body:
 
 
 class _Reply:
-    """Sends a reply, unless another one was sent in its place."""
+    """Sends a reply, unless another one was sent in its place; leaves the line as soon as it begins."""
 
-    def __init__(self, send: Send) -> None:
-        self._send, self.begun, self.closed = send, False, False
+    def __init__(self, send: Send, line: asyncio.Semaphore, large: asyncio.Semaphore, wait: float) -> None:
+        self._send, self._large, self._wait = send, large, wait
+        self._held: asyncio.Semaphore | None = line
+        self.begun, self.closed = False, False
+
+    def leave(self) -> None:
+        """Give the place in a line to the next one."""
+        if self._held is not None:
+            self._held.release()
+        self._held = None
 
     async def __call__(self, message: Message) -> None:
-        if not self.closed:
-            self.begun = True
-            await self._send(message)
+        if self.closed:
+            return
+        if message["type"] == "http.response.start":
+            self.leave()
+            length = MutableHeaders(scope=message).get("content-length", "")
+            if length.isdigit() and int(length) > _LARGE and not await self._take_place():
+                return
+        self.begun = True
+        await self._send(message)
+
+    async def _take_place(self) -> bool:
+        """Wait for a place among large replies; False if there is none, or if it took too long."""
+        try:
+            async with asyncio.timeout(self._wait):
+                await self._large.acquire()
+        except TimeoutError:
+            if not self.closed:
+                self.begun = self.closed = True
+                await _busy({"type": "http"}, _nothing, self._send)
+            return False
+        self._held = self._large
+        return not self.closed
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
 
 
 async def _busy(scope: Scope, receive: Receive, send: Send) -> None:
@@ -298,10 +334,15 @@ def _handle_errors(app: FastAPI) -> None:
 HEAD_SECONDS = 15.0
 
 
+#: Seconds for reading a reply that does not fit into the buffers at once; then the connection ends.
+READ_SECONDS = 120.0
+
+
 class TimedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which by itself waits for ever for the head of a request."""
+    """uvicorn's protocol, which by itself waits for ever: for a request's head, and for a slow reader."""
 
     _head_timer: asyncio.TimerHandle | None = None
+    _read_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -316,9 +357,21 @@ class TimedProtocol(HttpToolsProtocol):
         elif self._head_timer is None:
             self._await_head()
 
+    def pause_writing(self) -> None:
+        """Begin to wait for who reads slowly."""
+        super().pause_writing()
+        if self._read_timer is None:
+            self._read_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def on_response_complete(self) -> None:
+        """Forget who has read all."""
+        self._stop_reading()
+        super().on_response_complete()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer."""
+        """Forget the timers."""
         self._stop_timer()
+        self._stop_reading()
         super().connection_lost(exc)
 
     def _await_head(self) -> None:
@@ -328,6 +381,11 @@ class TimedProtocol(HttpToolsProtocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _stop_reading(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
     def _close(self) -> None:
         self._head_timer = None

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import parse_qs
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
@@ -27,6 +28,7 @@ from fairask_studio.pages import frame, new, signin
 from fairask_studio.pages.access import Access, Me, access_of
 from fairask_studio.pages.api import Strict
 from fairask_studio.pages.app import create_app, healthz
+from fairask_studio.pages.demo import demo_study
 from fairask_studio.pages.frame import error_page, render
 from fairask_studio.pages.guard import guard, path_of
 from fairask_studio.pages.new import Forecasts, Uploads, shelf_of_app
@@ -167,6 +169,48 @@ def page(request: Request) -> Response:
         "local": access.open,
     }
     return render(request, "home.html", context)
+
+
+@pages.get("/open/{name}")
+async def go_to(request: Request, name: str) -> Response:
+    """Go to a study, signed in; the titles of the home page lead here."""
+    found = await run_in_threadpool(new.owner_of, request)
+    if isinstance(found, Response):
+        return found
+    try:
+        return await _into(request, name, found[0].name)
+    except UserError as error:
+        return error_page(request, 404, str(error))
+
+
+@pages.post("/demo")
+async def try_demo(request: Request) -> Response:
+    """Make the study of the demo, if it is not there yet, and go to it."""
+    found = await run_in_threadpool(new.owner_of, request)
+    if isinstance(found, Response):
+        return found
+    given = parse_qs((await request.body()).decode("utf-8", "replace"))
+    if not new.is_ours(request, found[1], given.get("csrf", [""])[0]):
+        return error_page(request, 403, new.OLD)
+    shelf = shelf_of_app(request)
+
+    def make() -> None:
+        if _DEMO not in shelf.names():
+            with shelf.making(_DEMO) as target:
+                demo_study(target)[0].close()
+
+    await run_in_threadpool(make)
+    return await _into(request, _DEMO, found[0].name)
+
+
+#: Name of the demo among the studies.
+_DEMO = "demo-loans"
+
+
+async def _into(request: Request, name: str, who: str) -> Response:
+    app = await request.app.state.studies.app(name)
+    code = await run_in_threadpool(app.state.study.people.invite, who)
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/s/{name}/?code={code}", 303)
 
 
 @cache

@@ -30,6 +30,9 @@ LARGEST = 20 << 20
 
 _SECONDS, _AT_ONCE = 10.0, 6
 
+#: An image takes four bytes of a browser's memory per pixel.
+_MOST_PIXELS = 100_000_000
+
 _KINDS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -49,6 +52,32 @@ def image_kind(data: bytes) -> str | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for start, kind in _KINDS.items() if data.startswith(start)), None)
+
+
+def image_pixels(data: bytes) -> int:
+    """Return how many pixels an image says that it has: a small file can be too much for a browser.
+
+    Examples
+    --------
+    >>> image_pixels(b"GIF89a" + bytes([0, 1, 0, 2]))
+    131072
+    >>> image_pixels(b"\\x89PNG\\r\\n\\x1a\\n" + bytes(8) + (40_000).to_bytes(4) + (40_000).to_bytes(4))
+    1600000000
+    """
+    if data.startswith(b"\x89PNG"):
+        return int.from_bytes(data[16:20]) * int.from_bytes(data[20:24])
+    if data.startswith(b"GIF8"):
+        return int.from_bytes(data[6:8], "little") * int.from_bytes(data[8:10], "little")
+    if data.startswith(b"RIFF"):
+        if data[12:16] != b"VP8X":  # at most 16,383 pixels a side: one that large is not looked into
+            return 0
+        return (1 + int.from_bytes(data[24:27], "little")) * (1 + int.from_bytes(data[27:30], "little"))
+    at = 2
+    while data.startswith(b"\xff\xd8") and at + 9 <= len(data) and data[at] == 0xFF:
+        if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(data[at + 5 : at + 7]) * int.from_bytes(data[at + 7 : at + 9])
+        at += 2 + max(int.from_bytes(data[at + 2 : at + 4]), 2)
+    return 0
 
 
 @dataclass(frozen=True)
@@ -158,6 +187,8 @@ def cell(request: Request, row: RowNumber, column: str, me: Me) -> Response:
         kind = image_kind(data)
         if kind is None:
             raise HTTPException(404, f"{Path(text).name[:80]!r} is no PNG, JPEG, GIF or WebP image")
+        if image_pixels(data) > _MOST_PIXELS:
+            raise HTTPException(413, f"the image has more than {_MOST_PIXELS:,} pixels")
     except HTTPException as error:
         if _sees_rows(me):
             raise

@@ -6,6 +6,7 @@ seen before: the card, what the model learns from, what to expect.
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import re
@@ -496,7 +497,7 @@ pages = APIRouter(include_in_schema=False, default_response_class=Response)
 @pages.get("/new")
 def page(request: Request) -> Response:
     """Ask for a table; once there is one, for the rest."""
-    found = _owner(request)
+    found = owner_of(request)
     if isinstance(found, Response):
         return found
     number = request.query_params.get("table", "")
@@ -512,13 +513,13 @@ def page(request: Request) -> Response:
 @pages.post("/new")
 async def take_table(request: Request) -> Response:
     """Read the file of the form, and go on to the questions."""
-    found = await run_in_threadpool(_owner, request)
+    found = await run_in_threadpool(owner_of, request)
     if isinstance(found, Response):
         return found
     async with request.form(max_files=1, max_fields=4) as form:
         file = form.get("file")
-        if form.get("csrf") != found[1].csrf:
-            return error_page(request, 403, "The page is out of date. Load it again.")
+        if not is_ours(request, found[1], str(form.get("csrf", ""))):
+            return error_page(request, 403, OLD)
         if not isinstance(file, UploadFile) or not file.filename:
             return _page(request, found, errors={"file": "Choose a file."}, status=422)
         name, data = Path(file.filename).name, await file.read()
@@ -532,12 +533,12 @@ async def take_table(request: Request) -> Response:
 @pages.post("/new/study")
 async def take_study(request: Request) -> Response:
     """Make the study of the form, and go there; or show the form again with what is wrong beside it."""
-    found = await run_in_threadpool(_owner, request)
+    found = await run_in_threadpool(owner_of, request)
     if isinstance(found, Response):
         return found
     given = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
-    if given.get("csrf", [""])[0] != found[1].csrf:
-        return error_page(request, 403, "The page is out of date. Load it again.")
+    if not is_ours(request, found[1], given.get("csrf", [""])[0]):
+        return error_page(request, 403, OLD)
     try:
         table = _uploads(request).get(given.get("table", [""])[0])
     except StudyError as error:
@@ -559,7 +560,7 @@ async def take_study(request: Request) -> Response:
 _Owner = tuple[Person, Session]
 
 
-def _owner(request: Request) -> _Owner | Response:
+def owner_of(request: Request) -> _Owner | Response:
     """Return who is signed in, if they may make a study; else where to go or why not."""
     found = access_of(request).from_cookie(request)
     if found is None:
@@ -567,6 +568,15 @@ def _owner(request: Request) -> _Owner | Response:
     if not may(found[0].role, "owner"):
         return error_page(request, 403, "Only owners of the home page make studies.")
     return found
+
+
+OLD = "The page is out of date. Load it again."
+
+
+def is_ours(request: Request, session: Session, given: str) -> bool:
+    """Whether a form came from a page of this studio; another site does not know what the page was given."""
+    token = request.headers.get("x-csrf-token", "") or given
+    return hmac.compare_digest(token.encode(), session.csrf.encode())
 
 
 #: Fields of the page by those of the API where they differ.

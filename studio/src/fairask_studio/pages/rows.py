@@ -40,6 +40,8 @@ class RowQuery(BaseModel):
     """Which drawn rows are wanted, in which order, with which columns, and which page of them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    #: What waits for a decision; or what somebody answered.
+    view: Annotated[str | None, Field(pattern="^(inbox|answered)$")] = None
     state: _Text = None
     label: _Text = None
     group: _Text = None
@@ -199,6 +201,10 @@ def _fitting(study: Study, state: State, wanted: RowQuery) -> list[DrawnRow]:
     if wanted.flag:
         opened = wanted.flag == "open"
         latest = [e for e in latest if any(f.open is opened for f in state.flags.of_row(e.index))]
+    if wanted.view == "inbox":
+        latest = [e for e in latest if _waits(state, e)]
+    if wanted.view == "answered":
+        latest = [e for e in latest if state.answers.get(e.index)]
     return [
         entry
         for entry in latest
@@ -209,6 +215,15 @@ def _fitting(study: Study, state: State, wanted: RowQuery) -> list[DrawnRow]:
             state.answers.get(entry.index, none),
         )
     ]
+
+
+def _waits(state: State, entry: DrawnRow) -> bool:
+    """Whether somebody asks about a row, people disagree on it or left a note, and nobody has decided it."""
+    if any(flag.open for flag in state.flags.of_row(entry.index)):
+        return True
+    given = state.answers.get(entry.index, {})
+    split = len({answer.code for answer in given.values() if answer.code != SKIP}) > 1
+    return entry.index not in state.decided and (split or any(answer.note for answer in given.values()))
 
 
 def _row(study: Study, state: State, entry: DrawnRow) -> Document:

@@ -47,6 +47,7 @@ class Settings(Strict):
     most_per_minute: Row | None = None
     gold_every: Row | None = None
     gold_least: Row | None = None
+    budget: Row | None = None
 
 
 class NewKnown(Strict):
@@ -149,6 +150,7 @@ def settings(request: Request, words: Settings, me: Me) -> Document:
         most_per_minute=words.most_per_minute,
         gold_every=words.gold_every,
         gold_least=words.gold_least,
+        budget=words.budget,
         who=me.name,
     )
     return {"question": study.config.question}

@@ -261,16 +261,16 @@ def shelf_of(place: str | Path) -> Shelf:
 def _summary(name: str, archived: bool, place: str, study: Study | None) -> Document:
     try:
         if study is not None:
-            status = study.status()
+            status, waits = study.status(), _waiting(study)
         else:
             with Study.open(place) as opened:
-                status = opened.status()
+                status, waits = opened.status(), _waiting(opened)
     except UserError as error:
         return {"name": name, "archived": archived, "error": str(error)}
     model = status["model"]
     entries = [e for e in status["history"] if model is not None and e["digest"] == model["digest"]]
     estimate = entries[-1]["estimate"] if entries else None
-    gap = None if estimate is None or estimate["gap"] is None else estimate["gap"]["value"]
+    gap = status["gap"]
     return {
         "name": name,
         "archived": archived,
@@ -278,13 +278,22 @@ def _summary(name: str, archived: bool, place: str, study: Study | None) -> Docu
         "question": status["question"],
         "labels": status["labels"],
         "budget": status["budget"],
-        "gap": gap,
+        "gap": None if gap is None else gap["value"],
+        "verdict": status["standing"]["verdict"],
+        "tone": status["standing"]["tone"],
+        "waits": waits,
         "tolerance": status["tolerance"],
         "accuracy": None if estimate is None else estimate["accuracy"]["value"],
         "state": _state(status),
         "people": status["people_now"],
         "created": status["created"],
     }
+
+
+def _waiting(study: Study) -> int:
+    """Return how many questions about rows wait for an answer."""
+    with study.lock:
+        return sum(flag.open and flag.waits for flag in study.state().flags.known.values())
 
 
 def _state(status: Document) -> str:

@@ -12,10 +12,12 @@ import logging
 import os
 import re
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 
@@ -154,6 +156,19 @@ class Database:
             if present != REVISIONS[0]:
                 _upgrade(connection)
 
+    def damage(self) -> list[str]:
+        """Name what is wrong with the file of SQLite, and with the tables' definitions."""
+        if not self.sqlite:
+            return []
+        with self.read() as connection:
+            said = connection.execute(text("PRAGMA integrity_check")).scalars().all()
+            schema = _schema(connection)
+        found = [f"study.db: {words}" for words in said if words != "ok"]
+        for name, words in _right_schema().items():
+            if schema.get(name) != words:
+                found.append(f"study.db: the definition of {name} is not what was written")
+        return found
+
     def revision(self, connection: Connection) -> str | None:
         """Return the revision of the schema, None for an empty database."""
         if not inspect(connection).has_table("alembic_version"):
@@ -165,6 +180,23 @@ class Database:
         """Close all connections."""
         for engine in (self._read, self._write, self._relax):
             engine.dispose()
+
+
+def _schema(connection: Connection) -> dict[str, str]:
+    query = text("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {f"{kind} {name}": f"{of}: {words}" for kind, name, of, words in connection.execute(query)}
+
+
+@cache
+def _right_schema() -> dict[str, str]:
+    """The definitions of a database that was just made."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Database(folder)
+        made.migrate()
+        with made.read() as connection:
+            found = _schema(connection)
+        made.close()
+    return found
 
 
 def _upgrade(connection: Connection) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -79,6 +80,13 @@ def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+def _seal(row: Mapping[str, object]) -> str:
+    """Return the sha256 of what is stored of somebody, so that a damaged row is noticed."""
+    said = [row.get(name) for name in ("name", "role", "token", "since", "until")]
+    said.append(bool(row.get("program")))
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
 def _new(name: str, role: str) -> tuple[str, dict[str, object]]:
     """Return a new token, and what is stored of it."""
     check_person(name)
@@ -130,7 +138,9 @@ class People:
             if known is None:
                 self._insert(connection, row)
             else:
-                connection.execute(update(people).where(people.c.name == name).values(row))
+                row |= {"until": None, "program": None}
+                new = {**row, "seal": _seal(row)}
+                connection.execute(update(people).where(people.c.name == name).values(new))
                 connection.execute(delete(sessions).where(sessions.c.name == name))
         self._known.clear()
         return token
@@ -148,7 +158,7 @@ class People:
         # People and programs share their names: an answer in the log has one of them.
         if connection.scalar(select(people.c.name).where(people.c.name == row["name"])) is not None:
             raise StudyError(f"{row['name']!r} is the name of somebody else", "Choose another name")
-        connection.execute(insert(people), [row])
+        connection.execute(insert(people), [{**row, "seal": _seal(row)}])
 
     def remove(self, name: str) -> None:
         """Remove a person, or revoke a program's token; answers stay."""
@@ -175,6 +185,13 @@ class People:
         owners = connection.scalars(select(people.c.name).where(people.c.role == "owner", _HUMAN)).all()
         if list(owners) == [name]:
             raise StudyError(f"{name!r} is the only owner; make another one first")
+
+    def changed(self) -> list[str]:
+        """Name the people and programs that are not stored as they were written."""
+        with self._db.read() as connection:
+            rows = [dict(row) for row in connection.execute(select(people)).mappings()]
+        wrong = [str(row["name"]) for row in rows if row["seal"] != _seal(row)]
+        return [f"people: {name!r} is not stored as it was written" for name in wrong]
 
     def all(self) -> list[Person]:
         """Return all people, by name."""

@@ -69,6 +69,7 @@ people = Table(
     Column("since", String(32), nullable=False),
     Column("until", String(32)),  # when the token ends; None: as long after ``since`` as a person's does
     Column("program", Boolean),  # whether it is a program's token, which begins no session
+    Column("seal", String(64)),  # sha256 of the others
 )
 
 sessions = Table(

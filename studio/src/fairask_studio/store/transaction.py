@@ -60,6 +60,7 @@ _AFTER = (
     .order_by(events.c.id)
     .limit(_PAGE)
 )
+_FILED = select(events.c.id, events.c.at, events.c.who, events.c.kind, events.c.data, events.c.about)
 _NEWEST = select(events.c.id, events.c.at, events.c.hash).order_by(events.c.id.desc()).limit(1)
 #: A lease is renewed until so many times its length after it began: a forgotten page holds no row for ever.
 RENEWALS = 6
@@ -251,6 +252,15 @@ class Transaction:
             if len(page) < _PAGE:
                 return
             after = page[-1].id
+
+    def misfiled(self) -> list[str]:
+        """Name the events that are filed under another row than the one they are about."""
+        found = []
+        for number, at, who, kind, data, about in self.connection.execute(_FILED):
+            event = Event(number, at, who, kind, json.loads(data))
+            if event.happening.about(event.data) != about:
+                found.append(f"event {number} ({kind} by {who}) is filed under row {about}")
+        return found
 
     def last_number(self) -> int:
         """Return the number of the last event, 0 if there is none."""

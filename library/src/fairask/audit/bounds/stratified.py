@@ -32,14 +32,18 @@ class Mass:
 
     ``base`` is what is certain: labels that are all told, less the wrong labels to expect. ``share`` is the
     share of labels as told among the other rows, and ``labels`` the number of independent labels that would
-    estimate it as well; zero where a stratum has rows and no label. ``skew`` is the third cumulant of the
-    share beyond that of so many labels, over its variance per label. ``least`` and ``most`` bound the share.
+    estimate it as well; zero where a stratum has rows and no label. Its variance has two parts: that of
+    ``drawn`` labels, and ``flips``, which wrong labels add whatever the share is. ``skew`` is the third
+    cumulant of the share beyond that of so many labels, over its variance per label. ``least`` and ``most``
+    bound the share.
     """
 
     base: Float
     weight: Float
     share: Float
     labels: Float
+    drawn: Float
+    flips: Float
     skew: Float
     least: Float
     most: Float
@@ -49,6 +53,11 @@ class Mass:
         """The best estimate."""
         share = np.clip(self.share, self.least, self.most)
         return np.asarray(np.maximum(self.base + self.weight * share, 0.0))
+
+    def variance(self, p: Float) -> Float:
+        """Variance of the share, were it p."""
+        wrong = self.least * (1 - self.least)
+        return np.asarray(np.maximum(p * (1 - p) - wrong, 0.0) / self.drawn + self.flips)
 
 
 def collapse(
@@ -114,16 +123,23 @@ def collapse(
     # one stratum. With wrong labels it stays though hardly any label is right: all of it is allowed for.
     skew = third @ member.T / filled**3 / spare
     flips = (weight * noise) @ member.T
+    least = flips / filled
+    # Wrong labels vary as much where all rows are told, so that their part does not shrink with the share.
+    wrong_part = np.where(labels > 0, weight**2 * wrong / n, 0.0) @ member.T / filled**2
+    drawn = np.maximum(spare - least * (1 - least), 1e-12) / np.maximum(error - wrong_part, 1e-30)
     alone = np.where(several, skew - (1 - 2 * mean) * (error / spare) ** 2, 0.0)
     skew = np.where(flips > 0, skew, alone)
+    labels_ = np.where(total > 0, np.where(blind, 0.0, effective), 1.0)
     return Mass(
         base=certain - flips,
         weight=total,
         share=np.clip((weight * share) @ member.T / filled, 0.0, 1.0),
-        labels=np.where(total > 0, np.where(blind, 0.0, effective), 1.0),
+        labels=labels_,
+        drawn=np.where(flips > 0, np.maximum(drawn, 1e-9), labels_),
+        flips=wrong_part,
         skew=skew,
-        least=flips / filled,
-        most=1 - flips / filled,
+        least=least,
+        most=1 - least,
     )
 
 
@@ -165,8 +181,8 @@ def _beyond(zero: Mass, one: Mass, m: Float, z: Float, between: bool) -> tuple[F
     p0, p1 = np.clip(p0, zero.least, zero.most), np.clip(p1, one.least, one.most)
     contrast = w1 * one.share - w0 * zero.share - c
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = np.where(w1 > 0, w1 * w1 * p1 * (1 - p1) / one.labels, 0.0)
-        variance = variance + np.where(w0 > 0, w0 * w0 * p0 * (1 - p0) / zero.labels, 0.0)
+        variance = np.where(w1 > 0, w1 * w1 * one.variance(p1), 0.0)
+        variance = variance + np.where(w0 > 0, w0 * w0 * zero.variance(p0), 0.0)
         if between:
             total = zero.weight + one.weight
             spread = (1 - m) * p1 + m * p0

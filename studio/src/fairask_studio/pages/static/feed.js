@@ -21,6 +21,7 @@ const STORIES = {
   "known removed": (e, c, n, total) => `unmarked ${total === 1 ? "a row" : rows(total)}`,
   checked: (e, c, n) => (n > 1 ? `answered ${rows(n)} with known answers` : `answered row ${e.row}, whose answer is known`),
   limits: () => "changed limits",
+  budget: () => "added labels to the budget",
   warned: (e) => `noticed ${e.name}: ${{ skips: "many skips", pace: "very fast", gold: "many wrong answers to gold rows" }[e.what] ?? e.what}`,
   flagged: (e) => `asked about row ${e.row}: ${e.text}`,
   "flag answered": (e) => `answered about row ${e.row}: ${e.text}`,

@@ -4,10 +4,6 @@ import { $, ago, alertUser, confirmed, el, fill, number, points } from "./dom.js
 
 const path = (name) => `/studies/${encodeURIComponent(name)}`;
 
-async function open(name) {
-  try { location.assign((await post(`${path(name)}/open`)).address); } catch (error) { alertUser(error.message); }
-}
-
 const act = (action) => async () => { try { if ((await action()) !== false) await load(); alertUser(null); } catch (error) { alertUser(error.message); } };
 
 async function copy(name) {
@@ -18,15 +14,16 @@ async function copy(name) {
 const drop = async (name) => ((await confirmed(`Delete ${name}?`, "Its labels, models and certificates are deleted for ever. Archive it instead if in doubt.", "Delete for ever", name)) ? call("DELETE", path(name), { name }) : false);
 
 function card(s) {
-  const menu = el("p", { class: "buttons" }, s.archived || s.error ? null : el("button", { type: "button", class: "primary", onclick: () => open(s.name), "aria-label": `Open ${s.name}` }, "Open"),
+  const menu = el("p", { class: "buttons" }, s.archived || s.error ? null : el("a", { class: "button", href: `${root}/open/${encodeURIComponent(s.name)}`, "aria-label": `Open ${s.name}` }, "Open"),
     el("button", { type: "button", onclick: act(() => put(path(s.name), { archived: !s.archived })), "aria-label": `${s.archived ? "Bring back" : "Archive"} ${s.name}` }, s.archived ? "Bring back" : "Archive"),
     s.error ? null : el("button", { type: "button", onclick: act(() => copy(s.name)), "aria-label": `Duplicate ${s.name}` }, "Duplicate"),
     el("button", { type: "button", class: "quiet", onclick: act(() => drop(s.name)), "aria-label": `Delete ${s.name}` }, "Delete"));
   if (s.error) return el("section", { class: "panel" }, el("h2", {}, s.name), el("p", { class: "refused" }, s.error), menu);
+  const waits = s.waits ? `; ${number(s.waits)} ${s.waits === 1 ? "question waits" : "questions wait"} for an answer` : "";
   const gap = s.gap === null ? "gap not known yet" : `gap ${points(s.gap)} points, ${points(s.tolerance)} allowed`;
-  return el("section", { class: "panel study", "aria-label": s.name }, el("div", { class: "title-row" }, el("h2", { dir: "auto" }, s.question), el("span", { class: `state-of ${s.state.split(" ")[0]}` }, s.state)),
+  return el("section", { class: "panel study", "aria-label": s.name }, el("div", { class: "title-row" }, el("h2", { dir: "auto" }, s.archived ? s.question : el("a", { href: `${root}/open/${encodeURIComponent(s.name)}` }, s.question)), el("span", { class: `state-of ${s.state.split(" ")[0]}` }, s.state)),
     el("div", { class: "bar", role: "progressbar", "aria-label": `Labels of ${s.name}`, "aria-valuemin": 0, "aria-valuemax": s.budget, "aria-valuenow": Math.min(s.labels, s.budget) }, el("span", { style: `width:${Math.min(100, (100 * s.labels) / s.budget)}%` })),
-    el("p", { class: "hint gap-top" }, `${s.name}: ${number(s.labels)} of ${number(s.budget)} labels; ${gap}${s.people ? `; ${s.people} labelling now` : ""}; made ${ago(s.created)}`), menu);
+    el("p", { class: `verdict-word ${s.tone}` }, s.verdict), el("p", { class: "hint" }, `${s.name}: ${number(s.labels)} of ${number(s.budget)} labels; ${gap}${s.people ? `; ${s.people} labelling now` : ""}${waits}; made ${ago(s.created)}`), menu);
 }
 
 async function load() {

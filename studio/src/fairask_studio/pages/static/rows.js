@@ -30,15 +30,19 @@ const OWN = [
 const chosen = () => [...$("chooser").querySelectorAll("input:checked")].map((input) => input.value);
 const all = () => [OWN[0], OWN[1], ...columns.filter((c) => chosen().includes(c.name)).map((c) => ({ ...c, long: true, pool: true, cell: (r) => r.cells?.[c.name] ?? "" })), ...OWN.slice(2)];
 
+let view = new URLSearchParams(location.search).get("view") ?? "";
+for (const button of $("views").children) button.addEventListener("click", () => { view = button.dataset.view; offset = 0; load(); });
+
 function query() {
   const fields = [...new FormData($("filter"))].filter(([, value]) => value);
-  return new URLSearchParams([...fields, ...chosen().map((name) => ["columns", name]), ...(sort ? [["sort", sort]] : []), ["offset", offset], ["limit", PAGE]]);
+  for (const button of $("views").children) button.setAttribute("aria-pressed", String(button.dataset.view === view));
+  return new URLSearchParams([...(view ? [["view", view]] : []), ...fields, ...chosen().map((name) => ["columns", name]), ...(sort ? [["sort", sort]] : []), ["offset", offset], ["limit", PAGE]]);
 }
 
 // What is shown is in the address, so that it can be kept and sent.
 function keep() {
   const fields = [...new FormData($("filter"))].filter(([, value]) => value);
-  history.replaceState(null, "", `?${new URLSearchParams([...fields, ...(sort ? [["sort", sort]] : [])])}${open === null ? "" : `#${open}`}`);
+  history.replaceState(null, "", `?${new URLSearchParams([...(view ? [["view", view]] : []), ...fields, ...(sort ? [["sort", sort]] : [])])}${open === null ? "" : `#${open}`}`);
 }
 
 function heads() {
@@ -69,7 +73,7 @@ async function load() {
     heads();
     fill(document.querySelector("#rows tbody"), ...rows.map(line));
     $("empty").hidden = total > 0;
-    $("empty").textContent = [...new FormData($("filter"))].some(([, v]) => v) ? "No row fits this filter." : "No such rows yet. Rows appear when they are drawn, and are labelled one by one.";
+    $("empty").textContent = [...new FormData($("filter"))].some(([, v]) => v) ? "No row fits this filter." : view === "inbox" ? "Nothing waits for a decision: no open flag, no disagreement, no note." : "No such rows yet. Rows appear when they are drawn, and are labelled one by one.";
     $("page").textContent = total ? `${number(offset + 1)} to ${number(Math.min(offset + PAGE, total))} of ${number(total)}` : "";
     $("newer").disabled = offset === 0;
     $("older").disabled = offset + PAGE >= total;
@@ -176,11 +180,13 @@ function close() {
   keep();
 }
 
+// Decide, and go on to the next row of the list.
 async function decide(row, label) {
+  const at = shown.findIndex((one) => one.row === row), next = shown[at + 1]?.row ?? row;
   try {
     await put(`/rows/${row}`, { label });
-    say(`Row ${row} is ${label}.`);
-    await Promise.all([load(), show(row, false)]);
+    say(next === row ? `Row ${row} is ${label}.` : `Row ${row} is ${label}. Next: row ${next}.`);
+    await Promise.all([load(), show(next, false)]);
   } catch (error) { alertUser(error.message); }
 }
 
@@ -240,7 +246,7 @@ function choices(status) {
   $("reason-label").hidden = !reasons.length;
 }
 
-const kept = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? columns.slice(0, 2).map((c) => c.name);
+const kept = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? (columns.filter((c) => c.reads).slice(0, 1).concat(columns.filter((c) => !c.reads)).slice(0, columns.some((c) => c.reads) ? 1 : 2)).map((c) => c.name);
 $("chooser").append(...columns.map((c) => el("label", { class: "check", dir: "auto" }, el("input", { type: "checkbox", value: c.name, checked: kept.includes(c.name) }), c.title)));
 const asked = new URLSearchParams(location.search);
 sort = asked.get("sort") ?? "";

@@ -1,12 +1,31 @@
 // Words and files.
 import { call, get, put, remove, root } from "./api.js";
+import { cardBody } from "./card.js";
 import { $, alertUser, el, fill, number, table } from "./dom.js";
+import { markdown } from "./markdown.js";
 
 const DISPLAYS = { number: "number", date: "date", text: "short text", long: "long text", link: "link", image: "image", markdown: "Markdown", none: "not shown" };
 const shownAs = (column) => column.display || (column.kind === "number" ? "number" : "text");
 const fail = (error) => alertUser(error.message);
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 let columns = [];
+let card = null;
+let saved = "";
+
+// All that is written in the form; what differs from what was saved is not saved yet.
+const written = () => JSON.stringify([...$("words").querySelectorAll("input, textarea, select")].map((field) => field.value));
+const unsaved = () => saved !== "" && written() !== saved;
+addEventListener("beforeunload", (event) => { if (unsaved()) event.preventDefault(); });
+
+function preview() {
+  $("words-saved").textContent = unsaved() ? "Not saved yet." : $("words-saved").textContent;
+  $("preview-question").textContent = $("question-text").value;
+  fill($("preview-guidelines"), ...($("guidelines").value ? markdown($("guidelines").value) : [el("p", { class: "empty" }, "No guidelines yet.")]));
+  if (!card) return;
+  const now = (name, field) => $("columns").querySelector(`[data-column="${CSS.escape(name)}"][name="${field}"]`)?.value;
+  const fields = card.fields.filter((f) => now(f.name, "display") !== "none").map((f) => ({ ...f, title: now(f.name, "title") || f.name, unit: now(f.name, "unit") ?? f.unit, display: now(f.name, "display") ?? f.display }));
+  fill($("preview-card"), cardBody({ ...card, fields }));
+}
 
 async function words() {
   ({ columns } = await get("/settings"));
@@ -15,6 +34,7 @@ async function words() {
     Object.entries(DISPLAYS).map(([value, words]) => el("option", { value, selected: value === shownAs(column) }, words)));
   fill($("columns"), el("table", { "aria-label": "Column dictionary" }, el("thead", {}, el("tr", {}, ["Column", "Role", "Title", "Unit", "Shown as"].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", {}, columns.slice(0, 200).map((c) => el("tr", {}, el("td", { dir: "auto" }, c.name), el("td", {}, c.role), el("td", {}, field(c, "title")), el("td", {}, field(c, "unit")), el("td", {}, chooser(c)))))));
+  saved = written();
 }
 
 $("words").addEventListener("submit", async (event) => {
@@ -27,8 +47,20 @@ $("words").addEventListener("submit", async (event) => {
   }
   try {
     await put("/settings", { question: $("question-text").value, guidelines: $("guidelines").value, skip_reasons: lines($("skip-reasons").value), columns: changed });
-    $("words-saved").textContent = "Saved.";
     await words();
+    $("words-saved").textContent = "Saved.";
+  } catch (error) { fail(error); }
+});
+
+$("words").addEventListener("input", preview);
+$("budget").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const budget = Number(event.target.elements.budget.value);
+  try {
+    await put("/settings", { budget });
+    event.target.elements.budget.min = budget;
+    $("budget-saved").textContent = `Saved: ${number(budget)} labels.`;
+    alertUser(null);
   } catch (error) { fail(error); }
 });
 
@@ -62,5 +94,5 @@ $("known-file").addEventListener("submit", async (event) => {
   } catch (error) { $("known-said").className = "refused"; $("known-said").textContent = error.message; }
 });
 
-words().catch(fail);
+words().then(async () => { card = await get("/rows/0"); preview(); }).catch(fail);
 known().catch(fail);

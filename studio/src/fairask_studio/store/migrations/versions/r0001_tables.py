@@ -64,6 +64,7 @@ def upgrade() -> None:
         sa.Column("since", sa.String(32), nullable=False),
         sa.Column("until", sa.String(32)),
         sa.Column("program", sa.Boolean),
+        sa.Column("seal", sa.String(64)),
     )
     op.create_table(
         "sessions",
