@@ -32,7 +32,7 @@ MODELS: dict[str, Callable[[], ClassifierMixin | None]] = {
     ),
 }
 
-_LATER = ("risk_weights", "calibrated", "blind", "metric_param", "constraint", "rounds")
+_LATER = ("risk_weights", "calibrated", "blind", "metric_param", "constraint", "promise", "rounds")
 _NO_SETTINGS = ("name", "label", "profile", "paper", "family")
 
 

@@ -158,8 +158,9 @@ class Month:
         told = np.array([-2 if v is None else v for v in self.labels])
         lost = (told == -1) & (said == (side > 0)) if side else np.zeros(len(told), dtype=bool)
         inside = (told == condition) | lost
-        hits = np.bincount(group[inside], weights=said[inside].astype(np.float64), minlength=n_groups)
-        return hits, np.bincount(group[inside], minlength=n_groups).astype(np.float64)
+        rows = np.bincount(group[inside], minlength=n_groups)
+        hits = np.bincount(group[inside & (said == 1)], minlength=n_groups)
+        return hits.astype(np.float64), rows.astype(np.float64)
 
 
 @dataclass(frozen=True)
