@@ -78,8 +78,8 @@ def test_the_reason_says_what_the_numbers_mean() -> None:
 
     assert reason(0.13, 0.07, 0.19) == (
         "Right for about 85 of 100. Of rows that are “yes”, it says “yes” for 80 of 100 in group women and "
-        "93 of 100 in group men: 13 points apart; you allow 10 points. Too few labels to be sure. About 300 to "
-        "600 labels are needed."
+        "93 of 100 in group men: 13 points apart; you allow 10 points. Too few labels to be sure. About "
+        "300 to 600 labels are needed."
     )
     assert "By these labels it is within" in reason(0.02, 0.0, 0.08)
     assert reason(0.30, 0.2, 0.4).endswith("That is more than you allow, and not by chance.")
