@@ -93,7 +93,7 @@ def test_from_a_file_to_a_certified_model(tmp_path: Path, new_page: Callable[...
             owner.fill("#new-person [name=name]", name)
             owner.select_option("#new-person [name=role]", role)
             owner.get_by_role("button", name="Invite").tap()
-            field = owner.get_by_label(f"Link for {name}", exact=True).first
+            field = owner.get_by_role("textbox", name=f"Link for {name}", exact=True)
             expect(field).to_have_value(re.compile("code="), timeout=60_000)
             links[name] = field.input_value()
         expect(owner.locator(".qr img")).to_be_visible()

@@ -228,7 +228,6 @@ def test_annotators_and_owners_are_told_that_the_trainer_stopped(make: Callable[
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give a study or --demo"),
         (["s", "--demo"], "give a study or --demo"),
         (["nothing"], "no study in 'nothing'"),
         (["--demo", "--host", "0.0.0.0"], "the demo is for this machine only"),
