@@ -61,7 +61,7 @@ python -m paper figures --out figures
 python -m paper docs
 ```
 
-The default, and it with passive sampling, were run by the present code on Drug, German and Compas. Their other
+The default, also with passive sampling, was run by the present code on Drug, German and Compas. Its other
 trials are older: where thresholds alone were not safe, a share of the decisions was made by lot.
 
 A run can be stopped at any time; the same command goes on where it stopped, with the same tables at the end.

@@ -163,6 +163,9 @@ def fits(page: Page, name: str) -> None:
     for width, height in ((whole["width"] // 2, whole["height"] // 2), (390, 760)):
         page.set_viewport_size({"width": width, "height": height})
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} at {width} pixels"
+        here = page.locator('nav [aria-current="page"]')
+        if here.count():  # the tab of this page is in sight
+            expect(here).to_be_in_viewport(ratio=0.9)
         look(page, f"{name}-{width}")
     page.set_viewport_size(whole)
 

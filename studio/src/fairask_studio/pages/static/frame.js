@@ -19,9 +19,10 @@ $("signout")?.addEventListener("click", async () => {
   location.assign(`${base}/signin`);
 });
 
-// On a phone the views are wider than the screen: begin where we are.
+// On a phone, or zoomed in, the views are wider than the screen: where we are is always in sight.
 const here = document.querySelector('nav [aria-current="page"]');
-if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
+const inSight = () => { here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2; };
+if (here) new ResizeObserver(inSight).observe(here.parentElement);
 
 const robot = $("robot");
 if (robot) {
