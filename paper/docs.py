@@ -61,8 +61,8 @@ python -m paper figures --out figures
 python -m paper docs
 ```
 
-The default was run by the present code on Drug, German and Compas, and with passive sampling on German. Its
-other trials are older: where thresholds alone were not safe, a share of the decisions was made by lot.
+The default, also with passive sampling, was run by the present code on Drug, German and Compas. Its other
+trials are older: where thresholds alone were not safe, a share of the decisions was made by lot.
 
 A run can be stopped at any time; the same command goes on where it stopped, with the same tables at the end.
 FARE, FARE with λ_diff alone and passive were run by the present code. Other methods of the paper, where they

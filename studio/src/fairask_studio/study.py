@@ -242,7 +242,7 @@ class Study:
             study._mend_queue()
         except BaseException as error:
             store.close()
-            if isinstance(error, SENSELESS) and not isinstance(error, UserError):
+            if isinstance(error, SENSELESS) and not isinstance(error, StudyError):
                 raise senseless(error) from error
             raise
         return study

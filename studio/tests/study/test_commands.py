@@ -162,7 +162,7 @@ def test_ask_does_not_write_over_labels_that_were_not_told(run: Run) -> None:
     assert "is no file of rows to label" in run("ask", "s", "-o", "notes.csv", fails=True).output
 
 
-@pytest.mark.parametrize("place", ["nowhere/batch.csv", "batch.xlsx", "batch"])
+@pytest.mark.parametrize("place", ["nowhere/batch.csv", "batch.pdf", "batch"])
 def test_an_ask_that_cannot_write_draws_nothing(run: Run, place: str) -> None:
     small(run)
     run("ask", "s", "-o", place, fails=True)

@@ -1120,7 +1120,7 @@ def missing_sentence(names: Sequence[str]) -> str:
     Examples
     --------
     >>> missing_sentence(["7.png", "8.png"])
-    '2 images that the table names were not sent: 7.png, 8.png.'
+    '2 images that the table names were not sent: 7.png and 8.png.'
     """
     some = listed(names[:3]) + (", …" if len(names) > 3 else "")
     words = "image that the table names was" if len(names) == 1 else "images that the table names were"
