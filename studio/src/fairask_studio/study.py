@@ -25,7 +25,7 @@ from fairask.audit.plan import AuditPlan
 from fairask.audit.signature import OwnerKey
 from fairask.defaults import BUDGET
 from fairask.documents import reading
-from fairask.errors import FairaskWarning, TableError, UserError, suggest
+from fairask.errors import FairaskWarning, TableError, suggest
 from fairask.learner import FairActiveLearner
 from fairask.log import ASKED, LABELLED, LearnerState, Query
 from fairask.metrics import encode_groups

@@ -37,8 +37,8 @@ class SentFiles:
     --------
     >>> sent = SentFiles()
     >>> sent.add("photos/1.gif", b"GIF89a...")
-    >>> sent.find("1.gif").name, sent.find("2.gif")
-    ('1.gif', None)
+    >>> sent.find("1.gif").suffix, sent.find("2.gif")
+    ('.gif', None)
     """
 
     def __init__(self) -> None:
