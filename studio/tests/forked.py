@@ -6,6 +6,7 @@ shells: a small script that hands its words, folder, environment and files to a 
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shlex
@@ -118,6 +119,7 @@ def _take(asked: socket.socket) -> None:
 def _run(words: list[str], folder: str, env: dict[str, str]) -> Any:
     from fairask.cli import main
 
+    atexit._clear()  # what the parent does at its end is not the child's
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(env)

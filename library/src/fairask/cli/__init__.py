@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -25,4 +28,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         return app(args=None if argv is None else list(argv), prog_name="fairask")
 
     # The app guards its own commands; this guards its import, which needs an extra.
-    sys.exit(guarded(run, debug="--debug" in (sys.argv if argv is None else argv)))
+    code = guarded(run, debug="--debug" in (sys.argv if argv is None else argv))
+    if argv is None and "pyarrow" in sys.modules:
+        _leave(code)
+    sys.exit(code)
+
+
+def _leave(code: int) -> None:
+    """End the process without tearing down native threads: Arrow may abort there (apache/arrow#34314)."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+            stream.flush()
+    atexit._run_exitfuncs()
+    os._exit(code)
