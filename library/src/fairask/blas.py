@@ -44,8 +44,6 @@ def small_problem(size: int) -> AbstractContextManager[None]:
     OpenBLAS starts its threads for some routines even where a matrix has a few hundred numbers. On a busy
     machine, waiting for them takes a thousand times as long as the factorisation.
 
-    Examples
-    --------
     >>> with small_problem(400):
     ...     pass
     """

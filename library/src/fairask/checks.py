@@ -11,8 +11,6 @@ from fairask.errors import suggest
 def check_count(value: object, name: str, *, least: int = 1) -> int:
     """Return ``value`` as an int if it is a whole number of at least ``least``.
 
-    Examples
-    --------
     >>> check_count(3, "n")
     3
     >>> check_count(True, "n")
@@ -28,8 +26,6 @@ def check_count(value: object, name: str, *, least: int = 1) -> int:
 def check_lengths(**lengths: int) -> int:
     """Return the common length of several arguments, given by their names.
 
-    Examples
-    --------
     >>> check_lengths(y=2, pred=2)
     2
     >>> check_lengths(y=2, pred=3)
@@ -44,8 +40,6 @@ def check_lengths(**lengths: int) -> int:
 def check_number(value: object, name: str, low: float, high: float) -> float:
     """Return ``value`` as a float if it lies in [low, high].
 
-    Examples
-    --------
     >>> check_number(2, "tolerance", 0, 1)
     Traceback (most recent call last):
         ...
@@ -59,8 +53,6 @@ def check_number(value: object, name: str, low: float, high: float) -> float:
 def check_share(value: object, name: str) -> float:
     """Return ``value`` as a float if it lies strictly between 0 and 1.
 
-    Examples
-    --------
     >>> check_share(0.05, "delta")
     0.05
     """
@@ -72,8 +64,6 @@ def check_share(value: object, name: str) -> float:
 def check_tolerance(value: object) -> float:
     """Return the largest allowed gap of a model, a number in [0, 1]: 0 is exact parity, 1 no constraint.
 
-    Examples
-    --------
     >>> check_tolerance(2)
     Traceback (most recent call last):
         ...
@@ -85,8 +75,6 @@ def check_tolerance(value: object) -> float:
 def check_level(value: object) -> float:
     """Return the probability with which a gap is within the tolerance, in [0.5, 1); 0.5 is no safety.
 
-    Examples
-    --------
     >>> check_level(0.95)
     0.95
     """
@@ -98,8 +86,6 @@ def check_level(value: object) -> float:
 def check_seed(value: object, name: str = "random_state") -> int:
     """Return a seed, a whole number of at least 0.
 
-    Examples
-    --------
     >>> check_seed(3)
     3
     """
@@ -109,8 +95,6 @@ def check_seed(value: object, name: str = "random_state") -> int:
 def check_choice(value: object, name: str, known: Collection[str]) -> str:
     """Return ``value`` if it is one of the ``known`` names.
 
-    Examples
-    --------
     >>> check_choice("tpr", "metric", ["tprp", "eo"])
     Traceback (most recent call last):
         ...

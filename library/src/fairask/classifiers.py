@@ -39,8 +39,6 @@ class HasBare(Protocol):
 def has_probabilities(estimator: object) -> bool:
     """Whether a classifier has ``predict_proba``.
 
-    Examples
-    --------
     >>> from sklearn.svm import LinearSVC
     >>> has_probabilities(LinearSVC())
     False
@@ -52,8 +50,6 @@ def has_probabilities(estimator: object) -> bool:
 def weight_parameter(estimator: object) -> str | None:
     """Name under which ``estimator.fit`` takes sample weights, looking into a pipeline's last step.
 
-    Examples
-    --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler

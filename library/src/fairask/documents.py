@@ -28,8 +28,6 @@ def reading(
     Parsers raise errors of many kinds for such files, also ``RecursionError``, ``MemoryError`` and
     ``AssertionError``; the cause stays behind the error that is raised.
 
-    Examples
-    --------
     >>> with reading("people.npy"):
     ...     [][0]
     Traceback (most recent call last):
@@ -105,8 +103,6 @@ def read_json(
 ) -> Any:
     """Return what a JSON file says; see :func:`parse_json`.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "t.json").write_text("[1, 2]")
@@ -120,8 +116,6 @@ def read_json(
 def most_unpacked(packed: int, most: float = MOST_UNPACKED) -> float:
     """Return how many bytes a packed file of this size may hold; more is made to fill a machine's memory.
 
-    Examples
-    --------
     >>> most_unpacked(1000), most_unpacked(1_000_000)
     (67108864, 200000000)
     """
@@ -136,8 +130,6 @@ def too_much(name: str, most: float) -> tuple[str, str]:
 def check_archive(name: str, file: Path | bytes, kind: type[UserError] = TableError) -> None:
     """Raise an error for a zip archive, a workbook or a model that would unpack to too much.
 
-    Examples
-    --------
     >>> buffer = io.BytesIO()
     >>> with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
     ...     archive.writestr("a", bytes(10**8))

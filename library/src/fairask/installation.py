@@ -44,8 +44,6 @@ class Finding:
 def examine() -> list[Finding]:
     """Look at this installation.
 
-    Examples
-    --------
     >>> [finding.state for finding in examine() if finding.what == "python"]
     ['ok']
     """
@@ -82,8 +80,6 @@ def _extras(package: str) -> list[str]:
 def missing(extra: str, package: str = "fairask") -> list[str]:
     """Requirements of an extra that are not installed, or too old.
 
-    Examples
-    --------
     >>> missing("cli")
     []
     """

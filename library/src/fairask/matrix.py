@@ -15,8 +15,6 @@ from fairask.metrics import Float, Int, Matrix
 def row_count(X: Matrix) -> int:
     """Rows of an array, a sparse matrix, a data frame or a list.
 
-    Examples
-    --------
     >>> row_count(np.zeros((2, 3))), row_count([[0.0]])
     (2, 1)
     """
@@ -26,8 +24,6 @@ def row_count(X: Matrix) -> int:
 def take_rows(X: Matrix, rows: NDArray[Any] | slice) -> Matrix:
     """Rows of an array or a data frame, by their positions or a mask.
 
-    Examples
-    --------
     >>> take_rows(np.array([[1.0], [2.0]]), np.array([1]))
     array([[2.]])
     """
@@ -48,8 +44,6 @@ def near_copies(X: Matrix, of: Matrix | None = None) -> NDArray[np.bool_] | None
     Distances are those of standardised features. Returns None where rows are not compared: a sparse matrix,
     a data frame, or more than 5,000 rows.
 
-    Examples
-    --------
     >>> near_copies(np.array([[0.0, 1.0], [3.0, 1.0], [0.001, 1.0]]))[0].tolist()
     [True, False, True]
     """
@@ -69,8 +63,6 @@ def clusters_of(X: Matrix) -> Int:
 
     A row belongs to the first row that it is nearly equal to and that belongs to none itself.
 
-    Examples
-    --------
     >>> clusters_of(np.array([[0.0], [5.0], [0.0], [5.001]])).tolist()
     [0, 1, 0, 1]
     """
@@ -90,8 +82,6 @@ def clusters_of(X: Matrix) -> Int:
 def sparse_bytes(X: csr_array) -> bytes:
     """Return the content of a sparse matrix as bytes: the same for equal rows, however they are stored.
 
-    Examples
-    --------
     >>> sparse_bytes(csr_array(np.eye(2))) == sparse_bytes(csr_array(np.eye(2)))
     True
     """
@@ -113,8 +103,6 @@ def hash_numbers(z: _Words) -> _Words:
 
     This is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
 
-    Examples
-    --------
     >>> len(np.unique(hash_numbers(np.arange(4, dtype=np.uint64))))
     4
     """
@@ -135,8 +123,6 @@ def row_uniforms(X: Matrix, seed: int) -> Float:
 
     Randomised predictions drawn with them do not change when rows are reordered or dropped.
 
-    Examples
-    --------
     >>> a = row_uniforms(np.array([[1.0], [2.0]]), seed=0)
     >>> b = row_uniforms(np.array([[2.0], [1.0]]), seed=0)
     >>> bool((a == b[::-1]).all())
@@ -174,8 +160,6 @@ def _sparse_uniforms(X: csr_array, seed: int) -> Float:
 def row_set(rows: ArrayLike, n_rows: int) -> Int:
     """Row numbers sorted and without repeats: eight bytes per row in the set.
 
-    Examples
-    --------
     >>> row_set([5, 1, 5], 10).tolist()
     [1, 5]
     """
@@ -194,8 +178,6 @@ def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:
 
     The hash is one to one: no two rows tie.
 
-    Examples
-    --------
     >>> whole, part = tie_breakers(np.arange(4), 7), tie_breakers(np.arange(2, 4), 7)
     >>> bool((whole[2:] == part).all())
     True
@@ -206,8 +188,6 @@ def tie_breakers(rows: Int, seed: int) -> NDArray[np.uint64]:
 def uniforms(rows: Int, seed: int) -> NDArray[np.float64]:
     """One number in [0, 1) per row that depends on its row number and the seed alone.
 
-    Examples
-    --------
     >>> whole, part = uniforms(np.arange(4), 7), uniforms(np.arange(2, 4), 7)
     >>> bool((whole[2:] == part).all()), bool((whole < 1).all())
     (True, True)

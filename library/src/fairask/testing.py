@@ -101,8 +101,6 @@ def make_problem(
 def row_probabilities(proposal: Proposal) -> Float:
     """Return the probability of each available row in the first draw.
 
-    Examples
-    --------
     >>> from fairask.strategies import Passive
     >>> row_probabilities(make_problem(Passive(), n_left=4).propose(Passive())).tolist()
     [0.25, 0.25, 0.25, 0.25]

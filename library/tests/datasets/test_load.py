@@ -182,12 +182,6 @@ def test_a_changed_file_is_refused_with_what_differs(old, new, message, tables, 
         load("drug")
 
 
-def test_another_release_loads_when_asked_for(tables, tmp_path, monkeypatch):
-    folder = copy_changed(tables, tmp_path, "drug/drug_consumption.data", "1,0.49788,", "1,0.5,")
-    monkeypatch.setenv("FAIRASK_DATA", str(folder))
-    assert load("drug", standardize=False, verify=False).X[0, 0] == 0.5
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

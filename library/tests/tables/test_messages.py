@@ -84,8 +84,9 @@ def test_absent_tables_and_downloads_say_what_to_do(monkeypatch: pytest.MonkeyPa
     assert isinstance(absent.value, UserError)
     assert absent.value.what == "the drug table is not on this machine"
     assert "fairask datasets pull drug" in absent.value.remedy
+    monkeypatch.setenv("FAIRASK_DATA_URL", "http://127.0.0.1:1")
     with pytest.raises(DownloadError) as broken:
-        pull("drug", base_url="http://127.0.0.1:1")
+        pull("drug")
     assert isinstance(broken.value, UserError)
     assert "cannot be reached" in broken.value.what
     assert "Nothing was changed" in broken.value.remedy

@@ -191,8 +191,6 @@ def _fill(kind: Any, given: Mapping[str, object]) -> Any:
 def command_of(command: str, options: object) -> str:
     """Return the command line of options; those whose metadata say so do not change the results.
 
-    Examples
-    --------
     >>> from fairask.cli.demo import DemoOptions
     >>> print(command_of("demo", DemoOptions(dataset="german", trials=2, audit_labels=0, seed=7)))
     fairask demo --dataset german --metric dp --profile calibrated --trials 2 --budget 600 --batch 100

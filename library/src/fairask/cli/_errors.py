@@ -33,8 +33,6 @@ EXTRAS = {
 def guarded(call: Callable[[], object], *, debug: bool) -> int:
     """Run ``call`` and return an exit code; problems become two lines on standard error.
 
-    Examples
-    --------
     >>> guarded(lambda: None, debug=False)
     0
     """

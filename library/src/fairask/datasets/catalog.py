@@ -26,13 +26,13 @@ _FOLDER = "FAIRASK_DATA"
 _CACHE = "FAIRASK_CACHE"
 #: A mirror with the files in the layout of ``FAIRASK_DATA``, instead of the official sources.
 _MIRROR = "FAIRASK_DATA_URL"
+#: Seconds without a byte after which a server counts as stalled.
+_TIMEOUT = 30.0
 
 
 class DatasetNotFound(UserError, FileNotFoundError):
     """The table's file is not on this machine; the remedy says how to get it.
 
-    Examples
-    --------
     >>> print(DatasetNotFound("the drug table is not on this machine", "run `fairask datasets pull drug`"))
     the drug table is not on this machine; run `fairask datasets pull drug`
     """
@@ -44,8 +44,6 @@ class DatasetNotFound(UserError, FileNotFoundError):
 class DownloadError(UserError, RuntimeError):
     """A download did not give the published table; the cache holds what it held before.
 
-    Examples
-    --------
     >>> DownloadError("https://host/t.csv: the request failed", "Run it again").remedy
     'Run it again'
     """
@@ -77,9 +75,7 @@ def names() -> list[str]:
     return sorted([*CATALOG, _SYNTHETIC])
 
 
-def load(
-    name: str, variant: str | None = None, standardize: bool = True, *, verify: bool = True, **options: Any
-) -> Dataset:
+def load(name: str, variant: str | None = None, standardize: bool = True, **options: Any) -> Dataset:
     """Load a benchmark table as features, labels and groups.
 
     Adult and German Credit are part of the package and ``synthetic`` is generated. The other tables are read
@@ -96,8 +92,6 @@ def load(
         groups together.
     standardize : bool
         Scale every feature to mean 0 and standard deviation 1 over all rows; False gives the encoded columns.
-    verify : bool
-        Check that the table is the published one, to the last value. False accepts another release of it.
     **options
         Arguments of :func:`make_synthetic`, for ``synthetic`` only.
 
@@ -134,7 +128,7 @@ def load(
     if spec.embedded:
         table = spec.parse(embedded(spec))
     elif (found := _locate(spec)) is not None:
-        table = _read(spec, found[1], verify=verify)
+        table = _read(spec, found[1])
     else:
         raise DatasetNotFound(f"the {name} table is not on this machine", _how_to_get(spec))
     X, feature_names = table.X, table.feature_names
@@ -210,34 +204,21 @@ def info(name: str) -> dict[str, Any]:
     }
 
 
-def pull(
-    name: str,
-    *,
-    base_url: str | None = None,
-    progress: ProgressBar | None = None,
-    timeout: float = 30.0,
-    verify: bool = True,
-    force: bool = False,
-) -> Path | None:
+def pull(name: str, *, progress: ProgressBar | None = None, force: bool = False) -> Path | None:
     """Download a table into the cache, checked before it gets there.
 
     The bytes of the official files are not pinned: copies have another header or fewer columns. What is
     pinned is the parsed table, which is the same for every form of the file and differs if one value does.
-    Whatever goes wrong, the cache holds after the call what it held before it.
+    Whatever goes wrong, the cache holds after the call what it held before it. The environment variable
+    ``FAIRASK_DATA_URL`` names a mirror in the layout of ``FAIRASK_DATA``
+    (``<mirror>/drug/drug_consumption.data``), instead of the official sources.
 
     Parameters
     ----------
     name : str
         One of ``names()``.
-    base_url : str, optional
-        A mirror in the layout of ``FAIRASK_DATA`` (``<base_url>/drug/drug_consumption.data``); default the
-        environment variable ``FAIRASK_DATA_URL``, else the official source.
     progress : object with ``total``, ``update``, ``reset`` and ``close``, optional
         A bar that the download is reported to.
-    timeout : float
-        Seconds without a byte after which the server counts as stalled.
-    verify : bool
-        Check the content against the published table, to the last value; False accepts another release.
     force : bool
         Download even if the table is there.
 
@@ -258,36 +239,32 @@ def pull(
     >>> print(pull("german"))
     None
     """
-    if not timeout > 0:
-        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
     if _check_name(name) == _SYNTHETIC or CATALOG[name].embedded:
         return None
     spec = CATALOG[name]
     found = _locate(spec)
     if found is not None and not force:
         try:
-            _read(spec, found[1], verify=verify)
+            _read(spec, found[1])
             return found[1]
         except TableError as error:
             if found[0] == "folder":
                 raise DownloadError(
                     str(error), "Repair or remove this file: it is read before the cache"
                 ) from error
-    base = base_url or os.environ.get(_MIRROR)
+    base = os.environ.get(_MIRROR)
     if base and not base.startswith(("http://", "https://")):
-        raise ValueError(f"base_url must start with http:// or https://, got {base!r}")
+        raise ValueError(f"{_MIRROR} must start with http:// or https://, got {base!r}")
     url = f"{base.rstrip('/')}/{spec.files[0]}" if base else spec.url
     if url is None:
         raise DatasetNotFound(f"the {name} table is not on this machine", _how_to_get(spec))
     cache = _cache_folder()
     if cache is None or not _has_pooch():
         raise MissingExtra("downloading tables needs pooch", "bench")
-    return _download(spec, url, cache, progress, timeout, verify)
+    return _download(spec, url, cache, progress)
 
 
-def _download(
-    spec: Spec, url: str, cache: Path, progress: ProgressBar | None, timeout: float, verify: bool
-) -> Path:
+def _download(spec: Spec, url: str, cache: Path, progress: ProgressBar | None) -> Path:
     import pooch
     import requests
 
@@ -299,9 +276,9 @@ def _download(
     nothing = "Nothing was changed: check the address and the network, then run the same again"
     try:
         fresh.unlink(missing_ok=True)
-        downloader = pooch.HTTPDownloader(progressbar=progress or False, timeout=timeout)
+        downloader = pooch.HTTPDownloader(progressbar=progress or False, timeout=_TIMEOUT)
         pooch.retrieve(url, None, fname=fresh.name, path=fresh.parent, downloader=downloader)
-        _read(spec, fresh, verify=verify)
+        _read(spec, fresh)
         return fresh.replace(target)
     except TableError as error:
         reason = str(error).removeprefix(f"{fresh}: ")
@@ -319,7 +296,7 @@ def _download(
     except requests.RequestException as error:
         # While a body streams, requests reports a read timeout as a connection error.
         if isinstance(error, requests.Timeout) or "timed out" in str(error).lower():
-            why = f"the server stalled and sent nothing for {timeout:g} s"
+            why = f"the server stalled and sent nothing for {_TIMEOUT:g} s"
         elif isinstance(error, requests.exceptions.ChunkedEncodingError):
             why = "the download was truncated"
         else:
@@ -351,10 +328,9 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _read(spec: Spec, path: Path, *, verify: bool) -> Parsed:
+def _read(spec: Spec, path: Path) -> Parsed:
     table = spec.parse(spec.read([path.read_bytes()], str(path)))
-    if verify:
-        spec.check(table, str(path))
+    spec.check(table, str(path))
     return table
 
 

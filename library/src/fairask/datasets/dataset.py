@@ -278,8 +278,6 @@ def stack(features: Mapping[str, Float | NDArray[np.bool_]], source: str) -> tup
 def standardized(X: Float) -> Float:
     """Return ``X`` with mean 0 and standard deviation 1 in every column, over all rows.
 
-    Examples
-    --------
     >>> standardized(np.array([[1.0], [3.0]])).ravel().tolist()
     [-1.0, 1.0]
     """
@@ -292,8 +290,6 @@ def standardized(X: Float) -> Float:
 def wrong_table(message: str) -> TableError:
     """Return the error of a file that is not the published table; "; " divides what from remedy.
 
-    Examples
-    --------
     >>> wrong_table("t.csv: the file is empty").remedy
     'Get the published file again'
     """

@@ -132,8 +132,6 @@ def compare(
 def over_trials(values: Sequence[float] | Float) -> Guess:
     """Mean over trials of an accuracy or a gap, with the limits of Student's t at 95 %.
 
-    Examples
-    --------
     >>> over_trials([0.1, 0.2, 0.3]).limits()
     '0.00 to 0.45'
     """

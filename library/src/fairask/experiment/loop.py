@@ -234,8 +234,6 @@ class Run:
     def is_infeasible_at(self, budget: int) -> bool:
         """Whether the last model within ``budget`` said so; False where a run of an older version is silent.
 
-        Examples
-        --------
         >>> values = np.array([50, 100]), np.array([0.7, 0.8]), np.array([0.1, 0.1])
         >>> run = Run("fare", 0, *values, feasible=[False, True])
         >>> run.is_infeasible_at(50), run.is_infeasible_at(100)

@@ -271,8 +271,6 @@ def choose_methods(names: Sequence[str] | None, profile: str = "calibrated") -> 
 
     ``profile`` is what they are made of, unless their name says so.
 
-    Examples
-    --------
     >>> [m.label for m in choose_methods(["fare"])]
     ['FARE', 'passive']
     """

@@ -48,8 +48,6 @@ _DRAWS = 256
 def plain_classifier(X: Matrix, seed: int) -> Any:
     """Return the default's classifier, not fitted: no constraint, no group by itself.
 
-    Examples
-    --------
     >>> type(plain_classifier(np.zeros((3, 2)), 0)).__name__
     'LinearForestClassifier'
     """
@@ -61,8 +59,6 @@ def plain_classifier(X: Matrix, seed: int) -> Any:
 def fit_plain(rows: Labelled, seed: int) -> Any:
     """Fit the plain classifier on labelled rows, each of which counts once.
 
-    Examples
-    --------
     >>> rows = Labelled.of(np.eye(2), np.array([1.0, 1.0]), np.array([0, 1]), ["a", "b"])
     >>> fit_plain(rows, 0).predict(np.eye(2)).tolist()
     [1, 1]
@@ -76,8 +72,6 @@ def fit_plain(rows: Labelled, seed: int) -> Any:
 def fit_held_out(rows: Labelled, seed: int) -> tuple[Any, Float]:
     """Fit the plain classifier; return also each row's probability by a classifier that did not see it.
 
-    Examples
-    --------
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(60, random_state=0)
     >>> _, positive = fit_held_out(Labelled.of(X, y.astype(float), np.zeros(60, dtype=int), ["a"]), 0)
@@ -98,8 +92,6 @@ def fit_held_out(rows: Labelled, seed: int) -> tuple[Any, Float]:
 def majority(y: Float, weights: Float | None = None) -> tuple[bool, float]:
     """Return the more frequent answer (True is positive), and the share of rows for which it is right.
 
-    Examples
-    --------
     >>> majority(np.array([1.0, 1.0, 0.0, 1.0]))
     (True, 0.75)
     """

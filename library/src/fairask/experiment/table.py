@@ -34,8 +34,6 @@ TestRows = tuple[Matrix, Int, NDArray[np.str_]]
 def pool_size(rows: int) -> int:
     """Rows of the pool (the rest are test rows) in a table of ``rows``.
 
-    Examples
-    --------
     >>> pool_size(1000)
     750
     """

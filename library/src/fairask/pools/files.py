@@ -40,8 +40,6 @@ _DELIMITERS = ",;\t|"
 def local_path(source: str | os.PathLike[str]) -> Path | None:
     """Local path of a plain path or a ``file://`` URL; None for other URLs.
 
-    Examples
-    --------
     >>> local_path("file:///data/my%20people").as_posix(), local_path("s3://bucket/people")
     ('/data/my people', None)
     """
@@ -55,8 +53,6 @@ def local_path(source: str | os.PathLike[str]) -> Path | None:
 def name_of(source: str | os.PathLike[str]) -> str:
     """Short name of the table that a path, URL or address points to.
 
-    Examples
-    --------
     >>> name_of("s3://bucket/people/"), name_of("loans.parquet"), name_of("duckdb:///a.db#people:id")
     ('people', 'loans', 'people')
     """
@@ -208,8 +204,6 @@ class Files:
         Each row has a number that depends on its place and the seed alone; the rows with the least numbers
         are drawn. So a table gives the same sample in every format, and in parts of any size.
 
-        Examples
-        --------
         >>> import pyarrow as pa
         >>> files = Files(optional("pyarrow.dataset", "parquet").dataset(pa.table({"a": range(1000)})))
         >>> drawn = files.sample(3, seed=0)

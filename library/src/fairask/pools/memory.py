@@ -31,8 +31,6 @@ Model: TypeAlias = Rule | RuleMixture | Classifier
 def is_randomised(model: Model) -> bool:
     """Whether the model may decide a row either way.
 
-    Examples
-    --------
     >>> from fairask.rules import ConstantRule
     >>> is_randomised(ConstantRule(True))
     False
@@ -81,8 +79,6 @@ class Cells:
     def locate(self, cells: ArrayLike, ranks: ArrayLike) -> Int:
         """Row numbers of the ``ranks``-th rows of ``cells``; ranks count in row order from 0.
 
-        Examples
-        --------
         >>> cells = Pool(np.zeros((3, 1)), np.array([0, 1, 0]), 2).by_group()
         >>> cells.locate(np.array([0, 1]), np.array([1, 0])).tolist()
         [2, 1]

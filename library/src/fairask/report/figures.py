@@ -87,8 +87,6 @@ ON_DARK = {
 def method_color(name: str, position: int = 0) -> str:
     """Return a method's colour; one without a fixed colour takes that of its ``position`` among such.
 
-    Examples
-    --------
     >>> method_color("fare"), method_color("mine", 1)
     ('#0072B2', '#CC79A7')
     """
@@ -110,8 +108,6 @@ def group_color(position: int) -> str:
 def style() -> Iterator[None]:
     """Draw in this package's style; names are plain text, so a ``$`` in a column name is a ``$``.
 
-    Examples
-    --------
     >>> import matplotlib
     >>> with style():
     ...     matplotlib.rcParams["text.parse_math"]
@@ -220,8 +216,6 @@ def principal_plane(rows: Float) -> Callable[[Float], Float]:
 def spread(positions: Sequence[float], gap: float) -> list[float]:
     """Move label positions apart until neighbours are ``gap`` or more away, keeping their order and mean.
 
-    Examples
-    --------
     >>> [round(p, 3) for p in spread([0.0, 0.1, 2.0], 0.5)]
     [-0.2, 0.3, 2.0]
     """
@@ -262,8 +256,6 @@ class Curve:
 def mean_and_error(values: Float) -> tuple[Float, Float]:
     """Mean over trials (the first axis) and its standard error, NaN for one trial.
 
-    Examples
-    --------
     >>> mean_and_error(np.array([[1.0], [3.0]]))
     (array([2.]), array([1.]))
     """
@@ -750,78 +742,40 @@ class EstimateCurvesDisplay:
         return self
 
 
-@dataclass
-class LabelsOverTimeDisplay:
-    """How many labels there were, by time since the first.
-
-    Parameters
-    ----------
-    seconds : ndarray
-        When each label came, in seconds since the first, in order.
-
-    Examples
-    --------
-    >>> LabelsOverTimeDisplay.from_seconds([0.0, 90.0, 30.0]).plot().unit_
-    's'
-    """
-
-    seconds: Float
-
-    @classmethod
-    def from_seconds(cls, seconds: Sequence[float]) -> LabelsOverTimeDisplay:
-        """Put the moments in order."""
-        if not len(seconds):
-            raise ValueError("seconds is empty: nothing to draw")
-        moments = np.sort(np.asarray(seconds, dtype=np.float64))
-        return cls(moments - moments[0])
-
-    def plot(self, ax: Panels = None) -> LabelsOverTimeDisplay:
-        """Draw on given axes, or on a new figure."""
-        units = [("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)]
-        self.unit_, size = next((u for u in units if self.seconds[-1] >= 2 * u[1]), units[-1])
-        with style():
-            self.figure_, (axis,) = panels(ax, 1, 1, (7.4, 2.2))
-            self.ax_ = axis
-            axis.step(self.seconds / size, np.arange(1, len(self.seconds) + 1), where="post", color=INK)
-            axis.set_ylim(0)
-            axis.set_title("Labels")
-            axis.set_xlabel(f"{self.unit_} since the first label")
-        return self
+def draw_labels_over_time(seconds: Sequence[float]) -> Figure:
+    """Draw how many labels there were, given when each came, in seconds."""
+    moments = np.sort(np.asarray(seconds, dtype=np.float64))
+    moments -= moments[0]
+    units = [("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)]
+    unit, size = next((u for u in units if moments[-1] >= 2 * u[1]), units[-1])
+    with style():
+        figure, (axis,) = panels(None, 1, 1, (7.4, 2.2))
+        axis.step(moments / size, np.arange(1, len(moments) + 1), where="post", color=INK)
+        axis.set_ylim(0)
+        axis.set_title("Labels")
+        axis.set_xlabel(f"{unit} since the first label")
+    return figure
 
 
-@dataclass
-class GapByMonthDisplay:
-    """The gap of a watched model: of each month, and over the window that ends with it.
-
-    Examples
-    --------
-    >>> display = GapByMonthDisplay(["2026-01", "2026-02"], [0.05, 0.2], [0.02, 0.02], [0.05, 0.12], 0.1)
-    >>> display.plot().ax_.get_title(loc="left")
-    'Gap by month'
-    """
-
-    months: Sequence[str]
-    gap: Sequence[float]
-    error: Sequence[float]
-    window: Sequence[float]
-    tolerance: float
-
-    def plot(self, ax: Panels = None) -> GapByMonthDisplay:
-        """Draw on given axes, or on a new figure."""
-        with style():
-            self.figure_, (axis,) = panels(ax, 1, 1, (7.4, 3.0))
-            self.ax_ = axis
-            x, color = np.arange(len(self.months)), method_color("fare")
-            axis.errorbar(
-                x, self.gap, self.error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2
-            )
-            axis.plot(x, self.window, color=color)
-            step = max(1, len(self.months) // 9)
-            axis.set_xticks(x[::step], [*self.months][::step])
-            highest = np.nanmax([*(np.array(self.gap) + self.error), *self.window, 0.0])
-            draw_tolerance(axis, self.tolerance, max(1.08 * float(highest), 1.6 * self.tolerance, 0.02))
-            axis.set_title("Gap by month")
-        return self
+def draw_months(
+    months: Sequence[str],
+    gap: Sequence[float],
+    error: Sequence[float],
+    window: Sequence[float],
+    tolerance: float,
+) -> Figure:
+    """Draw the gap of a watched model: of each month, and over the window that ends with it."""
+    with style():
+        figure, (axis,) = panels(None, 1, 1, (7.4, 3.0))
+        x, color = np.arange(len(months)), method_color("fare")
+        axis.errorbar(x, gap, error, fmt="o", markersize=4, color=color, alpha=0.5, linewidth=1.2)
+        axis.plot(x, window, color=color)
+        step = max(1, len(months) // 9)
+        axis.set_xticks(x[::step], [*months][::step])
+        highest = np.nanmax([*(np.array(gap) + error), *window, 0.0])
+        draw_tolerance(axis, tolerance, max(1.08 * float(highest), 1.6 * tolerance, 0.02))
+        axis.set_title("Gap by month")
+    return figure
 
 
 _DISTRIBUTIONS = {
@@ -829,8 +783,6 @@ _DISTRIBUTIONS = {
     "fair": "λ_fair: all groups alike",
     "uniform": "uniform",
 }
-
-
 #: Rows that are drawn at most, evenly spaced in the order of the table.
 _MOST_POINTS = 2500
 

@@ -21,12 +21,12 @@ from fairask.report.figures import (
     ON_DARK,
     DrawnRowsDisplay,
     EstimateCurvesDisplay,
-    GapByMonthDisplay,
     GroupRatesDisplay,
-    LabelsOverTimeDisplay,
     LabelSpendDisplay,
     LearningCurveDisplay,
     SamplingDisplay,
+    draw_labels_over_time,
+    draw_months,
     panels,
     svg,
 )
@@ -61,8 +61,6 @@ _CELL = 500
 def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
     """Write the report of a comparison to ``path``; the file appears whole or not at all.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from fairask.experiment import LabelledTable, Task
     >>> from fairask.experiment.loop import Run
@@ -75,11 +73,8 @@ def write_report(comparison: Comparison, path: str | PathLike[str]) -> Path:
     ...     write_report(comparison, f"{folder}/report.html").name
     'report.html'
     """
-    target = Path(path)
-    scratch = target.with_name(target.name + ".part")
-    scratch.write_text(render(comparison), encoding="utf-8")
-    scratch.replace(target)
-    return target
+    write_whole(Path(path), render(comparison))
+    return Path(path)
 
 
 def render(comparison: Comparison) -> str:
@@ -119,8 +114,6 @@ def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
 def write_watch(watch: Watch, path: Path) -> Path:
     """Write the page of a watch to ``path``; the file appears whole or not at all.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from fairask.audit.watch import Watch
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -131,28 +124,21 @@ def write_watch(watch: Watch, path: Path) -> Path:
     told = [m for m in measured if not math.isnan(m.gap)]
     figure = None
     if told:
-        display = GapByMonthDisplay(
-            [m.name for m in told], [m.gap for m in told], [m.error for m in told],
-            [m.window for m in told], watch.tolerance,
-        )  # fmt: skip
-        figure = svg(display.plot().figure_, "watch")
-    write_whole(
-        path,
-        visible(
-            template("watch.html.j2").render(
-                palette=ON_DARK,
-                standing=watch.standing(),
-                shifts=shift_sentences(watch.shift()),
-                months=measured,
-                groups=listed(watch.groups),
-                figure=figure,
-                metric_name=METRIC_NAMES[watch.metric],
-                valid_for=watch.valid_for,
-                horizon=watch.horizon,
-                delta=f"{watch.delta:g}",
-            )
-        ),
+        names, gaps, errors, windows = zip(*((m.name, m.gap, m.error, m.window) for m in told), strict=True)
+        figure = svg(draw_months(names, gaps, errors, windows, watch.tolerance), "watch")
+    page = template("watch.html.j2").render(
+        palette=ON_DARK,
+        standing=watch.standing(),
+        shifts=shift_sentences(watch.shift()),
+        months=measured,
+        groups=listed(watch.groups),
+        figure=figure,
+        metric_name=METRIC_NAMES[watch.metric],
+        valid_for=watch.valid_for,
+        horizon=watch.horizon,
+        delta=f"{watch.delta:g}",
     )
+    write_whole(path, visible(page))
     return path
 
 
@@ -289,8 +275,6 @@ class StudyReport:
 def render_study(report: StudyReport) -> str:
     """Return the report of a study as text, every name escaped.
 
-    Examples
-    --------
     >>> group = {"group": "f", "pool": 2, "labels": 0, "components": {}}
     >>> standing = {"proof": "", "verdict": "No model yet", "reason": "No labels yet."}
     >>> status = {"labels": 0, "budget": 4, "rows": 4, "metric": "tprp", "tolerance": 0.1, "groups": [group],
@@ -356,7 +340,7 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
     if status["gap"] is not None:
         drawn |= _study_rates(status["gap"]["rates"])
     if len(report.moments) > 1:
-        drawn["time"] = svg(LabelsOverTimeDisplay.from_seconds(report.moments).plot().figure_, "time")
+        drawn["time"] = svg(draw_labels_over_time(report.moments), "time")
     if status["labels"]:
         names = [_short(group["group"]) for group in status["groups"]]
         spend = {name: dict(group["components"]) for name, group in zip(names, status["groups"], strict=True)}

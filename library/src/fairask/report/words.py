@@ -50,8 +50,6 @@ def repeats_sentence(
 ) -> str:
     """Say how often a model was audited, as far as the register of the owner's key, or a study, knows.
 
-    Examples
-    --------
     >>> print(repeats_sentence({"of_model": 3, "models_on_labels": 0}, 0.05))
     This is audit 3 of this model that was begun with this key; at least one of 3 errs with a probability of
     up to 0.15. Audits elsewhere, or begun with another key or another copy of its register, are not counted.
@@ -92,8 +90,6 @@ _HAZARDS = {
 def hazard_sentence(metric: str, first: str, second: str) -> str:
     """Say what it means for people if a comparison of two groups is above the tolerance.
 
-    Examples
-    --------
     >>> hazard_sentence("tprp", "men", "women")
     'In group women, people whose label is positive are accepted less often than in group men.'
     >>> hazard_sentence("selection-ratio", "men", "women")
@@ -108,8 +104,6 @@ def hazard_sentence(metric: str, first: str, second: str) -> str:
 def ratio_told(low: float | None, high: float | None) -> str:
     """Say what the numbers of people tell about a ratio of two rates, given its limits.
 
-    Examples
-    --------
     >>> ratio_told(0.7, 0.9), ratio_told(0.9, 1.1), ratio_told(None, None)
     ('below 1', 'cannot tell whether it is 1', '')
     """
@@ -123,8 +117,6 @@ def ratio_told(low: float | None, high: float | None) -> str:
 def alternative_sentence(name: str, plain: str, ratio: float, other: float, gain: float, sure: bool) -> str:
     """Compare a model with the plain one: least adverse impact ratio, and accuracy in points.
 
-    Examples
-    --------
     >>> print(alternative_sentence("fair", "plain", 0.95, 0.8, -0.004, False))
     fair has a least adverse impact ratio of 0.950, plain one of 0.800. Measured on this table, fair is 0.4
     points less accurate; the limits of both accuracies overlap, so that these labels do not tell which is
@@ -156,8 +148,6 @@ def visible(text: str) -> str:
     Everything that comes from files passes through here before it reaches a terminal, a log, a report or a
     sheet: no name of a group clears the screen, and none turns the order of letters.
 
-    Examples
-    --------
     >>> print(visible("a\x1b[2Jb \u202ec"))
     a\x1b[2Jb \u202ec
     """
@@ -168,8 +158,6 @@ def visible(text: str) -> str:
 class Guess:
     """A number with its limits; infinite limits where it is from one trial.
 
-    Examples
-    --------
     >>> Guess(0.25)
     Guess(value=0.25, low=0.25, high=0.25)
     """
@@ -186,8 +174,6 @@ class Guess:
     def limits(self) -> str:
         """Say the limits.
 
-        Examples
-        --------
         >>> Guess(0.25, 0.2, 0.3).limits(), Guess(0.25, -np.inf, np.inf).limits()
         ('0.20 to 0.30', 'one run: no interval; use --trials 10')
         """
@@ -272,8 +258,6 @@ class Beside:
     def in_points(self) -> str:
         """Say the same as :meth:`sentence` with gaps in points, as the studio does.
 
-        Examples
-        --------
         >>> model, plain = Outcome(Guess(0.84), Guess(0.05)), Outcome(Guess(0.85), Guess(0.40))
         >>> print(Beside(model, plain, 0.76, "no", 0.1, 700).in_points())
         A model without a limit on the gap would be 40 points apart, right for 85 of 100. This one is 5 points
@@ -351,8 +335,6 @@ Why = Literal["flat", "gap", "late gap", "one round", "few rounds", "rises", "fa
 def enough_sentence(why: Why, labels: int | None, budget: int, gap: float) -> str:
     """Say how many labels suffice; ``gap`` is the mean at the end of the budget.
 
-    Examples
-    --------
     >>> enough_sentence("flat", 300, 700, 0.05)
     'About 300 labels suffice; the curve is flat after that.'
     >>> enough_sentence("rises", None, 700, 0.05)
@@ -402,8 +384,6 @@ class LabelSaving:
     def count(self, value: float) -> str:
         """Return a number of labels in words.
 
-        Examples
-        --------
         >>> LabelSaving(100, 150.0, 120.0, np.inf, 300).count(np.inf)
         'more than 300'
         """
@@ -412,8 +392,6 @@ class LabelSaving:
     def sentence(self, method: str, accuracy: float) -> str:
         """Say what passive sampling would need.
 
-        Examples
-        --------
         >>> print(LabelSaving(100, 150.0, 120.0, np.inf, 300).sentence("FARE", 0.8))
         Passive sampling reaches FARE's accuracy at 100 labels (0.800), as fairly, with 150 labels (90 %
         interval: 120 to more than 300): 50 more.
@@ -432,8 +410,6 @@ class LabelSaving:
 def within_sentence(labels: int, tolerance: float, counts: Iterable[tuple[str, int, int]]) -> str:
     """Say in how many runs each method is within the tolerance: its name, those runs, and all runs.
 
-    Examples
-    --------
     >>> within_sentence(50, 0.1, [("FARE", 1, 1), ("passive", 0, 1)])
     'With 50 labels FARE is within 0.1 in 1 of 1 runs; passive in 0 of 1.'
     """
@@ -447,8 +423,6 @@ def stop_sentence(method: str, stopped: Sequence[int | None], budget: int, ends:
 
     ``ends`` says what the runs had there.
 
-    Examples
-    --------
     >>> stop_sentence("FARE", [None, None], 700)
     'FARE: the stopping rule never fired within 700 labels (2 runs).'
     >>> stop_sentence("FARE", [300, None, 400], 700)
@@ -470,8 +444,6 @@ def stop_sentence(method: str, stopped: Sequence[int | None], budget: int, ends:
 def columns_apart_sentence(method: str, gaps: Mapping[str, float], together: float) -> str:
     """Say the gap of each protected column by itself, and that of their combinations.
 
-    Examples
-    --------
     >>> columns_apart_sentence("FARE", {"sex": 0.02, "race": 0.04}, 0.05)
     'FARE, gap of each column by itself: sex 0.020, race 0.040; of their combinations 0.050.'
     """
@@ -487,8 +459,6 @@ def audit_sentence(method: str, labels: int, headline: str) -> str:
 def audit_plan_sentence(budgets: Sequence[int], chances: Sequence[float]) -> str:
     """Say how often audits with these budgets certify a model whose groups are alike.
 
-    Examples
-    --------
     >>> print(audit_plan_sentence([50, 1000], [0.0, 1.0]))
     Audits of such a model with 50 and 1,000 labels certify it in 0% and 100% of cases if groups are
     alike.
@@ -500,8 +470,6 @@ def audit_plan_sentence(budgets: Sequence[int], chances: Sequence[float]) -> str
 def warned_sentence(method: str, rounds: int, of: int, warning: str) -> str:
     """Say in how many of a method's rounds a warning of this category was given.
 
-    Examples
-    --------
     >>> warned_sentence("FARE", 2, 10, "EmptyCellWarning")
     'FARE: in 2 of 10 rounds a group had no label of one class yet, so its rate was unknown.'
     """
@@ -511,8 +479,6 @@ def warned_sentence(method: str, rounds: int, of: int, warning: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """Join names as people do.
 
-    Examples
-    --------
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
     """
@@ -598,8 +564,6 @@ def _needed(fitted: Mapping[str, Any], rows: int | None) -> str:
 def labels_range(needed: tuple[float, float]) -> str:
     """Name a number of labels by its range.
 
-    Examples
-    --------
     >>> labels_range((300, 600))
     '300 to 600 labels'
     """
@@ -619,8 +583,6 @@ def _contradiction(fitted: Mapping[str, Any]) -> str:
 def by_lot_sentence(share: float, method: str | None = None) -> str:
     """Say that decisions are made by lot, and for which share of the rows.
 
-    Examples
-    --------
     >>> print(by_lot_sentence(0.46))
     About 46 of 100 rows are decided by lot: such a row may get either answer.
     >>> print(by_lot_sentence(0.004, "FARE of the paper"))
@@ -634,8 +596,6 @@ def by_lot_sentence(share: float, method: str | None = None) -> str:
 def constant_sentence(method: str, same: int, runs: int) -> str:
     """Say in how many runs the last model answers the same for everybody.
 
-    Examples
-    --------
     >>> constant_sentence("FARE", 2, 3)
     'In 2 of 3 runs the last model of FARE answers the same for everybody, which is fair and of no use.'
     """
@@ -645,8 +605,6 @@ def constant_sentence(method: str, same: int, runs: int) -> str:
 def decides_sentence(fitted: Mapping[str, Any]) -> str | None:
     """Say where a model answers the same for everybody, or decides by lot; None where it does neither.
 
-    Examples
-    --------
     >>> decides_sentence({"constant": True, "by_lot": 0.0})
     'This model answers the same for everybody, which is fair and of no use.'
     >>> decides_sentence({"constant": False, "by_lot": 0.0}) is None
@@ -660,8 +618,6 @@ def decides_sentence(fitted: Mapping[str, Any]) -> str | None:
 def infeasible_sentence(method: str, said: int, runs: int, needed: tuple[float, float] | None = None) -> str:
     """Say in how many runs the last model called the tolerance infeasible, and about what it needs.
 
-    Examples
-    --------
     >>> print(infeasible_sentence("FARE", 3, 3, (800, 1600)))
     In 3 of 3 runs the last model of FARE said: infeasible with these labels. About 800 to 1,600 labels
     are needed.
@@ -677,8 +633,6 @@ def infeasible_sentence(method: str, said: int, runs: int, needed: tuple[float, 
 def name_cells(cells: NDArray[np.bool_], conditions: Sequence[int | None], groups: Sequence[object]) -> str:
     """Name the rows that marked cells (conditions, groups) hold.
 
-    Examples
-    --------
     >>> name_cells(np.array([[False, True]]), (1,), ["a", "b"])
     "positive rows of group 'b'"
     """
@@ -727,36 +681,6 @@ def shortfall(labels: int, needed: tuple[int, int] | None, goal: str, upper: flo
     return f"{begin}no useful rule has a {goal}; that of the returned rule is within {upper:.2f}; {about}"
 
 
-def estimate_sentence(
-    labels: int, trained: int, accuracy: float | None, gap: Guess | None, metric: str, tolerance: float
-) -> str:
-    """Say how many labels a study has, how accurate its model is, and how fair as far as is known.
-
-    ``trained`` are the labels of the last model: those of an audit train nothing.
-
-    Examples
-    --------
-    >>> estimate_sentence(0, 0, None, None, "tprp", 0.1)
-    'No labels yet: the first batch is uniform, so that nothing is assumed.'
-    >>> print(estimate_sentence(80, 80, 0.81, Guess(0.05, 0.0, 0.12), "tprp", 0.1))
-    With 80 labels the model is right for about 81.0 %; its difference of true positive rates is about
-    0.050: whether that is within 0.1 is not known yet.
-    """
-    if not labels:
-        return "No labels yet: the first batch is uniform, so that nothing is assumed."
-    if accuracy is None:
-        return f"{labels:,} labels are too few to estimate accuracy or gap."
-    head = f"With {trained:,} labels the model is right for about {100 * accuracy:.1f} %"
-    if gap is None:
-        return f"{head}; a group has too few labels to estimate the gap."
-    known = f"whether that is within {tolerance:g} is not known yet"
-    if gap.high <= tolerance:
-        known = f"that is within {tolerance:g}"
-    elif gap.low > tolerance:
-        known = f"that is above {tolerance:g}"
-    return f"{head}; its {METRIC_NAMES[metric]} is about {gap.value:.3f}: {known}."
-
-
 #: How the feature of a column ends that is 1 where the value is missing.
 IS_MISSING = " is missing"
 
@@ -764,8 +688,6 @@ IS_MISSING = " is missing"
 def column_of(feature: str) -> str:
     """Return the column of the table that a feature is about.
 
-    Examples
-    --------
     >>> column_of("closed_on is missing"), column_of("age")
     ('closed_on', 'age')
     """
@@ -775,8 +697,6 @@ def column_of(feature: str) -> str:
 def said_column(feature: str) -> str:
     """Return the column of a feature as people say it.
 
-    Examples
-    --------
     >>> print(said_column("closed_on is missing"))
     'closed_on' (whether it is empty)
     """
@@ -786,8 +706,6 @@ def said_column(feature: str) -> str:
 def leaks_sentence(accuracies: Mapping[str, float]) -> str:
     """Name the columns that give the label away, and how they are left out.
 
-    Examples
-    --------
     >>> print(leaks_sentence({"closed_on is missing": 0.997}))
     column 'closed_on' (whether it is empty) alone gives the label away (accuracy 0.997): is it known when
     a row is to be labelled? If not, --drop closed_on leaves it out.
@@ -809,8 +727,6 @@ def leaks_sentence(accuracies: Mapping[str, float]) -> str:
 def constant(answer: object, needed: tuple[int, int] | None) -> str:
     """Say that a model answers the same for everybody, and what would help.
 
-    Examples
-    --------
     >>> constant(0, (300, 600))
     'this model answers 0 for everybody, which is fair and of no use; about 300 to 600 labels would help'
     """
@@ -835,8 +751,6 @@ def outcome_of(estimate: Mapping[str, Any]) -> Outcome:
 def begin_sentence(what: str, first: int) -> str:
     """Say why a study has no labels, or no model, at its beginning.
 
-    Examples
-    --------
     >>> begin_sentence("labels", 25)
     'No labels yet: the first 25 rows are drawn at random, so that nothing is assumed.'
     """
@@ -846,8 +760,6 @@ def begin_sentence(what: str, first: int) -> str:
 def right_sentence(labels: int, accuracy: float | None) -> str:
     """Say how often a model is right, or when that will be known.
 
-    Examples
-    --------
     >>> right_sentence(80, 0.851)
     'Right for about 85 of 100.'
     >>> right_sentence(12, None)
@@ -861,8 +773,6 @@ def right_sentence(labels: int, accuracy: float | None) -> str:
 def points(share: float) -> str:
     """Return a gap as people say it: in points, of a hundred, to one decimal.
 
-    Examples
-    --------
     >>> points(0.1), points(0.013), points(0.01)
     ('10 points', '1.3 points', '1 point')
     """
@@ -873,8 +783,6 @@ def points(share: float) -> str:
 def points_between(low: float, high: float) -> str:
     """Return two limits in points.
 
-    Examples
-    --------
     >>> points_between(0.0, 0.207)
     '0 to 20.7 points'
     """
@@ -905,8 +813,6 @@ STANDINGS: dict[str, tuple[Literal["good", "bad", "open"], str]] = {
 def apart_sentence(rates: Sequence[Mapping[str, Any]], classes: Sequence[str], tolerance: float) -> str:
     """Say which two groups differ most, and by how many points.
 
-    Examples
-    --------
     >>> rates = [{"condition": "y=1", "group": g, "value": v} for g, v in (("men", 0.93), ("women", 0.8))]
     >>> print(apart_sentence(rates, ["no", "yes"], 0.1))
     Of rows that are “yes”, it says “yes” for 80 of 100 in group women and 93 of 100 in group men: 13 points
@@ -929,8 +835,6 @@ def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) ->
 
     ``fitted`` is the entry of a study's history.
 
-    Examples
-    --------
     >>> fitted = {"safety_cost": 0.0, "feasible": False, "needed_low": 300, "needed_high": 600, "level": 0.95}
     >>> allowed_sentence(Guess(0.13, 0.07, 0.19), 0.1, fitted)
     'Too few labels to be sure. About 300 to 600 labels are needed.'
@@ -955,8 +859,6 @@ def allowed_sentence(gap: Guess, tolerance: float, fitted: Mapping[str, Any]) ->
 def question_sentence(metric: str, classes: Sequence[str]) -> str:
     """Say what a certificate compares, after "that".
 
-    Examples
-    --------
     >>> question_sentence("tprp", ["no", "yes"])
     'of rows that are “yes”, all groups are answered “yes” equally often'
     """
@@ -981,8 +883,6 @@ CERTIFICATE_LIMITS = (
 def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> str:
     """Say what an audit found; ``delta`` is the chance that a limit of the gap is wrong.
 
-    Examples
-    --------
     >>> verdict_sentence("certified", 0.0, 0.094, 0.05)
     'Certified. With 95 % confidence the gap is at most 9.4 points.'
     """
@@ -997,8 +897,6 @@ def verdict_sentence(verdict: str, lower: float, upper: float, delta: float) -> 
 def model_sentence(number: int, labels: int, model: Outcome | None, tolerance: float) -> str:
     """Say what is known of the model of a round.
 
-    Examples
-    --------
     >>> print(model_sentence(2, 80, Outcome(Guess(0.81, 0.7, 0.9), None), 0.1))
     Model of round 2 on 80 labels: accuracy 0.810 (0.700 to 0.900), gap unknown: a group has too few labels,
     tolerance 0.1
@@ -1013,8 +911,6 @@ def model_sentence(number: int, labels: int, model: Outcome | None, tolerance: f
 def beside_sentences(plain: Outcome, constant: float, answer: str) -> list[str]:
     """Say what a model without a constraint and a constant answer reach.
 
-    Examples
-    --------
     >>> beside_sentences(Outcome(Guess(0.85, 0.8, 0.9), None), 0.7, "yes")
     ['Without a constraint: accuracy 0.850 (0.800 to 0.900)', "Always 'yes': accuracy 0.700, gap 0"]
     """
@@ -1046,8 +942,6 @@ AUDIT_SIZES = {
 def forecast_sentence(labels: int, accuracy: float, gap: float, tolerance: float) -> str:
     """Say what to expect of a study with so many labels.
 
-    Examples
-    --------
     >>> forecast_sentence(250, 0.78, 0.041, 0.1)
     'With 250 labels expect about 78 right answers of 100 and a gap of about 4.1 points; you allow 10.'
     """
@@ -1064,8 +958,6 @@ NO_PROTECTED = "Mark at least one column as protected: groups are compared by it
 def no_groups_words(different: int, most: int) -> str:
     """Say why a column cannot be protected.
 
-    Examples
-    --------
     >>> no_groups_words(900, 50), no_groups_words(1, 50)
     ('900 different values: groups need 50 or fewer', 'one value only')
     """
@@ -1077,8 +969,6 @@ def no_groups_words(different: int, most: int) -> str:
 def sampled_sentence(rows: int, of: int, key: str) -> str:
     """Say that the pool of a study is a sample, and where its rows are.
 
-    Examples
-    --------
     >>> print(sampled_sentence(65536, 100000, "row in the table"))
     The pool is a random sample of 65,536 of 100,000 rows, copied into the study; the column 'row in the
     table' says where each row is. Certificates are about the sample.
@@ -1099,8 +989,6 @@ EMBED = (
 def images_sentence(images: Sequence[str], learned: Sequence[str] | None = None) -> str:
     """Say that a model does not see images, and what it learns from instead, where that is known.
 
-    Examples
-    --------
     >>> images_sentence(["photo"], ["age", "site"])
     "The model cannot see the images in 'photo'; it learns only from 'age', 'site'."
     >>> images_sentence(["photo"], [])
@@ -1117,8 +1005,6 @@ def images_sentence(images: Sequence[str], learned: Sequence[str] | None = None)
 def missing_sentence(names: Sequence[str]) -> str:
     """Name images that a table has and nobody sent.
 
-    Examples
-    --------
     >>> missing_sentence(["7.png", "8.png"])
     '2 images that the table names were not sent: 7.png and 8.png.'
     """
@@ -1132,8 +1018,6 @@ def goal_sentences(
 ) -> list[str]:
     """Say what a new study is to reach, with how many labels, and what they mean; ``gap`` in words.
 
-    Examples
-    --------
     >>> print(goal_sentences("difference", "tprp", 0.1, 250, 25, ["bad", "good"])[1])
     Labels: 250 in batches of 25; 'good' counts as positive, 'bad' as negative
     """
@@ -1148,8 +1032,6 @@ def goal_sentences(
 def observed_sentences(accepted: int, others: int, missing: int, random: bool, bought: int) -> list[str]:
     r"""Say what a certificate rests on where outcomes exist because rows were accepted.
 
-    Examples
-    --------
     >>> for text in observed_sentences(600, 0, 12, False, 140):
     ...     print(text.replace("accepted. They", "accepted.\nThey"))
     Observed: the outcomes of 600 accepted rows, which exist because they were accepted.
@@ -1177,8 +1059,6 @@ def trial_in_words(
 ) -> str:
     """Say how far a judge agrees with people, and what to expect of him.
 
-    Examples
-    --------
     >>> print(trial_in_words(60, {"men": 0.9, "women": 0.7}, 0.81, 0.86, 0.3, True))
     The judge agrees with people in 90% (men) and 70% (women) of rows, by 60 labels.
     His balanced agreement is 81%, the model's 86%. He is no better than the model: at most half of the labels
@@ -1199,8 +1079,6 @@ def trial_in_words(
 def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
     """Say in a certificate what a judge was used for.
 
-    Examples
-    --------
     >>> judge_sentence(240, 0.3, True)
     'A judge said where labels tell most (expected to save 30% of them). All 240 labels are from people; answers of the judge are not counted.'
     >>> judge_sentence(240, 0.02, False).partition(".")[0]
@@ -1217,8 +1095,6 @@ def judge_sentence(labels: int, saving: float, heeded: bool) -> str:
 def standing_sentence(verdict: str, since: str | None, tolerance: float, needed: int | None) -> str:
     """Where a watched model stands.
 
-    Examples
-    --------
     >>> standing_sentence("refuted", "2026-05", 0.1, None)
     'REFUTED: the gap is above 0.1 since about 2026-05.'
     >>> standing_sentence("undecided", "2025-01", 0.1, 600)
@@ -1244,8 +1120,6 @@ def standing_details(
 ) -> str:
     """What the state of a watched model rests on.
 
-    Examples
-    --------
     >>> standing_details(0.041, ("2026-01", "2026-06"), 1200, "tprp", 0.1)
     'Gap measured from 2026-01 to 2026-06: 0.041 (tprp, tolerance 0.1). Labels in all: 1,200.'
     """
@@ -1258,8 +1132,6 @@ def standing_details(
 def shift_sentences(shift: Mapping[str, Any]) -> list[str]:
     """How the last month differs from the first, as far as no label is needed.
 
-    Examples
-    --------
     >>> groups = {"f": {"share": [0.3, 0.4], "selected": [0.5, 0.45]}}
     >>> shift_sentences({"months": ["2026-01", "2026-06"], "groups": groups, "psi": 0.31})
     ... # doctest: +NORMALIZE_WHITESPACE

@@ -24,8 +24,6 @@ Out: TypeAlias = npt.NDArray[np.floating]
 def optional(module: str, extra: str) -> ModuleType:
     """Import a module, or raise an error that names the extra that installs it.
 
-    Examples
-    --------
     >>> optional("math", "parquet").sqrt(4.0)
     2.0
     >>> optional("no_such_module", "ibis")
@@ -42,8 +40,6 @@ def optional(module: str, extra: str) -> ModuleType:
 def kind_of(kind: Arrow) -> str | None:
     """Return the kind of column that a pyarrow type is; None if nothing can be learned from it.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> kind_of(pa.int8()), kind_of(pa.dictionary(pa.int8(), pa.string())), kind_of(pa.list_(pa.float32()))
     ('number', 'category', 'vector')
@@ -72,8 +68,6 @@ def is_text(kind: Arrow) -> bool:
 def column_names(X: Matrix) -> list[str] | None:
     """Return the names of a data frame's columns; None where there are none, as in an array.
 
-    Examples
-    --------
     >>> column_names([[1.0, 2.0]]) is None
     True
     """
@@ -89,8 +83,6 @@ def column_names(X: Matrix) -> list[str] | None:
 def frame_table(frame: Arrow, columns: Sequence[str] | None = None) -> Arrow:
     """Return a data frame, or some of its columns, as a pyarrow table.
 
-    Examples
-    --------
     >>> import polars
     >>> frame_table(polars.DataFrame({"a": [1, 2], "b": ["x", None]})).to_pydict()
     {'a': [1, 2], 'b': ['x', None]}
@@ -136,8 +128,6 @@ def decoded(source: str, table: Arrow, schema: Arrow) -> Arrow:
 
     A few long texts that occur in many rows are refused where written out they would take a gigabyte.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> coded = pa.table({"a": pa.array(["x", "y", "x"]).dictionary_encode()})
     >>> decoded("t.parquet", coded, pa.schema([("a", pa.string())])).to_pydict()

@@ -51,8 +51,6 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 def text_of(value: object) -> str | None:
     """Return a value as a person would write it; None where it is missing.
 
-    Examples
-    --------
     >>> [text_of(v) for v in (1.0, 2.5, True, " a  b ", " ", float("nan"), None)]
     ['1', '2.5', 'True', 'a b', None, None, None]
     """
@@ -66,8 +64,6 @@ def text_of(value: object) -> str | None:
 def is_number(text: str) -> bool:
     """Whether a text is a number as Python writes it.
 
-    Examples
-    --------
     >>> is_number("1e3"), is_number("1,5")
     (True, False)
     """
@@ -81,8 +77,6 @@ def is_number(text: str) -> bool:
 def texts(column: Column) -> list[str | None]:
     """Return a column's values as text; each different value is converted once.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> texts(pa.chunked_array([[1.0, 2.5, None]])), texts(pa.chunked_array([[True]]))
     (['1', '2.5', None], ['True'])
@@ -96,8 +90,6 @@ def texts(column: Column) -> list[str | None]:
 def coded(column: Column) -> tuple[list[object], npt.NDArray[np.int64]]:
     """Return the different values of a column and each row's position among them, -1 where missing.
 
-    Examples
-    --------
     >>> coded(["b", "a", None, "b"])
     (['b', 'a'], array([ 0,  1, -1,  0]))
     """
@@ -120,8 +112,6 @@ def coded(column: Column) -> tuple[list[object], npt.NDArray[np.int64]]:
 def listed(values: Sequence[str], most: int = 8) -> str:
     """Return the first values, quoted and shortened.
 
-    Examples
-    --------
     >>> listed(["a", "b", "c"], 2)
     "'a', 'b' and 1 more"
     """
@@ -132,8 +122,6 @@ def listed(values: Sequence[str], most: int = 8) -> str:
 def mixed_column(file: str, name: str, values: Sequence[object]) -> Arrow:
     """Return cells that have a type each, as in a workbook, as an array; numbers and words become texts.
 
-    Examples
-    --------
     >>> mixed_column("t.xlsx", "age", [30, "41", None]).to_pylist()
     [30.0, 41.0, None]
     >>> mixed_column("t.xlsx", "age", [30, "old"]).to_pylist()
@@ -336,8 +324,6 @@ def read_cells(
     numbers count as missing, and the first is named. A sign beside all numbers, such as % or $, is left out.
     Numbers with leading zeros are codes and stay texts. The parameters are those of :func:`recognise`.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> table = pa.table({"paid": ["5 %", "7 %"], "on": ["1.2.2024", "3.2.2024"]})
     >>> read_cells(table, notes := []).schema.types
@@ -529,8 +515,6 @@ def _is_code(text: str) -> bool:
 def unread_number(words: Sequence[str]) -> str | None:
     """Return one of the texts if nearly all of them are numbers, with signs or commas; None otherwise.
 
-    Examples
-    --------
     >>> unread_number(["$1,200", "$950"]), unread_number(["C17", "C18"])
     ('$1,200', None)
     """
@@ -542,8 +526,6 @@ def unread_number(words: Sequence[str]) -> str | None:
 def with_point(cell: str) -> str:
     """Return a number that has a decimal comma with a point; any other cell as it is.
 
-    Examples
-    --------
     >>> [with_point(cell) for cell in ("2,5", "-1.234,5", "1.234", "a, b", "1,2,3", "5,5 %")]
     ['2.5', '-1234.5', '1.234', 'a, b', '1,2,3', '5.5 %']
     """
@@ -555,8 +537,6 @@ def with_point(cell: str) -> str:
 def as_numbers(column: Column, name: str = "") -> npt.NDArray[np.generic]:
     """Return a column as numbers: booleans as 0 and 1, dates and times as days, NaN where missing.
 
-    Examples
-    --------
     >>> import pyarrow as pa, datetime
     >>> as_numbers(pa.array([datetime.date(1970, 1, 3), None])), as_numbers([1, None])
     (array([ 2., nan]), array([ 1., nan]))

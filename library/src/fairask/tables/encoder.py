@@ -157,8 +157,6 @@ class Seen:
     def differs(self, values: Values) -> str | None:
         """Say how other values of the column are unlike these; None if they are like them.
 
-        Examples
-        --------
         >>> pay = Seen.of("number", np.arange(20_000.0, 60_000.0, 400.0))
         >>> pay.differs(np.arange(20.0, 60.0)), pay.differs(np.full(30, 30_000.0))
         ('40 of 40 known values are below 20396, and 1 % of the fitted were', None)

@@ -93,8 +93,6 @@ _WRITTEN_AS = b"fairask: written as"
 def written_as(table: Arrow) -> dict[str, str]:
     """Return encoding, delimiter and decimal sign of the text that a table was read from.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.csv")
@@ -204,8 +202,6 @@ def read_noted(source: Arrow, form: TableFormat | None = None) -> tuple[Arrow, l
 def read_raw(file: Path, form: TableFormat | None = None) -> Arrow:
     """Read a file whose cells stay as they are: a sheet that people filled in, where "1.5" may be a label.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.jsonl")
@@ -461,8 +457,6 @@ _MARKS = {
 def _decode(name: str, content: bytes, encoding: str | None, notes: list[str]) -> tuple[str, str]:
     """Return a file's text and its encoding; what is not said is recognised, and noted where it is not UTF-8.
 
-    Examples
-    --------
     >>> notes = []
     >>> _decode("t.csv", "é".encode("latin-1"), None, notes)
     ('é', 'cp1252')
@@ -531,8 +525,6 @@ def _find_header(text: str, delimiter: str | None, notes: list[str]) -> tuple[st
 
     A first line ``sep=;``, which Excel writes, names the sign. Lines above the names are left out.
 
-    Examples
-    --------
     >>> notes = []
     >>> _find_header("sep=;\\na;b\\n1;2\\n", None, notes), notes
     (('a;b\\n1;2\\n', ';'), [])
@@ -573,8 +565,6 @@ def _below_title(rows: Sequence[Sequence[object]]) -> int:
     The first row is a title if at most half of its cells are filled, and a row below it has a different
     text in every cell.
 
-    Examples
-    --------
     >>> _below_title([["Applicant", None, None], ["age", "sex", "paid"], [30, "f", 1]])
     1
     >>> _below_title([["age", "sex", "paid"], [30, "f", 1]])
@@ -715,8 +705,6 @@ def _check_fields(file: str, table: Arrow) -> None:
 def _read_records(name: str, text: str, *, lines: bool) -> Arrow:
     """Read a JSON list of tasks or objects, or one object per line; fields of inner objects are columns.
 
-    Examples
-    --------
     >>> _read_records("t.jsonl", '{"a": 1}\\n{"a": 2, "b": [1.0]}\\n', lines=True).to_pydict()
     {'a': [1, 2], 'b': [None, [1.0]]}
     >>> _read_records("t.jsonl", '{"who": {"age": 30, "sex": "f"}}', lines=True).to_pydict()
@@ -772,8 +760,6 @@ def _check_cells(name: str, cells: int) -> None:
 def _choose(file: str, kind: str, names: Sequence[str], wanted: str | None) -> str:
     """Return the table to read of several, or raise TableError with their names.
 
-    Examples
-    --------
     >>> _choose("a.db", "table", ["people"], None)
     'people'
     """

@@ -21,8 +21,6 @@ from fairask.tables.groups import GroupColumns, protected_columns
 def series_name(values: object) -> str | None:
     """Return the name of a pandas or polars series; None where there is none, as in an array.
 
-    Examples
-    --------
     >>> import polars
     >>> series_name(polars.Series("sex", ["f", "m"])), series_name(["f", "m"])
     ('sex', None)
@@ -57,8 +55,6 @@ def _selected(X: Matrix, names: Sequence[str]) -> Matrix:
 def split_column(X: Matrix, column: str | int) -> tuple[Matrix, NDArray[np.generic]]:
     """Return a table without one of its columns, and that column.
 
-    Examples
-    --------
     >>> rest, groups = split_column(np.array([[1, 7], [2, 8]]), 1)
     >>> rest.tolist(), groups.tolist()
     ([[1], [2]], [7, 8])
@@ -104,8 +100,6 @@ def refuse_nameless(X: Matrix) -> None:
 def refuse_texts(X: Matrix) -> None:
     """Raise naming a column of texts in an array, a list or a frame without names of columns.
 
-    Examples
-    --------
     >>> refuse_texts([[1.0, 2.0]])
     >>> refuse_texts([[1.0, "a"]])
     Traceback (most recent call last):
@@ -135,8 +129,6 @@ def refuse_texts(X: Matrix) -> None:
 def is_numbers(frame: Matrix, names: Sequence[str]) -> bool:
     """Whether these columns are numbers or booleans without gaps, which need no encoder.
 
-    Examples
-    --------
     >>> import polars
     >>> frame = polars.DataFrame({"a": [1, 2], "b": [0.5, None], "c": ["x", "y"]})
     >>> [is_numbers(frame, [name]) for name in frame.columns]

@@ -22,8 +22,6 @@ from fairask.tables.cells import as_numbers, coded, text_of
 class ProtectedColumn:
     """A protected column, and where its numbers are cut into bands.
 
-    Examples
-    --------
     >>> ProtectedColumn.parse("age:30,50", ["age", "sex"]).bands
     ['under 30', '30 up to 50', '50 or more']
     """
@@ -73,8 +71,6 @@ class ProtectedColumn:
 def as_specs(protected: str | Sequence[str]) -> tuple[str, ...]:
     """Return the protected columns as they were named, one or several.
 
-    Examples
-    --------
     >>> as_specs("sex"), as_specs(["race", "age:30"])
     (('sex',), ('race', 'age:30'))
     """
@@ -84,8 +80,6 @@ def as_specs(protected: str | Sequence[str]) -> tuple[str, ...]:
 def protected_columns(protected: str | Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the names of the protected columns, or raise TableError for one that is not there.
 
-    Examples
-    --------
     >>> protected_columns(["sex", "age:30"], ["age", "sex"])
     ['sex', 'age']
     """
@@ -176,8 +170,6 @@ def check_missing_groups(how: str | None) -> None:
 def numbered(rows: npt.NDArray[np.integer]) -> str:
     """Return the numbers of rows of a file, counted from 1 below the names of the columns.
 
-    Examples
-    --------
     >>> numbered(np.array([4])), numbered(np.arange(20))
     ('data row 5', 'data rows 1, 2, 3, 4, 5, 6, 7, 8 and 12 more')
     """
@@ -189,8 +181,6 @@ def numbered(rows: npt.NDArray[np.integer]) -> str:
 def group_text(value: Hashable) -> str:
     """Return a group as text; a combination's values are separated by commas.
 
-    Examples
-    --------
     >>> group_text(("f", "under 30")), group_text(1.0)
     ('f, under 30', '1')
     """
@@ -209,8 +199,6 @@ def folding(
     under 600 rows) belong to the group OTHER. Where UNKNOWN or OTHER would be that small itself, TableError
     is raised, unless groups of ``any_size`` will do.
 
-    Examples
-    --------
     >>> fold = folding("race, sex", {("a", "f"): 90, ("b", "f"): 2, ("b", "m"): 4, ("a", None): 9})
     >>> [fold(("a", "f")), fold(("b", "f")), fold(("a", None))]
     [('a', 'f'), '(other)', '(unknown)']
@@ -276,8 +264,6 @@ def without_case(value: Hashable) -> Hashable:
 def spelling_notes(protected: str, counts: Mapping[Hashable, int]) -> list[str]:
     """Say which groups are written in several cases, given the rows of each value.
 
-    Examples
-    --------
     >>> spelling_notes("sex", {"F": 9, "f": 2, "m": 8})
     ["values of 'sex' that differ in case only are one group: 'f' is 'F'"]
     """
@@ -293,8 +279,6 @@ def spelling_notes(protected: str, counts: Mapping[Hashable, int]) -> list[str]:
 def group_notes(protected: str, groups: Mapping[Hashable, int]) -> list[str]:
     """Say which share of rows is of unknown group, which groups were merged, and which have few rows.
 
-    Examples
-    --------
     >>> group_notes("sex", {"f": 50, "m": 20, "(unknown)": 30})
     ["30.0 % of rows have no value in 'sex': they are kept, as the group '(unknown)'"]
     """
@@ -325,8 +309,6 @@ def _least(rows: int) -> int:
 def check_group_count(groups: Sequence[object]) -> None:
     """Raise UserError where there are more groups than can be compared, ValueError where there is one only.
 
-    Examples
-    --------
     >>> check_group_count(range(400))
     Traceback (most recent call last):
     fairask.errors.UserError: sensitive_features has 400 groups; compare at most 50: cut numbers into...
@@ -343,8 +325,6 @@ def check_group_count(groups: Sequence[object]) -> None:
 def check_groups(protected: str, counts: Mapping[Hashable, int]) -> None:
     """Raise TableError unless there are two known groups, up to the limit.
 
-    Examples
-    --------
     >>> check_groups("sex", {"f": 3, "m": 2})
     """
     names = sorted({group_text(value) for value in counts})
@@ -551,8 +531,6 @@ def groups_by_column(table: Arrow, protected: str | Sequence[str]) -> dict[str, 
 
     Of one protected column nothing is returned: its groups are the groups. Small groups are not merged.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> found = groups_by_column(pa.table({"sex": ["f", "m"], "age": [25, 60]}), ["sex", "age:30"])
     >>> {column: groups.tolist() for column, groups in found.items()}

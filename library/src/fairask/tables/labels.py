@@ -48,8 +48,6 @@ KNOWN_PAIRS = frozenset(
 def known_positive(values: Sequence[str]) -> str | None:
     """Return the positive one of two values that are a well-known pair; None for any others.
 
-    Examples
-    --------
     >>> known_positive(["Approved", "rejected"]), known_positive(["not rude", "rude"])
     ('Approved', 'rude')
     >>> print(known_positive(["red", "green"]))
@@ -67,8 +65,6 @@ def known_positive(values: Sequence[str]) -> str | None:
 def known_note(kind: str, positive: str, negative: str) -> str:
     """Return what owners should know of a well-known pair; ``kind`` is what the values are.
 
-    Examples
-    --------
     >>> known_note("label", "yes", "no")
     "label 'yes' counts as positive, 'no' as negative; --positive no turns it round"
     """
@@ -81,8 +77,6 @@ def known_note(kind: str, positive: str, negative: str) -> str:
 def say_which(values: Sequence[str]) -> str:
     """Return the remedy where nobody has said which of the values count as 1.
 
-    Examples
-    --------
     >>> say_which(["blue", "light green"])
     "Say which count as 1, e.g. --positive 'light green' (repeat it for several)"
     """
@@ -102,8 +96,6 @@ def find_positive(
     Of two values that are a well-known pair, the good one is taken. Of two others the later one in the
     alphabet is a guess, unless ``guess`` is False: a certificate rests on no guess.
 
-    Examples
-    --------
     >>> find_positive("paid", ["no", "Yes"], "yes", [])
     ('Yes',)
     >>> find_positive("grade", ["failed", "passed", "distinction"], ["passed", "distinction"], [])
@@ -189,8 +181,6 @@ def match_labels(
 
     Raises TableError with all labels that are not classes, and their rows.
 
-    Examples
-    --------
     >>> match_labels(["Good ", "bad"], ["bad", "good"], [4, 7])
     (['good', 'bad'], ["1 label was read without regard to case and blanks: 'Good ' as 'good'"])
     >>> match_labels(["god", "bda"], ["bad", "good"], [4, 7])
@@ -356,8 +346,6 @@ def prepare(
 def column_list(given: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return names of columns of which several may be in one text, separated by commas.
 
-    Examples
-    --------
     >>> column_list(["a,b", "c"], ["a", "b", "c"]), column_list(["a,b"], ["a,b"])
     (['a', 'b', 'c'], ['a,b'])
     """
@@ -382,8 +370,6 @@ def _feature_columns(
 ) -> list[str]:
     """Return the columns to learn from, or raise TableError for options that do not fit the table.
 
-    Examples
-    --------
     >>> _feature_columns(["a", "b", "g", "y"], "y", "g", ["a"], use_protected=False)
     ['b']
     """

@@ -68,8 +68,6 @@ def columns_that_tell(
 def group_leaks(X: npt.NDArray[np.float64], groups: npt.ArrayLike, names: Sequence[str]) -> list[str]:
     """Say which columns tell the group of nearly every row, though the protected column is no feature.
 
-    Examples
-    --------
     >>> group_leaks(np.arange(100.0)[:, None] % 2, ["f", "m"] * 50, ["title"])
     ["column 'title' alone tells the group (1.000 of rows): drop it if nobody may know it"]
     """

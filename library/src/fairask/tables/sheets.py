@@ -36,8 +36,6 @@ def safe_cell(value: object) -> object:
 
     Control characters are shown. Numbers stay as they are, also as text; None becomes an empty cell.
 
-    Examples
-    --------
     >>> [safe_cell(value) for value in ("=1+1", " =1", "x;=1+1", "-5", -5, "plain")]
     ["'=1+1", "' =1", "x;'=1+1", '-5', -5, 'plain']
     """
@@ -52,8 +50,6 @@ def safe_cell(value: object) -> object:
 def plain_cell(value: str) -> str:
     """Undo :func:`safe_cell`.
 
-    Examples
-    --------
     >>> plain_cell("'=1+1"), plain_cell("x;'=1+1"), plain_cell("'tis")
     ('=1+1', 'x;=1+1', "'tis")
     """
@@ -78,8 +74,6 @@ def csv_text(
 ) -> str:
     """Return rows as CSV that is safe to open in a spreadsheet.
 
-    Examples
-    --------
     >>> csv_text(["row", "note"], [[1, "=A1"]])
     "row,note\\r\\n1,'=A1\\r\\n"
     """
@@ -97,8 +91,6 @@ def csv_text(
 def workbook(names: Sequence[object], rows: Iterable[Sequence[object]]) -> bytes:
     """Return rows as an Excel workbook in which no cell is a formula.
 
-    Examples
-    --------
     >>> workbook(["row", "note"], [[1, "=A1"]])[:2]
     b'PK'
     """
@@ -122,8 +114,6 @@ def workbook(names: Sequence[object], rows: Iterable[Sequence[object]]) -> bytes
 def header_of(text: str, delimiter: str | None = None) -> tuple[list[str], str]:
     """Return the names in the first line of a text and the sign between its fields.
 
-    Examples
-    --------
     >>> header_of("row;label\\r\\n1;yes\\r\\n")
     (['row', 'label'], ';')
     """
@@ -137,8 +127,6 @@ def read_sheet(text: str, delimiter: str | None = None) -> list[dict[str, str | 
 
     Where fields are not separated by commas, numbers with a decimal comma get a point.
 
-    Examples
-    --------
     >>> read_sheet("row;label;x\\n1;NA;2,5\\n")
     [{'row': '1', 'label': 'NA', 'x': '2.5'}]
     """
@@ -158,8 +146,6 @@ def read_sheet(text: str, delimiter: str | None = None) -> list[dict[str, str | 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that it is complete or not there, even if the process is killed.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole(Path(folder, "a.txt"), "done")
@@ -185,8 +171,6 @@ _NAMED = 5
 def check_code(row: int, cells: Mapping[str, object]) -> str:
     """Return the check code of a row, nine letters and digits that follow from its number and its cells.
 
-    Examples
-    --------
     >>> check_code(7, {"age": 30}), check_code(8, {"age": 30}) == check_code(7, {"age": 30})
     ('kfa9eb6fd', False)
     """

@@ -39,8 +39,6 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff
 def count_words(texts: Iterable[str]) -> float:
     """Return the average number of words; a Chinese, Japanese or Korean sign counts as one.
 
-    Examples
-    --------
     >>> count_words(["two words", "one"]), count_words(["東京都"])
     (1.5, 3.0)
     """
@@ -50,8 +48,6 @@ def count_words(texts: Iterable[str]) -> float:
 def sample_texts(texts: Iterable[str], most: int = MOST_TEXTS) -> list[str]:
     """Return different texts that a model is fitted on, sorted: those with the smallest hashes.
 
-    Examples
-    --------
     >>> sample_texts(["b", "a", "b"])
     ['a', 'b']
     """
@@ -118,8 +114,6 @@ class Text:
 def fit_text(name: str, texts: Sequence[str], missing: bool) -> Text | str:
     """Fit the features of a column of texts, or say why there are none.
 
-    Examples
-    --------
     >>> part = fit_text("note", ["good service", "bad service", "good food", "bad food"], False)
     >>> part.features[:2]
     ['note topic 1', 'note topic 2']
