@@ -141,8 +141,8 @@ def test_a_missing_file_is_told_from_a_missing_server(server, cache, monkeypatch
         quick()
     with FileServer({}) as gone:
         address = gone.url
+    monkeypatch.setenv("FAIRASK_DATA_URL", address)
     with pytest.raises(DownloadError, match="cannot be reached"):
-        monkeypatch.setenv("FAIRASK_DATA_URL", address)
         quick()
     assert files_in(cache) == {}
 
