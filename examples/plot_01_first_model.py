@@ -13,7 +13,7 @@ import numpy as np
 
 from fairask import FairActiveLearner, evaluate
 from fairask.datasets import load
-from fairask.report import LearningCurveDisplay
+from fairask.report import draw_learning_curves
 
 data = load("german")
 rows = np.random.default_rng(0).permutation(len(data.y))
@@ -34,5 +34,5 @@ for _ in range(8):
 # %%
 # One run is noisy: :doc:`plot_02_simulate` repeats it.
 fig, axes = plt.subplots(2, 1, figsize=(7, 5.5), layout="constrained", sharex=True)
-LearningCurveDisplay.from_results({"fare": (labels, [accuracy], [gaps])}, tolerance=0.1).plot(axes)
+draw_learning_curves({"fare": (labels, [accuracy], [gaps])}, tolerance=0.1, ax=axes)
 plt.show()

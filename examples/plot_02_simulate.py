@@ -12,7 +12,7 @@ import numpy as np
 
 from fairask import FairActiveLearner, simulate
 from fairask.datasets import load
-from fairask.report import LearningCurveDisplay
+from fairask.report import draw_learning_curves
 
 data = load("adult")
 
@@ -37,5 +37,5 @@ for strategy in ("fare", "passive"):
     results[strategy] = runs[0][0], [r[1] for r in runs], [r[2] for r in runs]
 
 fig, axes = plt.subplots(2, 1, figsize=(7, 5.5), layout="constrained", sharex=True)
-LearningCurveDisplay.from_results(results, tolerance=0.1).plot(axes)
+draw_learning_curves(results, tolerance=0.1, ax=axes)
 plt.show()

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fairask import FairActiveLearner, simulate
-from fairask.report import LearningCurveDisplay
+from fairask.report import draw_learning_curves
 
 rng = np.random.default_rng(0)
 n = 2500
@@ -30,5 +30,5 @@ for strategy in ("fare", "passive"):
     results[strategy] = history["labels"], [history["test_accuracy"]], [history["test_gap"]]
 
 fig, axes = plt.subplots(2, 1, figsize=(7, 5.5), layout="constrained", sharex=True)
-LearningCurveDisplay.from_results(results, tolerance=0.1).plot(axes)
+draw_learning_curves(results, tolerance=0.1, ax=axes)
 plt.show()

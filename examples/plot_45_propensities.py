@@ -14,7 +14,7 @@ import numpy as np
 
 from fairask import FairActiveLearner
 from fairask.datasets import load
-from fairask.report import LabelSpendDisplay
+from fairask.report import draw_label_spend
 
 data = load("german")
 learner = FairActiveLearner(data.X, data.groups, batch_size=25, random_state=0)
@@ -29,5 +29,5 @@ names = np.unique(data.groups)
 counts = {g: {c: n for (group, c), n in drawn.items() if group == g} for g in names}
 shares = {str(g): float(np.mean(data.groups == g)) for g in names}
 fig, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
-LabelSpendDisplay.from_counts({"fare": counts}, shares).plot(ax)
+draw_label_spend({"fare": counts}, shares, ax=ax)
 plt.show()

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairask.datasets import make_synthetic
-from fairask.report.figures import GROUP_COLORS, LearningCurveDisplay, method_color, panels, style
+from fairask.report.figures import GROUP_COLORS, draw_learning_curves, method_color, panels, style
 from paper.methods import METHODS
 from paper.problems import Problem
 from paper.reported import PAPER
@@ -63,28 +63,25 @@ def save(drawn: Figure, stem: Path, formats: Sequence[str], dpi: int) -> list[Pa
 def draw_curves(methods: dict[str, Curves], problem: Problem, title: str, tolerance: float) -> Figure:
     """Accuracy above, gap below, against labels; a star is the paper's end point."""
     looks = {look_of(name): name for name in methods}
-    display = LearningCurveDisplay.from_results(
+    figure = draw_learning_curves(
         {look: (methods[n].labels, methods[n].accuracy, methods[n].gap) for look, n in looks.items()},
         tolerance=tolerance,
         metric=problem.metric,
         names={look: METHODS[name].label for look, name in looks.items()},
+        fit_first=False,
     )
-    display.fit_first = False
-    display.plot()
     end = max(int(curves.labels[-1]) for curves in methods.values())
     starred = [
-        _star(display.axes_, problem.name, name, end, method_color(look, i))
+        _star(figure.axes, problem.name, name, end, method_color(look, i))
         for i, (look, name) in enumerate(looks.items())
     ]
     with style():
         star = "     ☆ the paper's end points" if any(starred) else ""
-        display.figure_.suptitle(
-            f"{title}{star}", fontweight="bold", x=0.02, ha="left", fontfamily="DejaVu Sans"
-        )
-    return display.figure_
+        figure.suptitle(f"{title}{star}", fontweight="bold", x=0.02, ha="left", fontfamily="DejaVu Sans")
+    return figure
 
 
-def _star(axes: tuple[Axes, Axes], problem: str, method: str, end: int, color: str) -> bool:
+def _star(axes: Sequence[Axes], problem: str, method: str, end: int, color: str) -> bool:
     reported = PAPER.get((problem, METHODS[method].paper or ""))
     if reported is None:
         return False

@@ -12,7 +12,7 @@ import pytest
 
 from fairask.experiment import Comparison, LabelledTable, Method, Task
 from fairask.experiment.loop import References, Run
-from fairask.report.figures import SamplingDisplay
+from fairask.report.figures import Sampling
 from fairask.report.pages import render, write_report
 from fairask.stopping import Plateau
 
@@ -31,7 +31,7 @@ def run(method: str, trial: int, accuracy: list[float], gap: list[float], **opti
 def comparison() -> Comparison:
     rng = np.random.default_rng(0)
     ratios = {"diff": rng.random(30), "fair": np.ones(30)}
-    sampling = SamplingDisplay(rng.normal(size=(30, 2)), ratios, {"diff": np.zeros((1, 2))}, 50)
+    sampling = Sampling(rng.normal(size=(30, 2)), ratios, {"diff": np.zeros((1, 2))}, 50)
     runs = [
         run("fare", 0, [0.7, 0.8], [0.2, 0.05], sampling=sampling, warnings={"InterpolationWarning": 1}),
         run("fare", 1, [0.7, 0.84], [0.2, 0.15]),

@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_validate
 
 from fairask import CalibratedFairOracle, EmpiricalFairOracle, FairActiveLearner
 from fairask.metrics import gap_scorer
-from fairask.report import EstimateCurvesDisplay
+from fairask.report import draw_learning_curves
 from fairask.tables import TableFormat, TextColumns, column_gaps, fit_encoder, read_table
 from fairask.tables.groups import group_names
 from fairask.tables.labels import prepare
@@ -122,7 +122,7 @@ def test_a_line_of_the_page_runs(
         "fit_encoder": fit_encoder, "group_names": group_names, "prepare": prepare, "read_table": read_table,
         "polars": polars, "people": people(), "CalibratedFairOracle": CalibratedFairOracle, "taught": taught,
         "cross_validate": cross_validate, "EmpiricalFairOracle": EmpiricalFairOracle, "np": np,
-        "gap_scorer": gap_scorer, "EstimateCurvesDisplay": EstimateCurvesDisplay,
+        "gap_scorer": gap_scorer, "draw_learning_curves": draw_learning_curves,
         "column_gaps": column_gaps,
     }  # fmt: skip
     found = eval(line, names)

@@ -38,7 +38,8 @@ from fairask_studio.store import is_url
 from fairask_studio.study import Study, fit_entry
 
 if TYPE_CHECKING:
-    from fairask.report.figures import DrawnRowsDisplay
+    from matplotlib.figure import Figure
+
     from fairask.report.pages import StudyReport
 
 _COLUMNS = (
@@ -355,7 +356,7 @@ def _pages() -> Any:
         raise StudyError(f"pages need {error.name}; pip install 'fairask-studio'") from error
 
 
-def _report(study: Study, drawn: DrawnRowsDisplay | None = None) -> StudyReport:
+def _report(study: Study, drawn: Figure | None = None) -> StudyReport:
     status, config = study.status(), study.config
     learns, not_learned = learned_columns(config.columns, study.encoder.left_out)
     step = next_step(status)
@@ -394,8 +395,8 @@ def _moments(study: Study) -> list[float]:
     return [datetime.fromisoformat(at).timestamp() for at in given]
 
 
-def _drawn(study: Study) -> DrawnRowsDisplay | None:
-    from fairask.report.figures import DrawnRowsDisplay
+def _drawn(study: Study) -> Figure | None:
+    from fairask.report.figures import draw_drawn_rows
 
     learner = study.learner()
     by: dict[str, list[int]] = {}
@@ -406,7 +407,7 @@ def _drawn(study: Study) -> DrawnRowsDisplay | None:
     take = learner.pool.take
     rows = learner.pool.n_rows
     some = np.unique(np.linspace(0, rows - 1, min(_MOST_POINTS, rows)).astype(np.int64))
-    return DrawnRowsDisplay.from_rows(take(some), {name: take(np.sort(found)) for name, found in by.items()})
+    return draw_drawn_rows(take(some), {name: take(np.sort(found)) for name, found in by.items()})
 
 
 def _settings(config: Config, status: Document) -> dict[str, str]:

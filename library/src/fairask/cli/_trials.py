@@ -25,7 +25,7 @@ from fairask.errors import UserError, suggest
 from fairask.experiment import Comparison, LabelledTable, Method, Task, compare
 from fairask.experiment.table import pool_size
 from fairask.metrics import METRICS, Float, Metric, check_metric
-from fairask.report.pages import curves_display, write_report
+from fairask.report.pages import draw_comparison, write_report
 from fairask.stopping import StoppingRule, make_rule
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _live_table(board: Float, methods: Sequence[Method], totals: Sequence[int], 
 def show(comparison: Comparison, output: Output, screen: Console) -> None:
     """Write and print a comparison."""
     if output.figure is not None:
-        curves_display(comparison).plot().figure_.savefig(output.figure, dpi=110)
+        draw_comparison(comparison).savefig(output.figure, dpi=110)
     if output.report is not None:
         write_report(comparison, output.report)
     if output.as_json:

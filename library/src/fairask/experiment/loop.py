@@ -24,7 +24,7 @@ from fairask.metrics import Float, Int, Matrix, Metric, group_gap, group_rates
 from fairask.oracle import CalibratedFairOracle, Labelled
 from fairask.oracle.base import FairFit, decision_probability, share_by_lot
 from fairask.pools import Pool
-from fairask.report.figures import SamplingDisplay
+from fairask.report.figures import Sampling
 from fairask.sampling import Proposal
 from fairask.strategies import Strategy
 from fairask.tables.groups import group_text
@@ -184,7 +184,7 @@ class Run:
         ``{"tpr" | "fpr" | "selection_rate": [a rate for each group]}`` at the budget.
     warnings : dict of str to int
         Rounds in which a warning of this category was given.
-    sampling : SamplingDisplay or None
+    sampling : Sampling or None
         The sampling distributions of the last round within the budget.
     certificate : Certificate or None
         Of the model at the budget, from labels drawn after it was fitted.
@@ -218,7 +218,7 @@ class Run:
     spend: dict[str, dict[str, int]] = field(default_factory=dict)
     rates: dict[str, list[float]] = field(default_factory=dict)
     warnings: dict[str, int] = field(default_factory=dict)
-    sampling: SamplingDisplay | None = None
+    sampling: Sampling | None = None
     certificate: Certificate | None = None
     audit_plan: BudgetTable | None = None
     stopped: int | None = None
@@ -419,7 +419,7 @@ def _troubled_rounds(learner: FairActiveLearner) -> dict[str, int]:
     return {name: n for name, n in counts.items() if n}
 
 
-def _sampling(learner: FairActiveLearner, recorder: _Recorder) -> SamplingDisplay | None:
+def _sampling(learner: FairActiveLearner, recorder: _Recorder) -> Sampling | None:
     if recorder.last is None:
         return None  # the only batch was the uniform one
     before, pool, proposal = recorder.last
@@ -429,7 +429,7 @@ def _sampling(learner: FairActiveLearner, recorder: _Recorder) -> SamplingDispla
         if component in drawn:
             drawn[component].append(int(np.searchsorted(rows, row)))
     probabilities = {name: per_row[code] for name, per_row in proposal.components.items()}
-    return SamplingDisplay.from_probabilities(pool.take(rows), probabilities, drawn, labels=before)
+    return Sampling.of(pool.take(rows), probabilities, drawn, before)
 
 
 @contextmanager

@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairask.report.figures import (
-        EstimateCurvesDisplay,
-        GroupRatesDisplay,
-        LabelSpendDisplay,
-        LearningCurveDisplay,
+        draw_label_spend,
+        draw_learning_curves,
         group_color,
     )
 
 __all__ = [
-    "EstimateCurvesDisplay",
-    "GroupRatesDisplay",
-    "LabelSpendDisplay",
-    "LearningCurveDisplay",
+    "draw_label_spend",
+    "draw_learning_curves",
     "group_color",
 ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,16 +16,18 @@ import numpy as np
 from fairask.audit import Certificate
 from fairask.audit.watch import Watch
 from fairask.experiment import Comparison
+from fairask.experiment.comparison import over_trials
+from fairask.metrics import Float
 from fairask.report.figures import (
     ON_DARK,
-    DrawnRowsDisplay,
-    EstimateCurvesDisplay,
-    GroupRatesDisplay,
-    LabelSpendDisplay,
-    LearningCurveDisplay,
-    SamplingDisplay,
+    Sampling,
+    draw_estimates,
+    draw_label_spend,
     draw_labels_over_time,
+    draw_learning_curves,
     draw_months,
+    draw_rates,
+    draw_sampling,
     panels,
     svg,
 )
@@ -48,11 +49,11 @@ from fairask.tables.sheets import write_whole
 if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Rates that are drawn, by metric.
 _RATES = {"tprp": ("tpr",), "fprp": ("fpr",), "eo": ("tpr", "fpr"), "dp": ("selection_rate",)}
-#: matplotlib's settings are the process's own, and several owners may ask for a report at once.
-_DRAWING = threading.Lock()
 _LONGEST = 60
 #: Characters of a cell of a table.
 _CELL = 500
@@ -98,7 +99,7 @@ def write_tables(found: Sequence[Comparison], folder: Path) -> dict[str, Path]:
     table, figure = folder / "results.csv", folder / "curves.png"
     drawn, axes = panels(None, 2, len(found), (7.4 * len(found), 5.8))
     for column, comparison in enumerate(found):
-        curves_display(comparison).plot(ax=axes[column :: len(found)])
+        draw_comparison(comparison, axes[column :: len(found)])
         axes[column].set_title(f"{comparison.table.title}: accuracy on unseen rows")
     drawn.savefig(figure, dpi=110)
     with table.open("w", newline="", encoding="utf-8") as file:
@@ -156,31 +157,40 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def curves_display(comparison: Comparison) -> LearningCurveDisplay:
+def draw_comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> Figure:
     """The two learning curves of a comparison, within its budget."""
-    return LearningCurveDisplay.from_results(
+    return draw_learning_curves(
         {m.name: comparison.curves(m.name) for m in comparison.methods},
         tolerance=comparison.task.tolerance,
         metric=comparison.task.metric,
         names=comparison.names,
+        ax=ax,
     )
 
 
 def _comparison_figures(c: Comparison) -> dict[str, Markup]:
     shares = c.table.group_shares
-    drawn = {"curves": svg(curves_display(c).plot().figure_, "curves")}
-    spend = LabelSpendDisplay.from_counts(_spend(c), shares, names=c.names)
-    drawn["spend"] = svg(spend.plot().figure_, "spend")
+    drawn = {"curves": svg(draw_comparison(c), "curves")}
+    drawn["spend"] = svg(draw_label_spend(_spend(c), shares, names=c.names), "spend")
     for i, rate in enumerate(_RATES[c.task.metric]):
-        tables = {m.name: [run.rates[rate] for run in c.of(m.name)] for m in c.methods}
-        display = GroupRatesDisplay.from_trials(tables, list(shares), title=RATE_NAMES[rate], names=c.names)
-        drawn[f"rates{i}"] = svg(display.plot().figure_, f"rates{i}")
+        trials = {m.name: np.array([run.rates[rate] for run in c.of(m.name)]) for m in c.methods}
+        limits = {
+            name: np.array([_over_trials(group) for group in found.T]) for name, found in trials.items()
+        }
+        figure = draw_rates(trials, limits, list(shares), RATE_NAMES[rate], c.names)
+        drawn[f"rates{i}"] = svg(figure, f"rates{i}")
     if (sampling := _sampling(c)) is not None:
-        drawn["sampling"] = svg(sampling.plot().figure_, "sampling")
+        drawn["sampling"] = svg(draw_sampling(sampling), "sampling")
     return drawn
 
 
-def _sampling(c: Comparison) -> SamplingDisplay | None:
+def _over_trials(values: Float) -> tuple[float, float, float]:
+    """Mean and limits; one trial has no limits to draw."""
+    found = over_trials(values)
+    return (found.value, found.low, found.high) if len(values) > 1 else (found.value, math.nan, math.nan)
+
+
+def _sampling(c: Comparison) -> Sampling | None:
     return next((run.sampling for run in c.runs if run.sampling is not None), None)
 
 
@@ -206,7 +216,7 @@ class StudyReport:
         As :meth:`fairask_studio.Study.status` gives it.
     moments : sequence of float
         When each label came, in seconds.
-    drawn : DrawnRowsDisplay or None
+    drawn : Figure or None
         Where the drawn rows lie.
     settings : dict of str to str
         For the table at the end.
@@ -225,7 +235,7 @@ class StudyReport:
     protected: str
     status: Mapping[str, Any]
     moments: Sequence[float] = ()
-    drawn: DrawnRowsDisplay | None = None
+    drawn: Figure | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     commands: Sequence[tuple[str, str]] = ()
     action: str = ""
@@ -285,9 +295,7 @@ def render_study(report: StudyReport) -> str:
     >>> "No labels yet" in render_study(StudyReport("loans", "Repaid?", "sex", status))
     True
     """
-    with _DRAWING:
-        figures = _study_figures(report)
-    return report.render("study.html.j2", figures=figures)
+    return report.render("study.html.j2", figures=_study_figures(report))
 
 
 def render_card(report: StudyReport) -> str:
@@ -326,17 +334,16 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
     drawn: dict[str, Markup] = {}
     seen = [entry for entry in status["history"] if entry["estimate"]]
     if seen:
-        curves = EstimateCurvesDisplay.from_rounds(
+        curves = draw_estimates(
             [entry["labels"] for entry in seen],
-            [_interval(entry["estimate"]["accuracy"]) for entry in seen],
-            [_interval(entry["estimate"]["gap"]) for entry in seen],
-            status["tolerance"],
+            np.array([_interval(entry["estimate"]["accuracy"]) for entry in seen]),
+            np.array([_interval(entry["estimate"]["gap"]) for entry in seen]),
+            tolerance=status["tolerance"],
             metric=status["metric"],
             strategy=status["strategy"],
             audited=_audited(status),
-            in_points=True,
         )
-        drawn["curves"] = svg(curves.plot().figure_, "curves")
+        drawn["curves"] = svg(curves, "curves")
     if status["gap"] is not None:
         drawn |= _study_rates(status["gap"]["rates"])
     if len(report.moments) > 1:
@@ -347,10 +354,9 @@ def _study_figures(report: StudyReport) -> dict[str, Markup]:
         pool = {
             name: group["pool"] / status["rows"] for name, group in zip(names, status["groups"], strict=True)
         }
-        display = LabelSpendDisplay.from_counts({"labels": spend}, pool, names={"labels": ""})
-        drawn["spend"] = svg(display.plot().figure_, "spend")
+        drawn["spend"] = svg(draw_label_spend({"labels": spend}, pool, names={"labels": ""}), "spend")
     if report.drawn is not None:
-        drawn["drawn"] = svg(report.drawn.plot().figure_, "drawn")
+        drawn["drawn"] = svg(report.drawn, "drawn")
     return drawn
 
 
@@ -373,17 +379,14 @@ def _study_rates(rates: Sequence[Mapping[str, Any]]) -> dict[str, Markup]:
         known = [rate for rate in rates if rate["condition"] == condition]
         if any(rate["value"] is None for rate in known):
             continue
-        values = np.array([_interval(rate) for rate in known])
-        title = CONDITION_NAMES[condition]
-        display = GroupRatesDisplay(
-            trials={"model": np.empty((0, len(known)))},
-            means={"model": values[:, 0]},
-            intervals={"model": values[:, 1:]},
-            groups=[_short(rate["group"]) for rate in known],
-            title=title,
-            names={"model": ""},
+        figure = draw_rates(
+            {"model": np.empty((0, len(known)))},
+            {"model": np.array([_interval(rate) for rate in known])},
+            [_short(rate["group"]) for rate in known],
+            CONDITION_NAMES[condition],
+            {"model": ""},
         )
-        display.plot().ax_.set_ylim(len(known) - 0.4, -0.6)
-        display.ax_.set_xlim(-0.02, 1.02)  # groups that are alike look alike
-        out[f"rates{i}"] = svg(display.figure_, f"rates{i}")
+        figure.axes[0].set_ylim(len(known) - 0.4, -0.6)
+        figure.axes[0].set_xlim(-0.02, 1.02)  # groups that are alike look alike
+        out[f"rates{i}"] = svg(figure, f"rates{i}")
     return out
