@@ -189,9 +189,7 @@ def test_rows_and_the_model_move_without_a_reload(make: Make, new_page: Callable
 
 
 @pytest.fixture(scope="module")
-def report(
-    few_trees: None, browser: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def report(few_trees: None, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report, as the browser downloads it."""
     folder = tmp_path_factory.mktemp("report")
     with Study.create(folder / "study", people_table(), protected="sex", classes=("bad", "good"), budget=60,
