@@ -35,7 +35,7 @@ $(STAMP): $(DEMO) requirements/dev.txt studio/pyproject.toml
 demo: $(DEMO)  ## FARE against passive sampling on Adult; writes report.html
 	$(BIN)/fairask demo
 
-paper: $(STAMP)  ## write docs/results.md and its figures from results/
+paper: $(STAMP)  ## write the pages of results and their figures from results/
 	$(BIN)/python -m paper docs
 
 check: $(STAMP)  ## the fast part: lint, types, unit tests

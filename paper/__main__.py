@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairask.experiment.runner import missing, run
-from paper.docs import write_page
+from paper.docs import write_pages
 from paper.figures import draw_all
 from paper.floor import write_floors
 from paper.methods import METHODS
@@ -77,10 +77,9 @@ def _figures(a: argparse.Namespace) -> str:
 
 
 def _docs(a: argparse.Namespace) -> str:
-    misses = a.results / "misses.csv"
     simulated = load_curves(a.results, "populations") if (a.results / "populations").exists() else None
-    page = write_page(load_curves(a.results, "paper"), a.docs, misses if misses.exists() else None, simulated)
-    return f"written: {page}"
+    pages = write_pages(load_curves(a.results, "paper"), a.docs, a.results, simulated)
+    return f"written: {', '.join(map(str, pages))}"
 
 
 def _floor(a: argparse.Namespace) -> str:
@@ -133,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     c.set_defaults(call=_floor)
 
-    c = commands.add_parser("docs", parents=[results], help="write results.md and its figures")
+    c = commands.add_parser("docs", parents=[results], help="write the pages of results and their figures")
     c.set_defaults(call=_docs)
     c.add_argument("--docs", type=Path, default=Path("docs"), help="folder of the documentation")
     return parser

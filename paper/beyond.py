@@ -1,15 +1,12 @@
-"""The page's part on what goes past the paper: half the labels, what each part brings, other tables."""
+"""What goes past the paper: half the labels, what choosing rows brings, what a blind model costs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
 from fairask.metrics import Float
-from paper.heldout import heldout_table
-from paper.methods import METHODS
 from paper.problems import Setup
 from paper.reported import PAPER
 from paper.stats import mean_and_error
@@ -22,32 +19,26 @@ Results = Mapping[tuple[str, str], Curves]
 OURS = "default"
 
 
-def beyond_section(results: Results, setup: Setup, heldout: Path | None = None) -> list[str]:
+def beyond_section(results: Results, setup: Setup) -> list[str]:
     """Markdown for all results of the calibrated default that are there; nothing without any."""
     tables = [name for name in setup.problems if (name, OURS) in results and (name, "FARE") in PAPER]
     tables = [name for name in tables if name != "synthetic"]
     if not tables:
         return []
     parts = [
-        "\n## Past the paper\n",
         "The default: the average of a ridge logistic regression and a random forest, thresholds that are "
         "within "
         "the tolerance with probability 0.95, FARE over bootstrapped models with shares that adapt, 25 "
-        "labels "
-        "per round. One setting for all tables. All six were looked at while it was made; the populations "
-        "and "
-        "the last table below were not.\n",
+        "labels per round. One setting for all tables. All six were looked at while it was made; "
+        "[others](unseen.md) were not.\n",
     ]
     for title, lines in (
         ("With half the labels", _half(results, setup, tables)),
-        ("Every method with half the labels", _all_half(results, setup, tables)),
-        ("Against the rivals that meet the tolerance", _rivals(results, setup, tables)),
         ("The same oracle with passive sampling", _same_oracle(results, setup)),
         ("Blind to the group", _blind(results, setup, tables)),
-        ("Tables that played no part", heldout_table(heldout)),
     ):
         if lines:
-            parts += [f"### {title}\n", *lines, ""]
+            parts += [f"## {title}\n", *lines, ""]
     return parts
 
 
@@ -87,66 +78,6 @@ def _half(results: Results, setup: Setup, tables: list[str]) -> list[str]:
     return [
         f"The paper's FARE at its full budget is reached on {reached} of {len(tables)}. Half is the last "
         "round within half the budget.\n",
-        *lines,
-    ]
-
-
-def _all_half(results: Results, setup: Setup, tables: list[str]) -> list[str]:
-    lines = [
-        "Accuracy % / mean gap / trials above α at that round; trials are those of Table 1. A method "
-        "that was not measured between a quarter and half of the budget (pretraining takes it) has none.\n",
-        f"| method | {' | '.join(setup.problem(name).title for name in tables)} |",
-        f"|---{'|---' * len(tables)}|",
-    ]
-    for method in dict.fromkeys(method for _, method in results):
-        cells = []
-        for name in tables:
-            half, found = setup.problem(name).budget // 2, results.get((name, method))
-            curves = None if found is None else found.of_converged()
-            seen = curves is not None and bool(((curves.labels > half // 2) & (curves.labels <= half)).any())
-            if curves is None or not len(curves) or not seen:
-                cells.append("–")
-            else:
-                cells.append(_cell(curves, setup.tolerance, _ended(curves, half)))
-        if set(cells) != {"–"}:
-            lines.append(f"| {METHODS[method].label} | {' | '.join(cells)} |")
-    return lines
-
-
-def _rivals(results: Results, setup: Setup, tables: list[str]) -> list[str]:
-    lines = [
-        "| dataset | ours | most accurate rival within α in the mean | trials | ahead of us by |",
-        "|---|---|---|---|---|",
-    ]
-    worst = []
-    for name in tables:
-        ours = float(results[name, OURS].accuracy[:, -1].mean())
-        fair = [
-            curves.of_converged()
-            for (problem, method), curves in results.items()
-            if problem == name
-            and (METHODS[method].family is not None or METHODS[method].constraint)
-            and len(curves.of_converged())
-            and curves.of_converged().gap[:, -1].mean() <= setup.tolerance
-        ]
-        if not fair:
-            lines.append(f"| {setup.problem(name).title} | {100 * ours:.1f} | none | – | – |")
-            continue
-        best = max(fair, key=lambda curves: float(curves.accuracy[:, -1].mean()))
-        mean, error = mean_and_error(best.accuracy[:, -1])
-        gain, doubt = mean_and_error(_paired(best, results[name, OURS]))
-        worst.append(100 * float(gain))
-        lines.append(
-            f"| {setup.problem(name).title} | {100 * ours:.1f} | {METHODS[best.method].label}: "
-            f"{100 * float(mean):.1f} ± {100 * float(error):.1f} | {len(best)} | "
-            f"{100 * float(gain):+.1f} ± {100 * float(doubt):.1f} |"
-        )
-    if not worst:
-        return []
-    within = sum(ahead <= 0.3 for ahead in worst)
-    return [
-        f"On {within} of {len(worst)} tables with such a rival it is ahead by at most 0.3 points, on the "
-        "same splits. The rival is picked on these results, which flatters it.\n",
         *lines,
     ]
 

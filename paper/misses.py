@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from paper.render import Entry, Table, render
-from paper.reported import Reported
+import csv
+from pathlib import Path
+
+from paper.reading import Check
+from paper.render import Entry, Table, body, fold
+from paper.reported import PAPER, Reported
 from paper.stats import apart
 
-__all__ = ["miss_table", "near", "what_helps"]
+__all__ = ["miss_table", "misses_section", "near", "what_helps"]
 
 
 def _numbers(row: dict[str, str]) -> tuple[float, float, float, float]:
@@ -69,4 +73,26 @@ def miss_table(rows: list[dict[str, str]], paper: Reported) -> str:
                 Entry(f"{by[0]:+.1f}, {by[1]:+.1f}", best=near(row, paper)),
             ]
         )
-    return render(table).split("\n", 2)[2]  # its heading is the sentence above
+    return body(table)  # its heading is the sentence above
+
+
+def misses_section(failed: list[Check], path: Path) -> list[str]:
+    """Parts of the page: the experiments of ``benchmarks/misses.py`` on claims that do not hold."""
+    if not path.exists():
+        return []
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    lines = [
+        "Each row changes one thing that the paper leaves open and keeps the rest "
+        "(`python -m benchmarks.misses`); distances are from the paper's value, in joint standard errors. "
+        "A dozen changes are tried on each miss, so one that lands near the paper is a candidate for its "
+        "cause and no proof.\n",
+        "## Claims that do not hold\n",
+    ]
+    for check in failed:
+        mine = [row for row in rows if (row["problem"], row["method"]) == (check.problem, check.method)]
+        paper = PAPER.get((check.problem, "Passive" if check.method == "passive" else "FARE"))
+        helps = what_helps(mine, paper) if paper else "The paper prints no number to compare with."
+        table = [miss_table(mine, paper)] if mine and paper else []
+        lines += fold(check.text, [helps, "", *table])
+    return lines

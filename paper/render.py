@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from fairask.errors import suggest
 
-__all__ = ["FORMATS", "Entry", "Table", "render"]
+__all__ = ["FORMATS", "Entry", "Table", "body", "fold", "render"]
 
 # Blue and vermillion of Okabe and Ito: told apart with any colour vision; the sign carries the meaning alone.
 _MET, _NOT_MET = "0072B2", "D55E00"
@@ -138,3 +138,13 @@ def render(table: Table, form: str = "md") -> str:
     if form not in FORMATS:
         raise ValueError(f"format {form!r} is unknown; {suggest(form, FORMATS)}")
     return FORMATS[form](table)
+
+
+def body(table: Table) -> str:
+    """Return the Markdown without its heading."""
+    return render(table).split("\n", 2)[2]
+
+
+def fold(title: str, lines: Iterable[str]) -> list[str]:
+    """Return Markdown that a reader opens by its title: on a site and in a repository alike."""
+    return [f"<details><summary>{title}</summary>\n", *lines, "\n</details>\n"]

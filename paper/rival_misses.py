@@ -10,6 +10,7 @@ import numpy as np
 from paper.methods import METHODS
 from paper.misses import miss_table, near, what_helps
 from paper.problems import Setup
+from paper.render import fold
 from paper.reported import PAPER, Reported
 from paper.rivals import CLOSE
 
@@ -26,10 +27,10 @@ def rival_misses_section(setup: Setup, path: Path) -> list[str]:
     with path.open() as file:
         rows = sorted(csv.DictReader(file), key=lambda row: row["variant"] != BASE)
     lines = [
-        "\n## Why FAL and FAL-CUR end elsewhere\n",
+        "## FAL and FAL-CUR\n",
         "The same kind of experiment (`python -m benchmarks.rival_misses`), from 25 % pretraining: one thing "
         "that the paper leaves open is changed at a time, alone and together with a final model without "
-        "penalty. Other pretraining shares are in the sweep below.\n",
+        "penalty. Other pretraining shares are on the page of [rivals](rivals.md).\n",
         _explained(rows, setup),
     ]
     for problem in setup.problems:
@@ -38,11 +39,11 @@ def rival_misses_section(setup: Setup, path: Path) -> list[str]:
             paper = PAPER.get((problem, str(rival)))
             if mine and paper:
                 title = setup.problem(problem).title
-                lines.append(
-                    f"**{rival} on {title}: the paper has {paper.accuracy:.1f} ± {paper.accuracy_se:.1f} and "
-                    f"{paper.gap:.3f} ± {paper.gap_se:.3f}.** {what_helps(mine, paper)}\n"
+                said = (
+                    f"{rival} on {title}: the paper has {paper.accuracy:.1f} ± {paper.accuracy_se:.1f} and "
+                    f"{paper.gap:.3f} ± {paper.gap_se:.3f}"
                 )
-                lines.append(miss_table(mine, paper))
+                lines += fold(said, [what_helps(mine, paper), "", miss_table(mine, paper)])
     return lines
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from paper.methods import METHODS
 from paper.problems import Setup
+from paper.render import fold
 from paper.reported import PAPER
 from paper.stats import apart, mean_and_error, summarize
 from paper.store import Curves, by_problem
@@ -83,7 +84,7 @@ def rivals_section(results: dict[tuple[str, str], Curves], setup: Setup) -> list
             )
     if not any(against_paper.values()):
         return []
-    lines = ["\n## Where a rival does better here than in the paper, and than FARE\n"]
+    lines = ["## Against the paper\n"]
     lines.append(
         "Accuracy and gap against the paper's; in brackets the distance in joint standard errors, two "
         "of which count; with a handful of trials they count for little. Better is more accurate or less "
@@ -94,8 +95,7 @@ def rivals_section(results: dict[tuple[str, str], Curves], setup: Setup) -> list
         ("worse", "Worse here than in the paper"),
         ("same", "Neither"),
     ):
-        lines.append(f"**{words}: {len(against_paper[kind])}.**\n")
-        lines += [*(f"- {text}" for text in against_paper[kind]), ""]
+        lines += fold(f"{words}: {len(against_paper[kind])}", [f"- {text}" for text in against_paper[kind]])
     for rival in RIVALS:
         found = close.get(rival, [])
         lines.append(
@@ -107,10 +107,10 @@ def rivals_section(results: dict[tuple[str, str], Curves], setup: Setup) -> list
 
 def _against_fare(best: dict[str, dict[str, tuple[str, Curves]]], setup: Setup) -> list[str]:
     lines = [
-        "\n**Against FARE here**, the better of its two shares under the rule by which the rivals' best "
+        "\n## Against FARE here\n\nThe better of FARE's two shares under the rule by which the rivals' best "
         "share was picked, trial by trial on the same splits (mean difference ± standard error). The rivals "
         "end with a ridge regression and FARE with none, which alone is worth points where labels are few; "
-        "the experiments below, with uniform rows, say how many.\n"
+        "[experiments](misses.md), with uniform rows, say how many.\n"
     ]
     alpha = setup.tolerance
     for problem, methods in best.items():

@@ -6,7 +6,7 @@ import numpy as np
 
 from paper.methods import METHODS
 from paper.problems import Setup
-from paper.render import Table, render
+from paper.render import Table, body, fold
 from paper.reported import PAPER
 from paper.stats import Verdict, judge_means, summarize
 from paper.store import Curves, by_problem
@@ -107,7 +107,7 @@ def significance_section(results: dict[tuple[str, str], Curves], setup: Setup) -
     ours, theirs = our_verdicts(results, setup), paper_verdicts(setup)
     if not ours:
         return []
-    lines = ["\n## Who exceeds the tolerance\n"]
+    lines = []
     rivals = ("PANDA", "FAL", "FAL-CUR")
     lines.append(
         "The paper says that its rivals are often above 0.1 and FARE is not. A mean above or below 0.1 by "
@@ -130,7 +130,8 @@ def significance_section(results: dict[tuple[str, str], Curves], setup: Setup) -
         f"\nThe verdict is the paper's on {same} of {len(both)}; the opposite one: "
         f"{'; '.join(against) or 'never'}.\n"
     )
-    return [*lines, render(verdict_table(results, setup))]
+    table = verdict_table(results, setup)
+    return [*lines, *fold(table.title, [body(table)])]
 
 
 def _by_method(found: dict[tuple[str, str], str], setup: Setup) -> str:

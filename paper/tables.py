@@ -14,7 +14,7 @@ from paper.reported import CITATION, PAPER, Reported
 from paper.stats import Summary, label_saving, summarize
 from paper.store import Curves, by_problem
 
-__all__ = ["TABLES", "all_tables", "best_of_families", "results_table", "savings_table"]
+__all__ = ["TABLES", "all_tables", "best_of_families", "results_table", "savings_table", "sweep_table"]
 
 #: Title -> problems. Methods are whatever has results.
 TABLES: dict[str, tuple[str, ...]] = {
@@ -162,3 +162,32 @@ def all_tables(results: dict[tuple[str, str], Curves], setup: Setup) -> list[Tab
         tables = [results_table(f"Setup {setup.name}", setup.problems, results, setup)]
     savings = savings_table(results, setup)
     return [table for table in tables if table.rows] + ([savings] if savings else [])
+
+
+def sweep_table(results: dict[tuple[str, str], Curves], setup: Setup) -> Table:
+    """Every pretraining share of every rival, all trials and those that converged."""
+    table = Table(
+        "The pretraining sweep",
+        ["dataset", "method", "trials", "accuracy %", "gap", "converged", "accuracy %", "gap"],
+        note="Left: all trials, the policy used such as it is. Right: those whose policy converged; a dash "
+        "where there is nothing to converge, or fewer than two did.",
+    )
+    grouped = by_problem(results)
+    for problem, methods in grouped.items():
+        for method in (m for m in METHODS.values() if m.family and m.name in methods):
+            curves = methods[method.name]
+            row: list[Entry | str] = [setup.problem(problem).title, method.label, f"{len(curves)}"]
+            row += _shown(summarize(curves.regardless(), setup.tolerance), setup.tolerance)
+            learns = "unconverged" in method.strategy_params
+            end = summarize(curves, setup.tolerance)
+            row.append(f"{end.trials}" if learns else "–")
+            row += _shown(end, setup.tolerance) if learns and end.trials >= 2 else ["–", "–"]
+            table.rows.append(row)
+    return table
+
+
+def _shown(end: Summary, alpha: float) -> list[Entry | str]:
+    return [
+        f"{end.accuracy:.1f} ± {end.accuracy_se:.1f}",
+        Entry(f"{end.gap:.3f} ± {end.gap_se:.3f}", met=end.met(alpha)),
+    ]

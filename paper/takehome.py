@@ -1,7 +1,8 @@
-"""The first ten lines and the first figure of the results page: what a reader should take home."""
+"""The first page of the results: what a reader should take home, one table, one figure, where it fails."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,16 +13,22 @@ from matplotlib.lines import Line2D
 
 from fairask.report.figures import INK, panels
 from paper._draw import styled
+from paper.floor import read_floors
+from paper.heldout import heldout_lines
 from paper.methods import METHODS
 from paper.problems import Setup
+from paper.reading import fare_checks, passive_checks, read_claims
 from paper.reported import PAPER
 from paper.rivals import paired
 from paper.stats import Summary, summarize
 from paper.store import Curves
 
 __all__ = [
+    "METHODS_NOTE",
     "SHOWN",
     "SIX",
+    "fails_lines",
+    "first_page",
     "methods_table",
     "rivals_ahead",
     "save_takehome",
@@ -30,7 +37,7 @@ __all__ = [
     "takehome_table",
 ]
 
-Results = Mapping[tuple[str, str], Curves]
+Results = dict[tuple[str, str], Curves]
 
 SIX = ("drug", "german", "compas", "crime", "bank", "adult")
 DEFAULT, PASSIVE, PLAIN = "default", "default-passive", "plain-passive"
@@ -48,8 +55,18 @@ SHOWN = {
     "relaxed-thresholds": "#5e4fa2",
     "exponentiated-gradient": "#b8a500",
 }
-#: What people would use to be fair.
-_MADE_FAIR = ("threshold-optimizer", "relaxed-thresholds", "exponentiated-gradient")
+#: Columns of the table on the first page.
+_COLUMNS = {
+    DEFAULT: "default",
+    PASSIVE: "default, passive",
+    PLAIN: "no constraint",
+    "threshold-optimizer": "ThresholdOptimizer",
+    "fare": "the paper's FARE",
+}
+METHODS_NOTE = (
+    "Accuracy % ± standard error / mean gap (✗: above α) / trials above α (trials). *Unsaid* are trials "
+    "above α whose model did not say that its labels are too few; it is given where that was recorded."
+)
 
 
 def shown_tables(results: Results) -> list[str]:
@@ -57,37 +74,99 @@ def shown_tables(results: Results) -> list[str]:
     return [name for name in SIX if any((name, method) in results for method in SHOWN)]
 
 
+def first_page(results: Results, setup: Setup, folder: Path) -> list[str]:
+    """Markdown from the title to where the default fails; ``folder`` has the benchmarks' files."""
+    taken = [
+        *promise_line(folder / "promise.csv", "random populations, frozen before it was tuned"),
+        *takehome_lines(results, setup),
+        *heldout_lines(folder / "heldout.csv"),
+    ]
+    failed = [
+        *fails_lines(results, setup),
+        *promise_line(
+            folder / "promise_hostile.csv",
+            "harder populations, frozen before it was tuned",
+            "python -m benchmarks.promise --hostile",
+        ),
+    ]
+    return [
+        "# Results\n",
+        "`python -m paper docs` writes this page and those below from the files in `results/`; no number is "
+        "typed in.\n",
+        "## What to take home\n",
+        *(f"- {line}" for line in taken),
+        "",
+        *takehome_table(results, setup, read_floors(folder / "floor.csv")),
+        "## Where it fails\n",
+        *(f"- {line}" for line in failed),
+        "",
+    ]
+
+
 def takehome_lines(results: Results, setup: Setup) -> list[str]:
-    """Ten lines at most; each is left out where its results are not there."""
+    """What is bought; each line is left out where its results are not there."""
     tables = [name for name in SIX if (name, DEFAULT) in results]
     ends = {key: summarize(curves, setup.tolerance) for key, curves in results.items()}
     lines = [
-        *(_default(ends, setup, tables) if tables else ["The default has not been run on these tables."]),
+        _default(ends, setup, tables) if tables else "The default has not been run on these tables.",
         _half(results, setup, tables),
         _exploring(results, setup, tables),
-        _unconstrained(ends, setup),
-        rivals_ahead(results, setup, tables),
-        _above(ends, setup),
-        "Where a plain model is fair by itself, nothing is bought: use one. Where a group has few positive "
-        "rows, the default pays accuracy to stay safe, or says that the labels do not suffice.",
-        "The paper's own numbers reproduce in part: see below, with what was tried to explain the misses.",
     ]
     return [line for line in lines if line]
 
 
-def _default(ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list[str]) -> list[str]:
-    ours = [ends[name, DEFAULT] for name in tables]
-    counted = _span([end.trials for end in ours])
-    named = ", ".join(
-        f"{_title(setup, n)} {e.accuracy:.1f} ± {e.accuracy_se:.1f}"
-        for n, e in zip(tables, ours, strict=True)
+def fails_lines(results: Results, setup: Setup) -> list[str]:
+    """What is not bought; each line is left out where its results are not there."""
+    tables = [name for name in SIX if (name, DEFAULT) in results]
+    ends = {key: summarize(curves, setup.tolerance) for key, curves in results.items()}
+    lines = [_unconstrained(ends, setup), rivals_ahead(results, setup, tables), _reproduced(results, setup)]
+    return [line for line in lines if line]
+
+
+def _reproduced(results: Results, setup: Setup) -> str:
+    """How much of the paper was met; "" without its methods."""
+    parts = []
+    for what, found in (
+        ("passive sampling's numbers", passive_checks(results, setup)),
+        ("FARE's accuracy", fare_checks(results, setup)),
+        ("its claims in words", read_claims(results, setup)),
+    ):
+        if found:
+            parts.append(f"{what} on {sum(check.holds for check in found)} of {len(found)}")
+    return (
+        f"The paper reproduces in part ([details](results/reproduction.md)): {', '.join(parts)}."
+        if parts
+        else ""
     )
+
+
+def promise_line(path: Path, which: str, command: str = "python -m benchmarks.promise") -> list[str]:
+    """One sentence on populations, from a file that ``benchmarks/promise.py`` writes."""
+    if not path.exists():
+        return []
+    with path.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["method"] == "default"]
+    above = np.array([float(row["gap"]) > 0.1 for row in rows])
+    infeasible = np.array([float(row["feasible"]) == 0 for row in rows])
+    if not len(rows) or infeasible.all():
+        return []
+    said = f"{100 * infeasible.mean():.0f} % say that the labels do not suffice"
+    if infeasible.any():
+        said += f", {100 * (~above[infeasible]).mean():.0f} % of these needlessly"
     return [
-        f"The default (one setting, {counted} trials) is right in per cent on: {named}; mean gap "
-        f"{min(e.gap for e in ours):.3f} to {max(e.gap for e in ours):.3f} (tolerance "
-        f"{setup.tolerance:g}), {100 * min(e.above for e in ours):.0f} to "
-        f"{100 * max(e.above for e in ours):.0f} % of trials above it."
+        f"On {len(rows)} {which}, {100 * above[~infeasible].mean():.1f} % of the models that call themselves "
+        f"feasible are above the tolerance; {said} (`{command}`)."
     ]
+
+
+def _default(ends: Mapping[tuple[str, str], Summary], setup: Setup, tables: list[str]) -> str:
+    ours = [ends[name, DEFAULT] for name in tables]
+    return (
+        f"On the {len(ours)} tables below ({_span([end.trials for end in ours])} trials) the default's mean "
+        f"gap is {min(e.gap for e in ours):.3f} to {max(e.gap for e in ours):.3f} at a tolerance of "
+        f"{setup.tolerance:g}, and {100 * min(e.above for e in ours):.0f} to "
+        f"{100 * max(e.above for e in ours):.0f} % of its trials are above it."
+    )
 
 
 def _span(counts: list[int]) -> str:
@@ -110,7 +189,7 @@ def _half(results: Results, setup: Setup, tables: list[str]) -> str:
         return ""
     printed = {name: PAPER[name, "FARE"].accuracy for name in tables}
     said = [
-        "The accuracy that the paper prints for FARE at its full budget is reached, within the tolerance, "
+        "The accuracy that the paper prints for FARE is reached, within the tolerance, "
         + _reached(results, setup, printed)
     ]
     run = {
@@ -119,7 +198,7 @@ def _half(results: Results, setup: Setup, tables: list[str]) -> str:
         if (name, "fare") in results
     }
     if run:
-        said.append(f"That of FARE as run here on the same splits is reached {_reached(results, setup, run)}")
+        said.append(f"That of FARE as run here: {_reached(results, setup, run)}")
     return " ".join(said)
 
 
@@ -153,7 +232,7 @@ def _exploring(results: Results, setup: Setup, tables: list[str]) -> str:
         return ""
     clear, lost = sum(g > 2 * e for g, e, _ in gains), sum(g < -0.2 for g, _, _ in gains)
     return (
-        f"Choosing rows, with the same oracle and classifier as passive sampling, gains two standard "
+        f"Choosing rows, against uniform rows for the same model, gains two standard "
         f"errors on {clear} of {len(gains)} and loses more than 0.2 points on {lost}: "
         f"{', '.join(t for *_, t in gains)} points."
     )
@@ -165,16 +244,14 @@ def _unconstrained(ends: Mapping[tuple[str, str], Summary], setup: Setup) -> str
         return ""
     unfair = sum(end.gap > setup.tolerance for _, end in found)
     prices = [
-        f"{_title(setup, name)} {end.accuracy - ends[name, DEFAULT].accuracy:+.1f}"
+        f"{_title(setup, name)} {ends[name, DEFAULT].accuracy - end.accuracy:+.1f}"
         for name, end in found
         if (name, DEFAULT) in ends
     ]
-    against = f"; its accuracy against the default's: {', '.join(prices)} points" if prices else ""
-    gaps = ", ".join(f"{_title(setup, name)} {end.gap:.2f} ({100 * end.above:.0f} %)" for name, end in found)
+    against = f" Points of the default above it: {', '.join(prices)}." if prices else ""
     return (
-        f"Without a constraint the same classifier on passive sampling's labels is above the tolerance in "
-        f"the "
-        f"mean on {unfair} of {len(found)} tables (gap, trials above: {gaps}){against}."
+        f"Where a plain model is fair, nothing is bought: use one. The same classifier without a constraint "
+        f"is above the tolerance in the mean on {unfair} of {len(found)} tables.{against}"
     )
 
 
@@ -201,51 +278,43 @@ def rivals_ahead(results: Results, setup: Setup, tables: list[str]) -> str:
     which = f": {'; '.join(ahead)}" if ahead else ""
     return (
         f"Of {len(counts)} comparisons ({_span(counts)} trials) with a rival within the "
-        f"tolerance in the mean, the rival is ahead by more than two standard errors in {len(ahead)}{which}. "
-        "Of so many a few are ahead by chance; with a handful of trials a difference of a point is noise."
-    )
-
-
-def _above(ends: Mapping[tuple[str, str], Summary], setup: Setup) -> str:
-    """Shares above the tolerance, each against the default's on the same tables."""
-    parts = []
-    for method in _MADE_FAIR:
-        tables = [name for name in SIX if (name, method) in ends]
-        if not tables:
-            continue
-        share = f"{100 * np.mean([ends[name, method].above for name in tables]):.0f} %"
-        both = [ends[name, DEFAULT].above for name in tables if (name, DEFAULT) in ends]
-        ours = f", the default there {100 * np.mean(both):.0f} %" if len(both) == len(tables) else ""
-        label = METHODS[method].label.removeprefix("Passive + ")
-        parts.append(f"{label} {share} (mean of {len(tables)} tables{ours})")
-    if not parts:
-        return ""
-    return (
-        f"Trials above the tolerance of tools that make a classifier fair afterwards: {'; '.join(parts)}. "
-        f"They "
-        "meet the tolerance on the labels they were fitted on, not on new rows."
+        f"tolerance in the mean, the rival is ahead by more than two standard errors in {len(ahead)}{which}."
     )
 
 
 def takehome_table(results: Results, setup: Setup, floors: Mapping[str, float]) -> list[str]:
-    """Accuracy, gap and share above of every shown method, with the floor from test noise."""
+    """Accuracy and share above of what people would use, with the floor from test noise."""
     tables = shown_tables(results)
-    shares = [f"{100 * floors[name]:.0f} %" if name in floors else "–" for name in tables]
+    columns = [method for method in _COLUMNS if any((name, method) in results for name in tables)]
+    if not columns:
+        return []
+    lines = [
+        f"| table, labels | {' | '.join(_COLUMNS[method] for method in columns)} | floor |",
+        f"|---{'|---' * len(columns)}|---|",
+    ]
+    for name in tables:
+        cells = []
+        for method in columns:
+            if (name, method) not in results:
+                cells.append("–")
+                continue
+            end = summarize(results[name, method], setup.tolerance)
+            cells.append(f"{end.accuracy:.1f} / {100 * end.above:.0f} %")
+        floor = f"{100 * floors[name]:.0f} %" if name in floors else "–"
+        lines.append(
+            f"| {_title(setup, name)}, {setup.problem(name).budget:,} | {' | '.join(cells)} | {floor} |"
+        )
     return [
-        "*Floor*: the share of trials above α of a model that is exactly fair, from the noise of the test "
-        "part "
-        "alone (`python -m paper floor`).\n",
-        *methods_table(results, setup, tables),
-        f"| floor | {' | '.join(shares)} |\n",
+        *lines,
+        "",
+        f"Accuracy % / share of trials with a gap above {setup.tolerance:g}. *Floor*: that share for a model "
+        "that is exactly fair, from the noise of the test part alone (`python -m paper floor`).\n",
     ]
 
 
 def methods_table(results: Results, setup: Setup, tables: list[str]) -> list[str]:
     """One row per method, one column per table."""
     lines = [
-        "Accuracy % ± standard error / mean gap (✗: above α) / trials above α, at the full budget "
-        "(trials). *Unsaid* are trials above α whose model did not say that its labels are too few; it is "
-        "given where that was recorded.\n",
         f"| method | {' | '.join(f'{_title(setup, n)}, {setup.problem(n).budget:,}' for n in tables)} |",
         f"|---{'|---' * len(tables)}|",
     ]

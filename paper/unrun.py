@@ -1,4 +1,4 @@
-"""What the results page should hold and does not: the commands that run it."""
+"""What the results should hold and do not: the commands that run it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from paper.problems import get_setup
 from paper.store import Curves
 
-__all__ = ["WANTED", "unrun_section"]
+__all__ = ["WANTED", "unrun_lines"]
 
 _SMALL, _LARGE = ("german", "drug", "compas", "crime"), ("bank", "adult")
 _RIVALS = (
@@ -33,8 +33,8 @@ WANTED: tuple[tuple[str, tuple[str, ...], tuple[str, ...], int], ...] = (
 )
 
 
-def unrun_section(results: Mapping[str, Mapping[tuple[str, str], Curves]]) -> list[str]:
-    """List what has fewer trials than it should, by setup, with the commands; nothing when all is there."""
+def unrun_lines(results: Mapping[str, Mapping[tuple[str, str], Curves]]) -> list[str]:
+    """Return the commands that run what has fewer trials than it should."""
     lines = []
     for setup, problems, methods, trials in WANTED:
         lacking: dict[tuple[str, ...], dict[str, int]] = {}
@@ -50,14 +50,4 @@ def unrun_section(results: Mapping[str, Mapping[tuple[str, str], Curves]]) -> li
                 f"--skip-packed results \\\n    --datasets {','.join(found)} "
                 f"--methods {','.join(names)}  # {here:,} of {wanted:,} trials"
             )
-    if not lines:
-        return []
-    return [
-        "\n## What has not been run\n",
-        "These trials are wanted and not here; the commands run them (they can be stopped and resumed), then "
-        "`python -m paper pack runs results` and `python -m paper docs`. PANDA has 5 or 10 trials instead "
-        "of 20.\n",
-        "```sh",
-        *lines,
-        "```",
-    ]
+    return lines

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from fairask.experiment.runner import run
 from paper import METHODS, plan
+from paper.docs import write_pages
 from paper.figures import FIGURES
 from paper.store import Curves
 
@@ -34,7 +35,11 @@ def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Figure, "savefig", touch)
     monkeypatch.setattr("paper.docs.draw_all", touch_all)
-    monkeypatch.setattr("paper.sweeps.draw_sweep", lambda *_: Figure())
+
+
+def written(results, docs: Path, folder: Path, populations=None) -> str:
+    """The text of all pages of results, one after the other."""
+    return "\n".join(page.read_text() for page in write_pages(results, docs, folder, populations))
 
 
 def make_curves(method="passive", problem="german", labels=(25, 50, 75), accuracy=(), gap=()) -> Curves:

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from paper.__main__ import main
-from paper.docs import write_page
 from paper.figures import draw_all
 from paper.problems import get_setup
 from paper.store import load_curves
+from tests.paper.conftest import written
 from tests.paper.test_results import paper_like
 
 
@@ -21,12 +21,12 @@ def test_figures_are_drawn_in_every_format(smoke_run, tmp_path):
 
 @pytest.mark.slow
 def test_the_page_lists_every_miss(tmp_path):
-    text = write_page(paper_like(shift=-5.0), tmp_path).read_text()
+    text = written(paper_like(shift=-5.0), tmp_path, tmp_path)
     assert "on 0 of 6" in text
     assert "✗ Drug: accuracy 77.5 against 82.5" in text
     pictures = [line.split("(")[1].rstrip(")") for line in text.splitlines() if line.startswith("![")]
     assert len(pictures) >= 8
-    assert all((tmp_path / picture).exists() for picture in pictures)
+    assert all((tmp_path / "results" / picture).exists() for picture in pictures)
 
 
 @pytest.mark.usefixtures("quick_figures")
@@ -36,7 +36,7 @@ def test_the_page_explains_misses_by_experiments(tmp_path):
         "problem,method,variant,trials,accuracy,accuracy_se,gap,gap_se\n"
         "drug,passive,more labels,9,82.5,0.1,0.1,0.01\ndrug,passive,ridge,9,70.0,0.1,0.1,0.01\n"
     )
-    text = write_page(paper_like(shift=-5.0), tmp_path, misses).read_text()
+    text = written(paper_like(shift=-5.0), tmp_path, tmp_path)
     assert "Within two joint standard errors on both numbers: more labels." in text
     assert "| ridge | 9 | 70.0 ± 0.1 |" in text
     assert "No experiment has been run on this miss." in text

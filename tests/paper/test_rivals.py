@@ -9,14 +9,12 @@ import pytest
 
 from fairask.experiment.runner import run
 from paper import METHODS, get_setup, plan
-from paper.docs import write_page
 from paper.render import Entry
 from paper.rivals import paired, rivals_section
 from paper.stats import summarize
 from paper.store import load_curves, pack
-from paper.sweeps import sweep_table
-from paper.tables import all_tables, best_of_families
-from tests.paper.conftest import make_curves
+from paper.tables import all_tables, best_of_families, sweep_table
+from tests.paper.conftest import make_curves, written
 from tests.paper.test_results import paper_like
 
 PAPER_PROFILE = get_setup("paper")
@@ -75,12 +73,9 @@ def test_the_page_marks_what_did_not_converge_and_shows_it_in_the_sweep(tmp_path
         results["drug", f"panda-{share}"] = ends(
             f"panda-{share}", [0.5, 0.6, 0.9], [0.05, 0.06, 0.9], [True, True, False]
         )
-    text = write_page(results, tmp_path).read_text()
+    text = written(results, tmp_path, tmp_path)
     assert "PANDA, 25% pretraining (not converged in 1 of 3 trials) | 250 | 2 | 55.0 ± 5.0" in text
     assert "| Drug | PANDA, 50% pretraining | 3 | 66.7 ± 12.0 | 0.337 ± 0.282 ✗ | 2 | 55.0 ± 5.0 |" in text
-    for name in ("fal", "falcur", "panda"):
-        assert f"(img/results/sweep-{name}.png)" in text
-        assert (tmp_path / "img" / "results" / f"sweep-{name}.png").exists()
 
 
 def test_the_sweep_shows_every_share():
@@ -101,9 +96,9 @@ def test_comparisons_are_trial_by_trial():
 @pytest.mark.parametrize(
     ("shift", "gap", "said"),
     [
-        (20.0, 0.0, "**Better here than in the paper: 20.**"),
-        (-20.0, 0.0, "**Worse here than in the paper: 20.**"),
-        (0.0, 0.0, "**Neither: 20.**"),
+        (20.0, 0.0, "Better here than in the paper: 20<"),
+        (-20.0, 0.0, "Worse here than in the paper: 20<"),
+        (0.0, 0.0, "Neither: 20<"),
     ],
 )
 def test_better_and_worse_than_the_paper(shift, gap, said):
@@ -133,11 +128,11 @@ def test_the_page_shows_experiments_on_rivals(tmp_path):
     (tmp_path / "rival_misses.csv").write_text(
         header + "drug,fal,as in the profile,9,86.2,0.1,0.1,0.01\ndrug,fal,no penalty,9,83.2,0.1,0.144,0.01\n"
     )
-    text = write_page(paper_like(), tmp_path, tmp_path / "misses.csv").read_text()
+    text = written(paper_like(), tmp_path, tmp_path)
     assert "| FAL | as in the profile | 1 | +0.0 | +3.0 | 3.0 | 0 |" in text
     assert "| FAL | no penalty | 1 | -3.0 | +0.0 | 0.0 | 1 |" in text
     assert "within 1.5 points of the paper's on 0 of 1 datasets" in text
     assert "nearest on average is: no penalty (mean distance 0.0 points, within 1.5 on 1 of 1)" in text
     assert "within two joint standard errors on Drug; none does on no dataset." in text
-    assert "**FAL on Drug: the paper has 83.2 ± 0.2" in text
+    assert "FAL on Drug: the paper has 83.2 ± 0.2" in text
     assert "Within two joint standard errors on both numbers: no penalty." in text

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Browser, Page, Route, expect
 
 from fairask_studio import Study
 from fairask_studio.pages import create_app
-from fairask_studio.pages.demo import Robot, demo_study
+from fairask_studio.pages.demo import Robot
 from studio.tests.pages.browsing import (
     LABELS,
-    READY,
     StandIn,
     browser,
     new_page,
@@ -30,17 +27,8 @@ from studio.tests.study.test_files import HOSTILE
 
 __all__ = ["browser", "new_page"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees_unless_pictures")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_trees")]
 Make = Callable[..., Study]
-#: Whether pictures are made for the documentation.
-PICTURES = os.environ.get("FAIRASK_SCREENSHOTS") == "1"
-
-
-@pytest.fixture(scope="module")
-def few_trees_unless_pictures(request: pytest.FixtureRequest) -> None:
-    """Pictures for the documentation show the default model."""
-    if not PICTURES:
-        request.getfixturevalue("few_trees")
 
 
 def test_labelling_with_the_keyboard_alone(make: Make, new_page: Callable[..., Page]) -> None:
@@ -201,9 +189,7 @@ def test_rows_and_the_model_move_without_a_reload(make: Make, new_page: Callable
 
 
 @pytest.fixture(scope="module")
-def report(
-    few_trees_unless_pictures: None, browser: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def report(few_trees: None, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report, as the browser downloads it."""
     folder = tmp_path_factory.mktemp("report")
     with Study.create(folder / "study", people_table(), protected="sex", classes=("bad", "good"), budget=60,
@@ -397,42 +383,3 @@ def test_a_hostile_pool_is_shown_as_text(make: Make, new_page: Callable[..., Pag
         page.goto(f"{url}/rows?state=labelled")
         expect(page.locator("#rows tbody tr").first).to_contain_text("<b>no</b>", timeout=20_000)
         assert dialogs == []
-
-
-@pytest.mark.long
-def test_screenshots_for_the_documentation(
-    tmp_path: Path, new_page: Callable[..., Page], request: pytest.FixtureRequest
-) -> None:
-    """With FAIRASK_SCREENSHOTS=1 they are written to docs/img, where the README takes them from."""
-    pictures = request.config.rootpath / "docs" / "img" if PICTURES else tmp_path
-
-    def shoot(page: Page, name: str) -> None:
-        path = pictures / f"studio-{name}.png"
-        page.screenshot(path=path)
-        colours = Image.open(path).convert("RGB").quantize(128)  # a page has few colours
-        colours.save(path, optimize=True)
-        assert path.stat().st_size < 150_000
-
-    study, labels = demo_study(tmp_path / "german")
-    study.change(guidelines="Good: the loan was paid back **in time**.")
-    for count, who in ((60, "ada"), (60, "bob"), (50, "ada")):
-        rows = study.ask(count, who)
-        study.tell(rows, [labels[row] for row in rows], who)
-        study.refit(force=True)
-    study.draw(20)
-    with study, serving(create_app(study, train=False)) as url:
-        page = new_page(reduced_motion="reduce")
-        for view, ready in READY.items():
-            page.goto(f"{url}/{view}")
-            page.wait_for_selector(ready, timeout=60_000)
-            if view == "certificate":
-                expect(page.locator("#audit-why")).to_contain_text("to begin with", timeout=60_000)
-            shoot(page, view)
-            if view == "overview":
-                page.emulate_media(color_scheme="dark")
-                shoot(page, "overview-dark")
-                page.emulate_media(color_scheme="light")
-        phone = new_page(viewport={"width": 375, "height": 740}, has_touch=True, is_mobile=True)
-        phone.goto(f"{url}/label")
-        shown_row(phone)
-        shoot(phone, "phone")
