@@ -1,13 +1,13 @@
 """Does each option of an audit keep the promise? Random settings at the boundary, and the worst again.
 
     python -m benchmarks.certificate_options [--option score known noise cost plain] [--settings 300]
-        [--audits 1000] [--again 8000] [--development]
+        [--audits 1000] [--again 8000] [--seeds 5077]
 
 A setting is a random pool (two to six groups, sizes, base rates, error rates, metric, looks, budget) and
 what the option says of its rows: a score that tells nothing or hides the missed positives in its surest
 bin, labels that are known because of what they are, wrong labels, costs that depend on the label. The
-tolerance is a hair below the pool's own gap, so that every certificate is false. Seeds of ``--development``
-were seen while the bounds were made; those of the table were not.
+tolerance is a hair below the pool's own gap, so that every certificate is false. Seeds 77 and
+2026 were looked at while the bounds were made; those of the table, written down before its run, were not.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from fairask.audit.simulation import CERTIFIED, Truth, play
 from fairask.audit.strata import Counts, Layout, PoolRows, Strata
 
 DELTA, WORST = 0.05, 10
-#: First words of the seeds: those of the table, and those that were looked at while bounds were made.
-TABLE, DEVELOPMENT = 2026, 77
+#: First word of the seeds of the table.
+TABLE = 5077
 
 
 @dataclass(frozen=True)
@@ -190,10 +190,9 @@ def main() -> None:
     parser.add_argument("--settings", type=int, default=300)
     parser.add_argument("--audits", type=int, default=1000)
     parser.add_argument("--again", type=int, default=8000, help="audits of the ten worst settings")
-    parser.add_argument("--development", action="store_true", help="the seeds seen while bounds were made")
+    parser.add_argument("--seeds", type=int, default=TABLE, help="first word of the seeds")
     args = parser.parse_args()
-    first = DEVELOPMENT if args.development else TABLE
-    held = [check(option, args.settings, args.audits, args.again, first) for option in args.option]
+    held = [check(option, args.settings, args.audits, args.again, args.seeds) for option in args.option]
     raise SystemExit(0 if all(held) else 1)
 
 
