@@ -282,8 +282,7 @@ class Schedule:
                 layout.limits(counts, asked.model, label, z, population=self.population)
                 for z in (z_upper, z_lower)
             )
-            compare = _ratio if question.ratio else _difference
-            out.append(compare(narrow, wide, *layout.pairs))
+            out.append(compare_rates(narrow, wide, layout.pairs, ratio=question.ratio))
         estimate, lower, upper = (np.max(v, axis=0) for v in zip(*out, strict=True))
         whole = [np.max(v, axis=-1, initial=0.0) for v in (estimate, lower, upper)]
         return Bounds(whole[0], whole[1], np.minimum(whole[2], 1.0), (estimate, lower, upper))
@@ -379,6 +378,13 @@ def _half_step(
     others = np.maximum(error - np.where(steps[0] >= steps[1], *own), 0.0)
     # The characteristic function of the others at the frequency of the lattice.
     return np.asarray(step / 2 * np.exp(-2 * np.pi**2 * others / np.maximum(step, 1e-12) ** 2))
+
+
+def compare_rates(
+    narrow: RateLimits, wide: RateLimits, pairs: tuple[Int, Int], *, ratio: bool
+) -> tuple[Float, Float, Float]:
+    """The differences of pairs of rates, or 1 minus their ratios, with lower and upper bounds."""
+    return (_ratio if ratio else _difference)(narrow, wide, *pairs)
 
 
 def _difference(narrow: RateLimits, wide: RateLimits, a: Int, b: Int) -> tuple[Float, Float, Float]:
