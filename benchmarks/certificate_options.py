@@ -1,6 +1,6 @@
 """Does each option of an audit keep the promise? Random settings at the boundary, and the worst again.
 
-    python -m benchmarks.certificate_options [--option score known noise cost plain] [--settings 300]
+    python -m benchmarks.certificate_options [--option score judge known noise cost plain] [--settings 300]
         [--audits 1000] [--again 8000] [--seeds 5077]
 
 A setting is a random pool (two to six groups, sizes, base rates, error rates, metric, looks, budget) and
@@ -115,6 +115,20 @@ def some_score(rng: np.random.Generator, y: Any, pred: Any, group: Any) -> tuple
     return kind, score
 
 
+def some_judge(rng: np.random.Generator, y: Any, pred: Any, group: Any) -> tuple[str, Any]:
+    """The answers of a judge of one of six kinds, 0 or 1."""
+    n = len(y)
+    kind = str(rng.choice(["good", "coin", "as the model", "wrong", "good in one group", "never finds"]))
+    good = np.where(rng.random(n) < rng.uniform(0.75, 0.95), y, 1 - y)
+    coin = rng.integers(0, 2, n)
+    as_model = np.where(rng.random(n) < 0.9, pred, y)
+    said = {"good": good, "coin": coin, "as the model": as_model, "wrong": 1 - good,
+            "good in one group": np.where(group == 0, good, as_model),
+            # Of the positives that the model misses, none; of the others he is nearly sure.
+            "never finds": np.where(rng.random(n) < 0.95, y * pred, 1 - y)}[kind]  # fmt: skip
+    return kind, said
+
+
 def some_known(rng: np.random.Generator, y: Any, pred: Any) -> tuple[str, dict[int, int]]:
     """Labels that are known before the audit, and why."""
     kind = str(rng.choice(["mistakes", "mistakes", "right", "any", "one decision"]))
@@ -143,6 +157,8 @@ def setting(option: str, number: int, first: int) -> Setting:
     kind, more, noise = "", {}, 0.0
     if option == "score":
         kind, more["score"] = some_score(rng, y, pred, group)
+    elif option == "judge":
+        kind, more["judge"] = some_judge(rng, y, pred, group)
     elif option == "known":
         kind, more["known"] = some_known(rng, y, pred)
     elif option == "cost":
@@ -154,12 +170,12 @@ def setting(option: str, number: int, first: int) -> Setting:
         kind = "a range" if ends else "exact"
     rows = PoolRows.of_arrays(pred, group, truth=y, **more)
     plan = AuditPlan(found["metric"], 0.1, DELTA, found["budget"], found["looks"])
-    bins = plan.score_bins(len(rows.names)) if "score" in more else 1
+    bins = plan.score_bins(len(rows.names)) if rows.score is not None else 1
     strata = Strata.of_rows(rows, bins=bins, most=0, noise=noise)
     assert strata.ones is not None
     size, ones, layout = strata.sizes.astype(float), strata.ones, strata.layout
     left = float(size[~layout.known] @ layout.cost[~layout.known])
-    schedule = replace(plan).schedule(left)
+    schedule = plan.schedule(left, pilot=layout.pilot)
     exact = replace(layout, noise=np.zeros_like(layout.noise))
     whole = Counts(size[None], ones[None], (size - ones)[None], np.zeros((1, len(size))))
     gap = float(schedule.bounds(whole, exact, 0).estimate[0])
@@ -206,7 +222,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options = ["score", "known", "noise", "cost", "plain"]
+    options = ["score", "judge", "known", "noise", "cost", "plain"]
     parser.add_argument("--option", nargs="+", default=options, choices=options)
     parser.add_argument("--settings", type=int, default=300)
     parser.add_argument("--audits", type=int, default=1000)

@@ -217,7 +217,7 @@ def score_limits(
     >>> zero = collapse(np.array([600.0]), np.array([5.0]), np.array([50.0]), one, none, population=True)
     >>> ones = collapse(np.array([400.0]), np.array([30.0]), np.array([50.0]), one, none, population=True)
     >>> [round(float(v[0]), 3) for v in score_limits(zero, ones, np.array([0.8]), np.array([1.645]))]
-    [0.669, 0.892]
+    [0.669, 0.898]
     """
     unknown = np.isnan(rate) | (zero.labels <= 0) | (one.labels <= 0)
     point = np.where(unknown, 0.5, rate)
