@@ -129,9 +129,6 @@ def collapse(
     # Wrong labels vary as much where all rows are told, so that their part does not shrink with the share.
     wrong_part = np.where(labels > 0, weight**2 * wrong / n, 0.0) @ member.T / filled**2
     drawn = np.maximum(spare - least * (1 - least), 1e-12) / np.maximum(error - wrong_part, 1e-30)
-    # Of several strata, what a binomial of so many labels would have itself is left to the score limits.
-    own = (1 - 2 * mean) * (error / spare) ** 2
-    skew = np.where(several & (flips <= 0), skew - own, skew)
     labels_ = np.where(total > 0, np.where(blind, 0.0, effective), 1.0)
     steps = np.where(variance > 0, weight / n, 0.0)[..., None, :] * (member > 0)
     largest = steps.argmax(axis=-1)
