@@ -56,6 +56,7 @@ from fairask.tables.sheets import (
     check_returned,
     csv_text,
     read_sheet,
+    write_next,
     write_whole,
 )
 
@@ -208,6 +209,8 @@ class AuditFolder:
         Columns that are in sheets although they could sway whoever labels.
     key : OwnerKey or None
         Signs the certificate.
+    before : bytes or None
+        ``audit.json`` as it was last read or written.
     """
 
     place: str
@@ -219,6 +222,7 @@ class AuditFolder:
     shown: set[str] = field(default_factory=set)
     hints: list[str] = field(default_factory=list)
     key: OwnerKey | None = None
+    before: bytes | None = None
 
     @classmethod
     def open(
@@ -256,6 +260,7 @@ class AuditFolder:
         """
         home = folder or default_folder(place)
         form = form or TableFormat()
+        before = (home / STATE).read_bytes() if (home / STATE).is_file() else None
         state, hints = _read_state(home), []
         if state is not None:
             source, audit = _resume(place, columns, settings, form, state, home)
@@ -274,7 +279,7 @@ class AuditFolder:
             state["register"] = _register(key, pool, "", given, plan)
         check_columns(source.schema.names, [("show", name) for name in show])
         shown = {*state["shown"], *show}
-        opened = cls(place, home, state, source, audit, form.encoding, shown, hints, key)
+        opened = cls(place, home, state, source, audit, form.encoding, shown, hints, key, before)
         if "audit" not in state:
             home.mkdir(exist_ok=True)
             opened._write()
@@ -295,7 +300,8 @@ class AuditFolder:
         self.state["audit"] = self.audit.to_dict()
         # Sealed as it will be read: JSON makes lists of tuples, and texts of numbers that are keys.
         sealed = seal(json.loads(json.dumps(self.state)))
-        write_whole(self.folder / STATE, json.dumps(sealed, indent=1) + "\n")
+        text = json.dumps(sealed, indent=1) + "\n"
+        self.before = write_next(self.folder / STATE, text.encode(), self.before)
 
     def tell(self, file: Path, *, unchecked: bool = False, correct: bool = False) -> tuple[int, int]:
         """Tell what is new in a file of labels, all of it or none; return how many are new and changed.
