@@ -1,11 +1,11 @@
 """Faults of all kinds while a study or an audit is written: what was acknowledged, and what is kept.
 
 ``python -m benchmarks.faults [--kills 40] [--only NAME] [--freeze 20]``: kills in the middle of each command
-that writes (new, ask, tell, export, backup, audit, a new key, report, watch), a disk that is full or read-only, a clock that goes back,
-two ``tell`` at once, a PostgreSQL server that is frozen and restarted, a page of SQLite that is overwritten,
-a backup that is restored. Prints a table: what was done, answers acknowledged, kept, lost, doubled, and what
-is not whole. Ends with 1 if an acknowledged answer was lost or doubled, a file is half-written, or a study is
-not whole.
+that writes (new, ask, tell, export, backup, audit, a new key, report, watch), a disk that is full or
+read-only, a clock that goes back, two ``tell`` at once, a PostgreSQL server that is frozen and restarted, a
+page of SQLite that is overwritten, a backup that is restored. Prints a table: what was done, answers
+acknowledged, kept, lost, doubled, and what is not whole. Ends with 1 if an acknowledged answer was lost or
+doubled, a file is half-written, or a study is not whole.
 
 Full and read-only disks are small file systems in memory where mounting is allowed, else they are left out.
 """

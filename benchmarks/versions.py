@@ -74,9 +74,11 @@ def main() -> None:
     pins = {name: Version(v) for name, _, v in (line.partition("==") for line in lines) if v}
     oldest = date.today() - timedelta(days=round(30.44 * given.months))
     headers = {"Accept": f"{_JSON}, text/html;q=0.1"}
-    with httpx.Client(base_url=given.index, headers=headers, follow_redirects=True, timeout=60) as client:
-        with ThreadPoolExecutor(8) as pool:
-            known = dict(zip(pins, pool.map(lambda name: days(client, name), pins), strict=True))
+    with (
+        httpx.Client(base_url=given.index, headers=headers, follow_redirects=True, timeout=60) as client,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        known = dict(zip(pins, pool.map(lambda name: days(client, name), pins), strict=True))
     late = 0
     for name, pin in pins.items():
         newest = max(known[name], default=pin)

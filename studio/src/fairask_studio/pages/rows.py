@@ -328,7 +328,7 @@ def _happened(study: Study, row: int, event: Event) -> Document:
 def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool, unchecked: bool) -> Document:
     """Read labels of a file, with the checks of ``fairask tell``; all of them or none."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
+        path = Path(folder) / name[-60:]  # no file system takes more than 255 bytes
         path.write_bytes(data)
         told = read_labels(path)
     if not told.rows:

@@ -32,7 +32,7 @@ from fairask_studio.pages.worker import TrainerProcess
 from fairask_studio.store import People, is_url
 
 #: Connections per process, and seconds for requests under way when the studio stops.
-_CONNECTIONS, _GRACE = 1000, 8
+_CONNECTIONS, _GRACE = 800, 8
 
 #: Seconds a new process may need for its imports, before it is taken for dead and replaced.
 _IMPORTS = 120
