@@ -265,8 +265,8 @@ async def run(port: int, tokens: list[str], owner: str, given: argparse.Namespac
         p50, p95, worst = np.quantile(took, [0.5, 0.95, 1.0]) if took else [np.inf] * 3
         said = ", ".join(f"{n:,} {what}" for what, n in sorted(answers.items()))
         print(
-            f"| {name} | {attack.connections:,} | {p50:.0f}, {p95:.0f}, {worst:.0f} ms | {refused or 'none'} | {grown >> 20} | {said} |"
-            f"{'' if held else f' NOT HELD: {waited:.1f} s without a row'}", flush=True,
+            f"| {name} | {attack.connections:,} | {p50:.0f}, {p95:.0f}, {worst:.0f} ms | {refused or 'none'} "
+            f"| {grown >> 20} | {said} |{'' if held else f' NOT HELD: {waited:.1f} s without a row'}", flush=True,
         )  # fmt: skip
         process.join()
         await asyncio.sleep(3.0)

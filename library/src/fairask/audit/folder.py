@@ -863,5 +863,5 @@ def read_labels(path: Path, classes: Classes, encoding: str | None) -> SheetLabe
             raise TableError(f"{path.name}: row {row} has two different labels", "Keep the right one")
         cells = {name: column[line] for name, column in others.items()}
         found.rows.append(ReturnedRow(number, row, codes[line], cells))
-    refuse_labels(wrong, classes.names)
+    refuse_labels(wrong, classes.names, path.name)
     return found

@@ -335,7 +335,7 @@ def import_labels(study: Study, name: str, data: bytes, who: str, correct: bool,
         raise StudyError(f"{name} holds no label", "Fill in the column 'label'")
     if not unchecked:
         check_told(name, told, study)
-    labels, forgiven = match_labels(told.labels, study.config.classes, told.rows)
+    labels, forgiven = match_labels(told.labels, study.config.classes, told.rows, name)
     receipt = study.tell(told.rows, labels, who, notes=told.notes, correct=correct)
     return {
         "new": receipt.new,
