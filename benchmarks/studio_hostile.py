@@ -266,8 +266,9 @@ async def run(port: int, tokens: list[str], owner: str, given: argparse.Namespac
         said = ", ".join(f"{n:,} {what}" for what, n in sorted(answers.items()))
         print(
             f"| {name} | {attack.connections:,} | {p50:.0f}, {p95:.0f}, {worst:.0f} ms | {refused or 'none'} "
-            f"| {grown >> 20} | {said} |{'' if held else f' NOT HELD: {waited:.1f} s without a row'}", flush=True,
-        )  # fmt: skip
+            f"| {grown >> 20} | {said} |{'' if held else f' NOT HELD: {waited:.1f} s without a row'}",
+            flush=True,
+        )
         process.join()
         await asyncio.sleep(3.0)
     for task in (*people, watching):

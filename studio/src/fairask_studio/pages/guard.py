@@ -42,10 +42,23 @@ _LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 def guard(app: FastAPI, *, local: bool) -> None:
     """Put everything of this module before an app; ``local``: requests must name this machine."""
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=4)
+    app.add_middleware(Compressed, minimum_size=1000, compresslevel=4)
     app.add_middleware(Limits)
     app.add_middleware(Guard, hosts=_LOCAL_HOSTS if local else None)
     _handle_errors(app)
+
+
+#: Exports and images: others would wait while they are compressed.
+_PLAIN = ("/api/export/", "/api/cells/", "/api/tables/")
+
+
+class Compressed(GZipMiddleware):
+    """Compresses replies, but not large ones."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        plain = scope["type"] == "http" and path_of(scope).startswith(_PLAIN)
+        await (self.app if plain else super().__call__)(scope, receive, send)
 
 
 #: The pages send less: a note has 2,000 characters at most, a column dictionary some kilobytes.
@@ -381,6 +394,7 @@ HEAD_SECONDS = 15.0
 
 
 #: Connections of a process, which may have 1,024 files open where nothing else is said: databases need some.
+#: Those that are there work on when others are refused.
 MOST_OPEN = 850
 
 
