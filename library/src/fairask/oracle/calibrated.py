@@ -453,6 +453,13 @@ class CalibratedFairOracle(FairOracle):
         # Errors are told against this fit's own, whose rule is another.
         return [PerturbedModel(rules, part, self.error_ + own_error - error) for rules, own_error in found]
 
+    def telling_rules(self, levels: Sequence[float]) -> list[Rule]:
+        """Rules that tell rows apart by decision and probability: the model's, one per level, and none."""
+        own = replace(self._exploring_[0][0], probability=self.calibration_.model)
+        ones = np.ones(len(self.groups_))
+        cuts = [replace(own, intercept=level * ones, slope=-ones) for level in levels]
+        return [own, *cuts, ConstantRule(False)]
+
     def safety(self) -> dict[str, float]:
         """See :class:`FairOracle`; ``unseen`` counts rates of which fewer than three labels tell."""
         low, high = self.gap_interval_
