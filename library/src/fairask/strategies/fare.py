@@ -11,7 +11,7 @@ import numpy as np
 from fairask.checks import check_choice, check_count
 from fairask.design import disagreement_design, group_design
 from fairask.errors import NoDisagreementWarning
-from fairask.metrics import METRICS, Float, Metric
+from fairask.metrics import Float
 from fairask.oracle import Labelled, PerturbedModel
 from fairask.oracle.base import FairFit
 from fairask.pools import Pool
@@ -21,8 +21,6 @@ from fairask.strategies.strategy import Strategy
 
 #: Limits of the adaptive share: neither kind of exploration is ever dropped.
 ADAPTIVE_RANGE = (0.5, 0.8)
-#: Probabilities by which rows of the pool are told apart for the rates, and one that a label is never surer of.
-_LEVELS, _UNSURE = (0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97), 0.04
 
 
 @dataclass(frozen=True)
@@ -85,13 +83,9 @@ class Fare(Strategy):
         else:
             solutions = fit(np.tile(labelled.y, (self.k, 1)), rng.exponential(size=(self.k, n)))
         rules = [solution.sample(rng) for solution in solutions]
-        telling = fit.model.telling_rules(_LEVELS) if self.diff_share == "adaptive" else []
-        cells = pool.by_prediction([*rules, *telling])
-        if telling:
-            fair = rate_design(cells, len(telling), fit.model.metric)
-        else:
-            fair = group_design(cells.groups, cells.counts)
-        design = disagreement_design(cells.patterns[: self.k], cells.counts)
+        cells = pool.by_prediction(rules)
+        fair = group_design(cells.groups, cells.counts)
+        design = disagreement_design(cells.patterns, cells.counts)
         if design is None:
             warnings.warn(
                 f"the {self.k} perturbed classifiers agree on all {len(pool)} rows of the pool: this batch "
@@ -132,37 +126,6 @@ class Fare(Strategy):
         gap = model.price_ * model.margin_
         low, high = ADAPTIVE_RANGE
         return float(np.clip(boundary / max(boundary + gap, 1e-12), low, high))
-
-
-def rate_design(cells: Cells, n: int, metric: Metric) -> Float:
-    """Lambda_fair where probabilities are known: rows by how much their label tells of their group's rate.
-
-    By Neyman, that is the deviation of the label times its influence on the rate: ``|decision - rate|`` over
-    the group's rows in the rate's condition.
-
-    Parameters
-    ----------
-    cells : Cells
-        Their last ``n`` patterns are of the model, of whether the probability is above each of
-        ``_LEVELS``, and of a rule that is always 0, which the others are compared to.
-    """
-    absolute = cells.patterns[-n:] ^ cells.patterns[-1]
-    decided, above = absolute[0], absolute[1:-1]
-    edges = np.array([0.0, *_LEVELS, 1.0])
-    p = (0.5 * (edges[1:] + edges[:-1]))[above.sum(axis=0)]
-    deviation = np.sqrt((1.0 - 2.0 * _UNSURE) * p * (1.0 - p) + _UNSURE)
-    worth = np.zeros(len(p))
-    for condition in METRICS[metric]:
-        if condition is None:  # known without labels
-            continue
-        inside = cells.counts * (p if condition == 1 else 1.0 - p)
-        mass = np.maximum(np.bincount(cells.groups, inside), 1e-9)
-        rate = np.bincount(cells.groups, inside * decided) / mass
-        away = np.abs(decided - np.clip(rate, 0.1, 0.9)[cells.groups])
-        worth += (deviation * away / mass[cells.groups]) ** 2
-    if not worth.any():
-        return group_design(cells.groups, cells.counts)
-    return np.asarray(np.sqrt(worth) / (cells.counts @ np.sqrt(worth)))
 
 
 def water_level(target: Float, ground: Float, volume: float) -> Float:
