@@ -19,6 +19,7 @@ from fairask.pools.files import local_path
 from fairask.pools.sample import SAMPLE
 from fairask.report.words import leaks_sentence
 from fairask.tables import TableFormat, TextColumns
+from fairask.tables.arrow import Arrow
 from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
 from fairask.tables.groups import MissingGroups, as_specs
 from fairask.tables.labels import prepare
@@ -144,7 +145,7 @@ class LabelledTable:
         form : TableFormat, optional
             How the file is written; what is not said is recognised.
         """
-        raw, digest, notes = _read(place, form)
+        raw, digest, notes = read_place(place, form)
         data = prepare(
             raw,
             digest=digest,
@@ -248,7 +249,7 @@ class Split:
         return self.table.y[self.pool[rows]]
 
 
-def _read(place: str, form: TableFormat | None) -> tuple[object, str, Sequence[str]]:
+def read_place(place: str, form: TableFormat | None) -> tuple[Arrow, str, Sequence[str]]:
     """Return the raw cells of a table, the digest of where they are from, and notes on how they were read.
 
     A file that fits is read; folders, URLs, tables of an engine and large Parquet files are sampled once.
