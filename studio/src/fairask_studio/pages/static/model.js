@@ -74,7 +74,7 @@ async function load() {
   const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: audited && e.digest === entry.digest ? `${points(status.gap.value)} (audit)` : e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, { number: points(e.tolerance) }, ago(e.at)]);
   const { verdict, proof, reason, tone } = status.standing;
   const which = el("section", { class: `panel lead verdict ${tone}` }, el("div", { class: "headline" }, el("p", { class: "standing" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason)),
-    note && note !== reason ? el("p", { class: "warn" }, note) : "", status.images ? el("p", { class: "warn" }, status.images) : "",
+    note && note !== reason ? el("p", { class: "warn" }, note) : "", status.unseen ? el("p", { class: "warn" }, status.unseen) : "",
     el("p", {}, `Model ${entry.round + 1}, trained on ${number(entry.labels)} labels. `, entry.certified ? "It stays the study's model until you ask for another fit." : "It is the last model fitted."),
     el("p", { class: "buttons" }, el("a", { class: tone === "good" ? "button primary" : "button", id: "download", href: `${root}/api/export/model.skops`, download: true }, "Download the model"), el("a", { class: "button", href: `${root}/api/export/model-card.html`, download: true }, "Model card, one page"), entry.certified ? el("button", { type: "button", class: "quiet", onclick: again }, "Fit another model") : null),
     el("p", { class: "hash" }, `digest ${entry.digest}`));

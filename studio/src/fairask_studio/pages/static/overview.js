@@ -42,8 +42,8 @@ function lead(status, story) {
   fill($("steps"), ...story.steps.map((step) => el("li", { class: step.state, "aria-current": step.state === "now" ? "step" : null }, el("strong", {}, step.name), el("span", {}, step.words))));
   $("safety").hidden = !status.safety;
   $("safety").textContent = status.safety ?? "";
-  $("images").hidden = !status.images;
-  $("images").textContent = status.images ?? "";
+  $("unseen").hidden = !status.unseen;
+  $("unseen").textContent = status.unseen ?? "";
   $("first-day").hidden = !owns || !story.checklist.length;
   fill($("checklist"), ...story.checklist.map((item) => el("li", { class: item.done ? "done" : null }, el("span", { class: "tick-box", "aria-hidden": "true" }, item.done ? "✓" : ""), el("a", { href: `${root}/${item.page}` }, item.words), item.done ? el("span", { class: "unseen" }, " (done)") : "")));
 }
