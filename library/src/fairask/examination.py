@@ -362,17 +362,15 @@ def _tasks(
     metric = () if asked.metric == "tprp" else (("metric", asked.metric),)
     goal = (*metric, *((("tolerance", f"{asked.tolerance:g}"),) if asked.tolerance != 0.1 else ()))
     told = (("label", asked.label or ""),)
-    given = [name for name in (asked.predictions,) if name]
-    unused, known = ((("drop", ",".join(some)),) if some else () for some in (
-        [*asked.drop, *given], [*asked.drop, *given, *([asked.label] if asked.label else [])]
-    ))  # fmt: skip
+    unused = [*asked.drop, *([asked.predictions] if asked.predictions else [])]
+    known = [*unused, *([asked.label] if asked.label else [])]
     add(
         "train", "choose rows to label, and learn from them", protected, {"columns", "groups"},
-        asked.command("new", ("classes", "NO,YES"), *goal, *known),
+        asked.command("new", ("classes", "NO,YES"), *goal, *_dropped(known)),
     )  # fmt: skip
     add(
         "simulate", "see what labels would buy", label | protected, {"columns", "groups", "labels", "rates"},
-        asked.command("simulate", *told, *goal, *unused),
+        asked.command("simulate", *told, *goal, *_dropped(unused)),
     )  # fmt: skip
     needs, parts = predictions | protected, {"groups", "predictions"}
     if answers is not None and (answers >= 0).all():  # labels that do not exist, no audit can find
@@ -383,8 +381,12 @@ def _tasks(
     if audited is not None and found.tasks[-1].state == "ok" and QUESTIONS[asked.metric].labels:
         found.tasks[-1] = _labels_of_an_audit(asked, audited, found.tasks[-1])
     now = "decide from the labels of this table, if they are a random part of it"
-    known = ("known", asked.label or "")
-    add("audit now", now, needs | label, parts | {"labels", "rates"}, asked.command("audit", *said, known))
+    labels = ("known", asked.label or "")
+    add("audit now", now, needs | label, parts | {"labels", "rates"}, asked.command("audit", *said, labels))
+
+
+def _dropped(columns: Sequence[str]) -> list[tuple[str, str]]:
+    return [("drop", ",".join(columns))] if columns else []
 
 
 def _labels_of_an_audit(asked: _Asked, audited: AuditTable, task: Finding) -> Finding:
