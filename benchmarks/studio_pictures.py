@@ -140,7 +140,8 @@ def answer(study: Study, truth: list[str], labels: int) -> None:
         notes = ["looks wrong", *[""] * len(rows)][: len(rows)]
         study.tell(rows, [truth[row] for row in rows], who, notes=notes)
         labels -= len(rows)
-        study.refit(force=True)
+        if study.state().audit is None:
+            study.refit(force=True)
 
 
 def loans(folder: Path, labels: int) -> Study:
