@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -265,12 +266,13 @@ def read_place(place: str, form: TableFormat | None) -> tuple[Arrow, str, Sequen
         source = open_source(place)
     except FileNotFoundError as error:
         raise TableError(f"there is no file or folder {place}", "Check the path") from error
-    check_names(place, list(source.schema.names))
-    drawn = source.sample(SAMPLE, 0)
+    with closing(source):
+        check_names(place, list(source.schema.names))
+        drawn, digest = source.sample(SAMPLE, 0), source.digest
     rows = len(drawn.keys)
     sampled = [f"a uniform sample of {rows:,} of {drawn.of:,} rows was read"] if rows < drawn.of else []
     table, notes = read_noted(drawn.table, form)
-    return table, source.digest, [*sampled, *notes]
+    return table, digest, [*sampled, *notes]
 
 
 def _is_large(path: Path) -> bool:
