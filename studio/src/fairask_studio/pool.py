@@ -70,12 +70,11 @@ def read_pool(
         return source
     notes: list[str] = []
     if isinstance(source, str | Path) and _is_placed(source, form):
-        place: str | Path | pa.Table = source
-    elif isinstance(source, str | Path):
+        return _sampled(source, form, notes, sample, random_state)
+    place = source
+    if isinstance(source, str | Path):
         place, notes = read_noted(Path(source), form)
-    else:
-        place = read_table(source)
-    return _sampled(place, notes, sample, random_state)
+    return _sampled(read_table(place), None, notes, sample, random_state)
 
 
 def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
@@ -88,12 +87,14 @@ def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
     return local.is_dir() or local.suffix.lower() in PARQUET_SUFFIXES
 
 
-def _sampled(place: str | Path | pa.Table, notes: list[str], sample: int, seed: int) -> ReadPool:
+def _sampled(
+    place: str | Path | pa.Table, form: TableFormat | None, notes: list[str], sample: int, seed: int
+) -> ReadPool:
     try:
         drawn = open_source(place).sample(sample, seed)
     except FileNotFoundError as error:
         raise StudyError(str(error), "Give a file or folder that is there") from error
-    table, found = read_noted(drawn.table)
+    table, found = read_noted(drawn.table, form)
     if isinstance(place, pa.Table):  # how its text was written
         table = table.replace_schema_metadata(place.schema.metadata)
     said = (*notes, *found)

@@ -233,6 +233,17 @@ def test_an_owner_reopens_skipped_rows_and_gives_answers_back(run: Run) -> None:
     }
 
 
+def test_new_numbers_the_rows_without_a_group(run: Run, tmp_path: Path) -> None:
+    rows = [f"{20 + i % 40},{('f', 'm', '')[i % 3]}" for i in range(60)]
+    (tmp_path / "gaps.csv").write_text("\n".join(["age,sex", *rows]))
+    new = ("new", str(tmp_path / "gaps.csv"), "--protected", "sex", "--to")
+    told = "20 rows (33.3 %) have no known value in 'sex' and are {}: data rows 3, 6, 9"
+    assert told.format("the group '(unknown)'") in run(*new, str(tmp_path / "own")).stdout
+    said = run(*new, str(tmp_path / "drop"), "--missing-groups", "drop").stdout
+    assert told.format("left out") in said
+    assert "40 rows, groups by sex: f 20, m 20" in said
+
+
 def test_new_says_its_goal_and_which_answer_is_positive(run: Run) -> None:
     made = run(
         "new", "loans.csv", "--protected", "sex", "--classes", "bad,good", "--metric", "fprp", "--to", "a"

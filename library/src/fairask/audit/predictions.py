@@ -59,6 +59,7 @@ from fairask.tables.groups import (
     group_notes,
     is_missing,
     joint_values,
+    missing_note,
     numbered,
     protected_columns,
 )
@@ -368,21 +369,17 @@ def open_audit_table(
     ungrouped = np.array([is_missing(cell.group) for cell in cells])
     if without := int(counts[ungrouped].sum()):
         rows = found.rows_of(ungrouped)
-        where = "" if rows is None else f": {numbered(rows)}"
-        have = f"{without:,} row{' has' if without == 1 else 's have'} no value in {', '.join(specs)!r}"
+        where = "" if rows is None else numbered(rows)
+        of = int(counts.sum())
+        notes.append(missing_note(", ".join(specs), missing_groups, without, of, where))
         if missing_groups == "drop":
-            notes.append(f"{have} and {'was' if without == 1 else 'were'} left out{where}")
             by_value = Counter({value: n for value, n in by_value.items() if not is_missing(value)})
-        elif missing_groups == "unknown":
-            notes.append(f"{have}; they may be of any group{where}")
-        else:
-            notes.append(f"{have} and {'is' if without == 1 else 'are'} the group {UNKNOWN!r}{where}")
     try:
         grouped = GroupColumns.of(specs, by_value, any_size=any_size)
     except TableError as error:
         if not without or ungrouped.all() or missing_groups == "drop":
             raise
-        raise TableError(error.what + where, error.remedy) from None
+        raise TableError(error.what + (where and f": {where}"), error.remedy) from None
     fold = folding(", ".join(specs), by_value, any_size=any_size)
     notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
     # Groups are in the order of their names.

@@ -34,7 +34,16 @@ from fairask.documents import (
 )
 from fairask.errors import TableError, suggest
 from fairask.tables.arrow import Arrow, decoded, frame_table, is_text, optional
-from fairask.tables.cells import MISSING, Reading, is_number, mixed_column, read_cells, text_of
+from fairask.tables.cells import (
+    MISSING,
+    Reading,
+    has_decimal_comma,
+    is_number,
+    mixed_column,
+    read_cells,
+    recognise_all,
+    text_of,
+)
 
 
 @dataclass(frozen=True)
@@ -600,6 +609,9 @@ def _read_delimited(name: str, text: str, encoding: str, form: TableFormat, note
     plain = dict.fromkeys(header, pa.string()) if form.thousands == "." else {}
     try:
         table = _parsed(content, delimiter, plain, note)
+        if not plain and form.decimal is form.thousands is None and _has_decimal_comma(table, delimiter):
+            doubles = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+            table = _parsed(content, delimiter, dict.fromkeys(doubles, pa.string()), note)
         codes = _codes(table, text, delimiter)
         if codes:
             texts = _parsed(content, delimiter, plain | dict.fromkeys(codes, pa.string()), note)
@@ -625,6 +637,14 @@ def _read_delimited(name: str, text: str, encoding: str, form: TableFormat, note
     comma = form.decimal == "," or any(reading and reading.decimal == "," for reading in readings)
     written = {"encoding": encoding, "delimiter": delimiter, "decimal": "," if comma else "."}
     return table.replace_schema_metadata({_WRITTEN_AS: json.dumps(written)})
+
+
+def _has_decimal_comma(table: Arrow, delimiter: str) -> bool:
+    names = table.column_names
+    columns = {
+        name: column for name, column in zip(names, table.columns, strict=True) if names.count(name) == 1
+    }
+    return has_decimal_comma(recognise_all(columns, comma=delimiter == ",", typed=False))
 
 
 def _parsed(

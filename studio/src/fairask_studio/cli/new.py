@@ -111,7 +111,7 @@ def new(options: NewOptions) -> None:
     from fairask.pools.sample import SAMPLE
     from fairask.tables.labels import column_list
     from fairask_studio import Study
-    from fairask_studio.pool import read_pool
+    from fairask_studio.pool import read_pool, with_groups
 
     settings, target = options.settings(), options.to or name_of(options.pool)
     pool = read_pool(
@@ -120,6 +120,7 @@ def new(options: NewOptions) -> None:
         sample=options.sample or SAMPLE,
         random_state=options.seed or 0,
     )
+    pool = with_groups(pool, options.protected, options.missing_groups)
     hide, keep = (column_list(given or [], pool.table.column_names) for given in (options.drop, options.keep))
     with Study.create(target, pool, who=me(None), hide=hide, keep=keep, **settings) as study:
         # The encoder may hold a whole vocabulary.
