@@ -128,7 +128,7 @@ def test_rows_of_unknown_group_train_and_are_reported(tmp_path: Path) -> None:
     pq.write_table(table, path, row_group_size=70)
     audited = open_audit_table(str(path), predictions="said", protected="sex")
     assert audited.group_rows[UNKNOWN] == 120
-    assert any("30.0 % of rows" in note for note in audited.notes)
+    assert any("(30.0 %) have no known value in 'sex'" in note for note in audited.notes)
 
 
 @pytest.mark.slow

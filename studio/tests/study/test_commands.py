@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fairask.cli._app import app
+from fairask.oracle import DistributionFreeFairOracle
+from fairask_studio import load_model
 from studio.tests.study.conftest import people_table, truth
 from studio.tests.study.test_files import filled
 
@@ -242,6 +244,35 @@ def test_new_numbers_the_rows_without_a_group(run: Run, tmp_path: Path) -> None:
     said = run(*new, str(tmp_path / "drop"), "--missing-groups", "drop").stdout
     assert told.format("left out") in said
     assert "40 rows, groups by sex: f 20, m 20" in said
+
+
+def test_a_study_may_promise_for_any_distribution(run: Run) -> None:
+    new = (
+        "new",
+        "loans.csv",
+        "--protected",
+        "sex",
+        "--promise",
+        "distribution-free",
+        "--batch",
+        "100",
+        "--classes",
+        "bad,good",
+    )
+    refused = run(*new, "--to", "a", fails=True)
+    assert "--strategy passive --use-protected" in " ".join(refused.output.split())
+    run(*new, "--to", "a", "--strategy", "passive", "--use-protected")
+    run("ask", "a", "-o", "batch.csv")
+    with Path("batch.csv").open(newline="") as file:
+        rows = [int(row["row"]) for row in csv.DictReader(file)]
+    filled(Path("batch.csv"), {row: LABELS[row] for row in rows})
+    run("tell", "a", "batch.csv")
+    run("export", "a", "--out", "b")
+    model = load_model("b/model.skops")
+    assert isinstance(model.oracle, DistributionFreeFairOracle)
+    card = Path("b/model-card.md").read_text()
+    assert "distribution-free" in card
+    assert "--promise distribution-free" in card
 
 
 def test_new_says_its_goal_and_which_answer_is_positive(run: Run) -> None:

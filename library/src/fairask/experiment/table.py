@@ -147,7 +147,6 @@ class LabelledTable:
         raw, digest, notes = _read(place, form)
         data = prepare(
             raw,
-            digest=digest,
             label=label,
             protected=protected,
             positive=positive,
@@ -169,7 +168,7 @@ class LabelledTable:
             stratify=True,
             by_column=data.by_column,
             notes=[*notes, *data.notes, *([leaks_sentence(telling)] if telling else [])],
-            digest=data.digest,
+            digest=digest,
         )
 
     @property

@@ -43,6 +43,7 @@ class NewOptions:
     metric: opt.Metric = "tprp"
     strategy: Annotated[str, typer.Option(help="How rows are chosen.")] = "fare"
     profile: opt.Profile = "calibrated"
+    promise: opt.Promise = "prior"
     randomized: opt.Randomized = False
     stop: Annotated[
         str, typer.Option(help="Also stop by this rule: plateau, plateau:ROUNDS, plateau:ROUNDS:BY.")
@@ -89,6 +90,7 @@ class NewOptions:
             "metric": self.metric,
             "strategy": self.strategy,
             "profile": self.profile,
+            "promise": self.promise,
             "randomized": self.randomized,
             "stopping": self.stop or None,
             "batch_size": self.batch,
