@@ -67,11 +67,11 @@ def bench(options: BenchOptions) -> None:
         _trials.check_counts(task, table.rows, options.trials, options.jobs)
         todo.append((table, task))
     screen = console(no_color=options.no_color, stderr=True)
-    workers = {"jobs": options.jobs or cpu_count(), "folder": options.out}
+    jobs, trials, out = options.jobs or cpu_count(), options.trials, options.out
     try:
         with progress(screen, shown=not options.quiet) as advance:
             found = [
-                compare(table, methods, task, options.trials, **workers, on_done=advance)
+                compare(table, methods, task, trials, jobs=jobs, folder=out, on_done=advance)
                 for table, task in todo
             ]
     except KeyboardInterrupt:

@@ -458,7 +458,7 @@ class GroupColumns:
             found.append(number.get(group, -1))
         return np.array(found, dtype=np.int64)
 
-    def named(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
+    def named(self, codes: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
         """Return the groups with these codes: values of :attr:`values`."""
         values = np.empty(len(self.values), dtype=object)
         values[:] = self.values  # one by one: tuples stay whole

@@ -122,7 +122,7 @@ def new(options: NewOptions) -> None:
         sample=options.sample or SAMPLE,
         random_state=options.seed or 0,
     )
-    pool = with_groups(pool, options.protected, options.missing_groups)
+    pool = with_groups(pool, options.protected, settings["missing_groups"])
     hide, keep = (column_list(given or [], pool.table.column_names) for given in (options.drop, options.keep))
     with Study.create(target, pool, who=me(None), hide=hide, keep=keep, **settings) as study:
         # The encoder may hold a whole vocabulary.
