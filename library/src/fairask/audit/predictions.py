@@ -41,13 +41,12 @@ from fairask.audit.tally import Tally
 from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
-from fairask.pools import open_source
 from fairask.pools.engine import KEY, PRIME, ROWS, Engine
-from fairask.pools.files import Files, local_path
-from fairask.tables import TableFormat, read_table
+from fairask.pools.files import Files
+from fairask.pools.source import open_table
+from fairask.tables import TableFormat
 from fairask.tables.arrow import Arrow, kind_of, optional
 from fairask.tables.cells import as_numbers, coded, listed, text_of
-from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
 from fairask.tables.groups import (
     UNKNOWN,
     GroupColumns,
@@ -446,43 +445,6 @@ def open_audit_table(
             sizes[name] += n
     tally = Tally.of(specs, [cell.group for cell in cells], pool, score)
     return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query, tally)
-
-
-def table_digest(path: str | Path, source: Files | Engine) -> str:
-    """Return the sha256 of a local file; of a table elsewhere, that of its source."""
-    local = local_path(path)
-    return source.digest if local is None else file_digest(local, hidden=False)
-
-
-def open_table(path: str | Path, form: TableFormat | None) -> tuple[Files | Engine, list[str]]:
-    """Open the table, and note what was recognised in it; Parquet and databases are read when needed."""
-    local = local_path(path)
-    if (
-        local is None
-        or (local.is_dir() and not is_dataset_folder(local))
-        or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists())
-    ):
-        return _open_large(path), []
-    table, notes = read_noted(local, form)
-    return open_source(table), notes
-
-
-def _open_large(path: str | Path) -> Files | Engine:
-    """Open files at a path or URL, or a table of a database; raise TableError for what cannot be read."""
-    local = local_path(path)
-    try:
-        source = open_source(path if local is None else local)
-    except FileNotFoundError as error:
-        raise TableError(f"there is no file or folder {path}", "Check the path") from error
-    except UserError as error:
-        if local is not None and local.is_file():
-            read_table(local)  # says in its own words what kind of file it is
-        remedy = "Give a CSV or Parquet file, or a folder of Parquet files"
-        raise TableError(error.what, error.remedy if "#" in str(path) else remedy) from error
-    check_names(str(path), source.schema.names)
-    if not source.n_rows:
-        raise TableError(f"{path} has no rows", "Give a table with rows")
-    return source
 
 
 def _check_wanted(

@@ -106,17 +106,17 @@ _Raw = tuple[Arrow, _Text | None]
 _WRITTEN_AS = b"fairask: written as"
 
 
-def written_as(table: Arrow) -> dict[str, str]:
-    """Return encoding, delimiter and decimal sign of the text that a table was read from.
+def written_as(schema: Arrow) -> dict[str, str]:
+    """Return encoding, delimiter and decimal sign of the text that a table of this schema was read from.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "t.csv")
     ...     _ = file.write_text("a;b\\n1,5;x\\n")
-    ...     written_as(read_table(file))
+    ...     written_as(read_table(file).schema)
     {'encoding': 'utf-8', 'delimiter': ';', 'decimal': ','}
     """
-    said = (table.schema.metadata or {}).get(_WRITTEN_AS, b"{}")
+    said = (schema.metadata or {}).get(_WRITTEN_AS, b"{}")
     return {str(name): str(value) for name, value in json.loads(said).items()}
 
 
