@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -71,7 +72,8 @@ def read_pool(
         rows, notes = open_table(source, form)
     else:
         rows, notes = open_source(read_table(source)), []
-    drawn, found = read_rows(rows, form, sample, random_state)
+    with closing(rows):
+        drawn, found = read_rows(rows, form, sample, random_state)
     said = (*notes, *found)
     if len(drawn.keys) == drawn.of:
         return ReadPool(drawn.table, said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from fairask.metrics import Float, Int, Matrix
 from fairask.pools.source import open_table, read_rows, table_digest
 from fairask.report.words import leaks_sentence
 from fairask.tables import TableFormat, TextColumns
+from fairask.tables.arrow import Arrow
 from fairask.tables.groups import MissingGroups, as_specs
 from fairask.tables.labels import prepare
 from fairask.tables.leaks import columns_that_tell
@@ -139,12 +141,9 @@ class LabelledTable:
         form : TableFormat, optional
             How the file is written; what is not said is recognised.
         """
-        source, notes = open_table(place, form)
-        drawn, found = read_rows(source, form)
-        if (rows := len(drawn.keys)) < drawn.of:
-            notes.append(f"a uniform sample of {rows:,} of {drawn.of:,} rows was read")
+        raw, digest, notes = read_place(place, form)
         data = prepare(
-            drawn.table,
+            raw,
             label=label,
             protected=protected,
             positive=positive,
@@ -165,8 +164,8 @@ class LabelledTable:
             answers=(data.negative, data.positive),
             stratify=True,
             by_column=data.by_column,
-            notes=[*notes, *found, *data.notes, *([leaks_sentence(telling)] if telling else [])],
-            digest=table_digest(place, source),
+            notes=[*notes, *data.notes, *([leaks_sentence(telling)] if telling else [])],
+            digest=digest,
         )
 
     @property
@@ -243,3 +242,17 @@ class Split:
     def labels_of(self, rows: Int) -> Int:
         """Labels of rows of the pool, 0 or 1."""
         return self.table.y[self.pool[rows]]
+
+
+def read_place(place: str, form: TableFormat | None) -> tuple[Arrow, str, Sequence[str]]:
+    """Return the cells of a table, the digest of where they are from, and notes on how they were read.
+
+    Of more rows than a sample has, a uniform sample is read.
+    """
+    source, notes = open_table(place, form)
+    with closing(source):
+        drawn, found = read_rows(source, form)
+        digest = table_digest(place, source)
+    rows = len(drawn.keys)
+    sampled = [f"a uniform sample of {rows:,} of {drawn.of:,} rows was read"] if rows < drawn.of else []
+    return drawn.table, digest, [*sampled, *notes, *found]
