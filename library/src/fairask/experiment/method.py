@@ -23,7 +23,7 @@ from fairask.strategies import STRATEGIES
 #: The method that the others must beat.
 BASELINE = "passive"
 #: Settings that a method's digest leaves out: they came later and say nothing.
-_UNSAID = {("constraint", ""), ("promise", "prior")}
+_UNSAID = {"constraint": "", "promise": "prior"}
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Method:
     def settings(self) -> dict[str, object]:
         """What determines the method's results, as plain JSON."""
         given = {key: value for key, value in asdict(self).items() if key not in ("name", "label")}
-        return {key: value for key, value in given.items() if (key, value) not in _UNSAID}
+        return {key: value for key, value in given.items() if key not in _UNSAID or value != _UNSAID[key]}
 
     @property
     def digest(self) -> str:
