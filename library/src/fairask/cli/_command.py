@@ -33,7 +33,7 @@ _WORDS = {
     ),
     **dict.fromkeys(("metric", "also", "strategy", "profile", "stop", "compare", "target"), "NAME"),
     **dict.fromkeys(("add", "renew", "remove", "invite", "who", "by", "program", "role", "project"), "NAME"),
-    **dict.fromkeys(("to", "text_model", "images"), "FOLDER"),
+    **dict.fromkeys(("to", "text_model", "media"), "FOLDER"),
     **dict.fromkeys(("delimiter", "decimal", "thousands"), "SIGN"),
     **dict.fromkeys(("address", "url", "studio", "host"), "ADDRESS"),
     **dict.fromkeys(("since", "until"), "DATE"),

@@ -979,37 +979,42 @@ def sampled_sentence(rows: int, of: int, key: str) -> str:
     )
 
 
-#: What lets a model see images.
+#: What lets a model see images and hear audio.
 EMBED = (
-    "Add embeddings, numbers that describe each image: a column of lists of numbers, or an .npy file with a "
-    'row for each row of the table. The page "Text and embeddings" of the documentation shows local encoders.'
+    "Add embeddings, numbers that describe each image or recording: a column of lists of numbers, or an .npy "
+    'file with a row for each row of the table. The page "Text and embeddings" of the documentation shows '
+    "local encoders."
 )
 
 
-def images_sentence(images: Sequence[str], learned: Sequence[str] | None = None) -> str:
-    """Say that a model does not see images, and what it learns from instead, where that is known.
+def unseen_sentence(unseen: Mapping[str, str], learned: Sequence[str] | None = None) -> str:
+    """Say that a model does not see images or hear audio, and what it learns from instead, if that is known.
 
-    >>> images_sentence(["photo"], ["age", "site"])
+    ``unseen`` are the columns with the kind of each, "image" or "audio".
+
+    >>> unseen_sentence({"photo": "image"}, ["age", "site"])
     "The model cannot see the images in 'photo'; it learns only from 'age', 'site'."
-    >>> images_sentence(["photo"], [])
-    "The model cannot see the images in 'photo', and no other column is left to learn from."
+    >>> unseen_sentence({"call": "audio"}, [])
+    "The model cannot hear the recordings in 'call', and no other column is left to learn from."
     """
-    unseen = f"The model cannot see the images in {', '.join(map(repr, images))}"
+    said = {"image": "see the images in", "audio": "hear the recordings in"}
+    by_kind = [(said[kind], [repr(n) for n, of in unseen.items() if of == kind]) for kind in said]
+    verbs = listed([f"{verb} {', '.join(names)}" for verb, names in by_kind if names])
     if learned is None:
-        return f"{unseen}; it learns only from other columns."
+        return f"The model cannot {verbs}; it learns only from other columns."
     if not learned:
-        return f"{unseen}, and no other column is left to learn from."
-    return f"{unseen}; it learns only from {', '.join(map(repr, learned))}."
+        return f"The model cannot {verbs}, and no other column is left to learn from."
+    return f"The model cannot {verbs}; it learns only from {', '.join(map(repr, learned))}."
 
 
 def missing_sentence(names: Sequence[str]) -> str:
-    """Name images that a table has and nobody sent.
+    """Name images and recordings that a table has and nobody sent.
 
     >>> missing_sentence(["7.png", "8.png"])
-    '2 images that the table names were not sent: 7.png and 8.png.'
+    '2 files that the table names were not sent: 7.png and 8.png.'
     """
     some = listed(names[:3]) + (", …" if len(names) > 3 else "")
-    words = "image that the table names was" if len(names) == 1 else "images that the table names were"
+    words = "file that the table names was" if len(names) == 1 else "files that the table names were"
     return f"{len(names):,} {words} not sent: {some}."
 
 
