@@ -1147,8 +1147,8 @@ def learned_noise_sentence(groups: Sequence[str], wrong: Any, doubt: Any) -> str
     random, and the same people made the labels, who did not know which rows are gold.
     """
     told = "; ".join(
-        f"{name} {wrong[0][g]:.1%} of negative ones ({'standard error ' if not g else ''}{doubt[0][g]:.1%}) and "
-        f"{wrong[1][g]:.1%} of positive ones ({doubt[1][g]:.1%})"
+        f"{name} {wrong[0][g]:.1%} of negative ones ({'' if g else 'standard error '}{doubt[0][g]:.1%}) "
+        f"and {wrong[1][g]:.1%} of positive ones ({doubt[1][g]:.1%})"
         for g, name in enumerate(groups)
     )
     return (
