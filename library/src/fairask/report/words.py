@@ -538,7 +538,7 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
             f"Infeasible with these {fitted['labels']:,} labels: no useful model has a gap within "
             f"{tolerance:g} {sure}. By labels and pool together, the gap of this one is within "
             f"{fitted['gap_high']:.2f}{price}. "
-            f"{_needed(fitted, rows)}"
+            f"{_needed(fitted, rows)}{_cost_of_safe(fitted, tolerance)}"
         )
     elif cost > SAME:
         said.append(
@@ -548,6 +548,14 @@ def safety_sentence(fitted: Mapping[str, Any], tolerance: float, rows: int | Non
     if fitted["contradicted"]:
         said.append(_contradiction(fitted))
     return " ".join(said) or None
+
+
+def _cost_of_safe(fitted: Mapping[str, Any], tolerance: float) -> str:
+    """Say what the tolerance costs with the labels at hand, if it can be had."""
+    cost = fitted.get("cost_of_safe")
+    if cost is None or math.isnan(cost):
+        return ""
+    return f" With these, a gap within {tolerance:g} costs {100 * cost:.1f} points of accuracy."
 
 
 def _needed(fitted: Mapping[str, Any], rows: int | None) -> str:
@@ -649,7 +657,14 @@ def contradicted(by_labels: float, low: float, high: float) -> str:
     )
 
 
-def shortfall(labels: int, needed: tuple[int, int] | None, goal: str, upper: float, unseen: str = "") -> str:
+def shortfall(
+    labels: int,
+    needed: tuple[int, int] | None,
+    goal: str,
+    upper: float,
+    unseen: str = "",
+    cost: float = math.nan,
+) -> str:
     """Say, as a warning of an oracle, why labels do not suffice for a tolerance.
 
     Parameters
@@ -664,6 +679,8 @@ def shortfall(labels: int, needed: tuple[int, int] | None, goal: str, upper: flo
         Upper limit of the returned rule's gap.
     unseen : str
         Rows of which fewer than three are labelled, or nothing.
+    cost : float
+        Accuracy that a safe rule costs, or NaN.
 
     Examples
     --------
@@ -678,7 +695,9 @@ def shortfall(labels: int, needed: tuple[int, int] | None, goal: str, upper: flo
             "label more rows of that group"
         )
     about = "more labels are needed" if needed is None else f"about {labels_range(needed)} are needed"
-    return f"{begin}no useful rule has a {goal}; that of the returned rule is within {upper:.2f}; {about}"
+    priced = "" if math.isnan(cost) else f", or {100 * cost:.1f} points of accuracy given up (max_price)"
+    said = f"no useful rule has a {goal}; that of the returned rule is within {upper:.2f}"
+    return f"{begin}{said}; {about}{priced}"
 
 
 #: How the feature of a column ends that is 1 where the value is missing.
