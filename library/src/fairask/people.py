@@ -264,8 +264,8 @@ class People:
         others = self._others(self._wrong, self._total)
         return [
             PersonError(
-                name, group, label, *(float(v[p, g, label]) for v in (self._rate, low, high, others)),
-                answers=float(self._total[p, g, label]),
+                name, group, label, float(self._rate[p, g, label]), float(low[p, g, label]),
+                float(high[p, g, label]), float(others[p, g, label]), float(self._total[p, g, label]),
             )
             for p, name in enumerate(self.names)
             for g, group in enumerate(self.groups)
@@ -367,8 +367,8 @@ class People:
         rows = np.bincount(cell, minlength=2 * shape[0])
         mean = (np.bincount(cell, weights=share, minlength=2 * shape[0]) + 0.5) / (rows + 1)
         square = np.bincount(cell, weights=(share - mean[cell]) ** 2, minlength=2 * shape[0])
-        square += 0.5 * (mean**2 + (1 - mean) ** 2)
-        doubt = np.sqrt(square / ((rows + 1) * (rows + 2)))
+        spread = square + 0.5 * (mean**2 + (1 - mean) ** 2)
+        doubt = np.sqrt(spread / ((rows + 1) * (rows + 2)))
         return mean.reshape(shape), doubt.reshape(shape), rows.reshape(shape)
 
     # -- who is suspected -------------------------------------------------------------------------
@@ -463,7 +463,7 @@ class People:
         seen = both.sum(axis=(1, 2))
         tail = poisson.sf(np.floor(seen) - 1, np.maximum(expected, _EPS))
         found = []
-        for number in np.flatnonzero((tail < _LEVEL / max(len(pairs), 1)) & (seen >= 3)):
+        for number in np.flatnonzero((tail < _LEVEL / max(len(pairs), 1)) & (seen >= 3)).tolist():
             i, j = pairs[number]
             same = set(self._doubtful(i, None, None)) & set(self._doubtful(j, None, None))
             names = (self.names[i], self.names[j])

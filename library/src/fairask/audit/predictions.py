@@ -699,7 +699,7 @@ def _learned(
                 f"Labels are {', '.join(map(repr, classes.names))}; leave others empty",
             )
         if column:
-            columns[name] = [codes.get(word) for word in column]
+            columns[name] = [codes.get(word or "") for word in column]
     if "group" in columns:
         columns["group"] = [text_of(v) for v in columns["group"]]
     people = People.from_answers(columns)
