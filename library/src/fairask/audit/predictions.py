@@ -46,9 +46,10 @@ from fairask.pools.engine import KEY, PRIME, ROWS, Engine
 from fairask.pools.files import Files
 from fairask.pools.source import open_table
 from fairask.report.words import learned_from_sentence
-from fairask.tables import TableFormat
+from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
 from fairask.tables.cells import as_numbers, coded, listed, text_of
+from fairask.tables.formats import check_names, file_digest
 from fairask.tables.groups import (
     UNKNOWN,
     GroupColumns,
