@@ -106,7 +106,7 @@ def large_image(folder: Path) -> Path:
 
 def read_sent(path: Path) -> None:
     """Read a file as the page "New study" does."""
-    from fairask_studio.pages.images import image_pixels
+    from fairask_studio.pages.media import image_pixels
     from fairask_studio.pages.sent import SentFiles
 
     sent = SentFiles()

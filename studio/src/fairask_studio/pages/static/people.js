@@ -103,6 +103,7 @@ function people(list) {
   const rows = list.map((p) => [p.name, role(p), p.last ? ago(p.last) : "never", p.labels, { number: skips(p) }, { number: p.seconds === null ? "–" : el("span", { class: p.too_fast ? "bad-word" : null }, `${p.seconds.toFixed(1)} s${p.too_fast ? ": too fast to read" : ""}`) }, { number: p.agreement === null ? "–" : `${percent(p.agreement, 0)} of ${number(p.pairs)}` }, ...(known ? [{ number: gold(p) }] : []), ...offered(p)]);
   const titles = ["Name", "Role", "Last answer", { number: "Labels" }, { number: "Skips" }, { number: "Per answer" }, { number: "Agrees with others" }, ...(known ? [{ number: "Gold rows right" }] : []), ...(owns ? [""] : [])];
   const made = table(titles, rows, "People");
+  made.className = "cards";
   // On a phone a person is a card: each cell says what it is.
   for (const line of made.querySelectorAll("tbody tr")) [...line.cells].forEach((cell, i) => { cell.dataset.title = titles[i]?.number ?? titles[i]; });
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" }, made);
