@@ -27,6 +27,8 @@ from fairask.errors import UserError
 from fairask.metrics import Bool, Float, Int, is_gap
 from fairask.report.words import suspicion_sentence
 
+__all__ = ["LabelError", "People", "PersonError", "Suspicion"]
+
 #: Answers that the crew's rate is worth beside a person's own.
 _CREW = 10.0
 #: Rounds of Dawid and Skene's algorithm at most, and the change of a probability that ends them.
@@ -448,7 +450,8 @@ class People:
         others = self._others(wrong, total)
         tail = binom.sf(np.round(wrong) - 1, np.maximum(np.round(total), 1), np.minimum(others + _MARGIN, 1))
         named = (tail < _LEVEL / total.size) & (total > 0)
-        rate, found = wrong / np.maximum(total, _EPS), []
+        # Words say what the table of errors says.
+        rate, others, found = self._rate, self._others(self._wrong, self._total), []
         for p, name in enumerate(self.names):
             facts = [
                 (self.groups[g], self.classes[1 - label], self.classes[label],
@@ -467,11 +470,11 @@ class People:
 
     def _leaked(self) -> list[Suspicion]:
         found = []
-        gold, others = (wrong / np.maximum(total, 1) for wrong, total in (self._on_gold, self._on_others))
+        gold = self._on_gold[0] / np.maximum(self._on_gold[1], 1)
         for p, name in enumerate(self.names):
             mine = np.argwhere(self._leaks[p]).tolist()
             facts = [
-                (self.groups[g], self.classes[1 - y], self.classes[y], others[p, g, y], gold[p, g, y])
+                (self.groups[g], self.classes[1 - y], self.classes[y], self._rate[p, g, y], gold[p, g, y])
                 for g, y in mine
             ]
             if facts:

@@ -115,7 +115,7 @@ async function drop(name) {
 
 function bias(list) {
   const rows = list.flatMap((p) => p.groups.filter((g) => g.shared).map((g) => [p.name, g.group, { number: percent(g.mine, 0) }, { number: percent(g.theirs, 0) }, { number: `${g.mine >= g.theirs ? "+" : "−"}${Math.abs(100 * (g.mine - g.theirs)).toFixed(0)} points` }, g.shared]));
-  $("bias-panel").hidden = !rows.length;
+  $("bias-panel").hidden = !rows.length || owns; // owners see who errs
   fill($("bias"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers by group" }, table(["Person", "Group", { number: "Says yes" }, { number: "Others" }, { number: "Difference" }, { number: "Rows" }], rows, "Answers by group")));
 }
 
