@@ -17,6 +17,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairask.audit.bounds.proportions import wilson
 from fairask.errors import UserError
 from fairask.people import LabelError, People
@@ -194,7 +197,7 @@ def check_known(config: Config, known: KnownRow) -> None:
         )
 
 
-def crew_of(state: State, groups: Sequence[object]) -> People | None:
+def crew_of(state: State, groups: Sequence[object] | NDArray[np.object_]) -> People | None:
     """Return what answers and gold rows say of people's errors; None before any answer.
 
     ``groups`` is the group of each row of the pool. What an owner decided is no gold row: such rows were
