@@ -177,6 +177,7 @@ _OWNERS = (
     "/api/reopened",
     "/api/labels",
     "/api/people/figures",
+    "/api/people/errors",
     "/api/proxies",
     "/api/model",
     "/api/certificate",
