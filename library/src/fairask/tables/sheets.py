@@ -9,6 +9,7 @@ import json
 import os
 import re
 import secrets
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,10 +21,8 @@ from fairask.tables.arrow import optional
 from fairask.tables.cells import text_of, with_point
 from fairask.tables.formats import DELIMITERS
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 #: Characters per cell of a sheet; pools of Parquet can have longer ones than text files may.
 _LONGEST_CELL = 1 << 27
@@ -174,7 +173,7 @@ def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
 @contextmanager
 def alone(place: Path) -> Iterator[None]:
     """Let one process at a time work on a file or folder that is there; Windows has no such lock."""
-    if fcntl is None:
+    if sys.platform == "win32":
         yield
         return
     handle = os.open(place, os.O_RDONLY)
