@@ -1,4 +1,4 @@
-"""Does choosing rows help where labels or groups are imbalanced? From the result files, rarest positives first.
+"""Does choosing rows help where labels or groups are imbalanced? From the result files, rarest first.
 
 python -m benchmarks.imbalanced
 """
@@ -23,7 +23,8 @@ def line(problem, curves):
     gaps = [curve.gap[:, -1].mean() for curve in (ours, uniform)]
     smallest = np.unique(data.groups, return_counts=True)[1].min() / len(data.y)
     return data.y.mean(), (
-        f"| {problem.title} | {100 * data.y.mean():.0f} % | {100 * smallest:.0f} % | {gain:+.1f} ± {error:.1f} "
+        f"| {problem.title} | {100 * data.y.mean():.0f} % | {100 * smallest:.0f} % "
+        f"| {gain:+.1f} ± {error:.1f} "
         f"| {gaps[0]:.3f} | {gaps[1]:.3f} |"
     )
 
@@ -39,7 +40,8 @@ def paired(ours, uniform):
 def main():
     setup, curves = get_setup("populations"), load_curves(RESULTS, "populations")
     print(
-        "| population, 250 labels | positives | smallest group | gain in points | gap, chosen | gap, uniform |"
+        "| population, 250 labels | positives | smallest group | gain in points "
+        "| gap, chosen | gap, uniform |"
     )
     print("|---|---|---|---|---|---|")
     lines = [line(problem, curves) for problem in setup.problems.values()]

@@ -1,8 +1,8 @@
 """The table behind the planner in the browser: labels with which audits certify, simulated by the library.
 
-``python -m benchmarks.planner`` simulates audits for a grid of settings and writes results/planner.csv, resuming what is there; each line
-has how many audits certified with each budget.
-``--write`` makes docs/_static/planner-table.js of it. ``--check 200`` compares what the page says for random settings with what
+``python -m benchmarks.planner`` simulates audits for a grid of settings and writes results/planner.csv, resuming
+what is there; each line has how many audits certified with each budget. ``--write`` makes
+docs/_static/planner-table.js of it. ``--check 200`` compares what the page says for random settings with what
 `fairask.audit.plan_audit` simulates for them; it needs a browser.
 """
 
@@ -25,8 +25,8 @@ from fairask.audit.strata import Layout
 
 ROOT = Path(__file__).parents[1]
 FILE, TABLE = ROOT / "results" / "planner.csv", ROOT / "docs" / "_static" / "planner-table.js"
-#: The grid. ``least`` is the share of the smallest group as a part of an equal share; ``yes`` and ``no`` are the shares of label 1 among
-#: the accepted and the other rows.
+#: The grid. ``least`` is the share of the smallest group as a part of an equal share; ``yes`` and ``no`` are
+#: the shares of label 1 among the accepted and the other rows.
 AXES = {
     "groups": (2, 4),
     "tolerance": (0.04, 0.1, 0.25),
@@ -51,7 +51,7 @@ def strata(groups, least, accepted, pool):
 
 
 def curves(groups, tolerance, delta, apart):
-    """Simulate all cells of the inner axes at once; return labels of half a chance, and the slope, of each."""
+    """Simulate all cells of the inner axes at once; return how many audits certify with each budget."""
     layout, question = Layout.plain(groups), QUESTIONS["tprp"]
     cells = list(itertools.product(*(AXES[name] for name in INNER)))
     size = np.array([strata(groups, least, accepted, POOL) for least, accepted, _, _ in cells])
@@ -74,12 +74,12 @@ def curves(groups, tolerance, delta, apart):
 
 
 def growth(x):
-    """How the log-odds of a certificate grow with labels, as a multiple of those of half a chance: seen, not derived."""
+    """How log-odds grow with labels, in multiples of those of half a chance: seen, not derived."""
     return np.where(x < 1, 1 - 1 / np.minimum(x, 1), np.log(np.maximum(x, 1)))
 
 
 def fit(budgets, counts):
-    """Labels of half a chance and the slope, by the largest likelihood on a grid; a slope is near 3 unless told."""
+    """Labels of half a chance and the slope, by the largest likelihood; a slope is near 3 unless told."""
     middle = np.exp(np.linspace(math.log(budgets[0] / 4), math.log(4 * budgets[-1]), 400))
     slope = np.exp(np.linspace(math.log(1.2), math.log(9), 30))
     z = slope[:, None, None] * growth(np.array(budgets) / middle[:, None])
