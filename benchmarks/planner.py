@@ -1,7 +1,7 @@
 """The table behind the planner in the browser: labels with which audits certify, simulated by the library.
 
-``python -m benchmarks.planner`` simulates audits for a grid of settings and writes results/planner.csv, resuming
-what is there; each line has how many audits certified with each budget. ``--write`` makes
+``python -m benchmarks.planner`` simulates audits for a grid of settings and writes results/planner.csv,
+resuming what is there; each line has how many audits certified with each budget. ``--write`` makes
 docs/_static/planner-table.js of it. ``--check 200`` compares what the page says for random settings with what
 `fairask.audit.plan_audit` simulates for them; it needs a browser.
 """
