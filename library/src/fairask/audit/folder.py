@@ -34,7 +34,7 @@ from fairask.audit.certificate import (
     written,
 )
 from fairask.audit.plan import QUESTIONS, TARGETS, AuditPlan
-from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table, open_table, table_digest
+from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table
 from fairask.audit.signature import OwnerKey, fingerprint
 from fairask.audit.tally import Tally
 from fairask.documents import read_json, reading
@@ -42,6 +42,7 @@ from fairask.errors import TableError, UserError
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
 from fairask.pools.files import Files, local_path, name_of
+from fairask.pools.source import open_table, table_digest
 from fairask.report.words import repeats_sentence
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow
@@ -424,7 +425,7 @@ class AuditFolder:
     def _accuracy(self) -> tuple[float, float, float] | None:
         """The accuracy, where labels were asked for, are right and reach all strata."""
         columns = self.state["columns"]
-        if not self.audit.schedule.claims or columns.get("noise") or columns.get("observed"):
+        if not self.audit.schedule.claims or columns.keys() & {"noise", "answers", "observed"}:
             return None
         found = self.audit.accuracy()
         return None if math.isnan(found[0]) else found
@@ -612,7 +613,7 @@ def _facts_of(
         "groups": ", ".join(as_specs(columns["protected"])),
         "version": f"fairask {version('fairask')}",
     }
-    names = ("score", "cost", "known", "observed", "missing", "noise")
+    names = ("score", "cost", "known", "observed", "missing", "noise", "answers")
     facts |= {name: str(columns[name]) for name in names if columns.get(name)}
     return facts | ({"judge": "; ".join(as_specs(columns["judge"]))} if columns.get("judge") else {})
 
