@@ -22,9 +22,9 @@ COLUMNS = (
 )
 #: Who is drawn, from top to bottom of each table.
 DRAWN = (
-    ("plain-passive", "no constraint", COLORS["sky"]),
-    ("default-passive", "fair model, uniform rows", INK),
-    ("default", "default", COLORS["blue"]),
+    ("plain-passive", "plain classifier", COLORS["sky"]),
+    ("default-passive", "fair, uniform rows", INK),
+    ("default", "fair, chosen rows (default)", COLORS["blue"]),
 )
 
 
