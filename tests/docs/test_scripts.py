@@ -1,4 +1,4 @@
-"""The planner of the site in a real browser, against the library that made its table; the files beside it."""
+"""What the site runs in a browser: the planner, against the library, and folds on a phone."""
 
 import os
 import re
@@ -99,3 +99,28 @@ def test_llms_txt_links_to_pages_that_are_built():
     assert len(links) > 10
     written = {"api/index", "gallery/index"}
     assert [link for link in links if link not in written and not (DOCS / f"{link}.md").exists()] == []
+
+
+FOLDABLE = """<!doctype html><article class="bd-article"><section id="page"><h1>Page</h1>
+<section id="one"><h2>One</h2><p style="height:3000px"></p></section>
+<section id="two"><h2>Two</h2><h3 id="deep">Deep</h3><p style="height:3000px"></p></section></section></article>"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("width", "anchor", "opened"), [(390, "", []), (390, "#deep", ["two"]), (1440, "", None)]
+)
+def test_a_long_page_is_folded_on_a_phone_and_a_link_opens_its_section(
+    browser, tmp_path, width, anchor, opened
+):
+    file = tmp_path / "long.html"
+    file.write_text(FOLDABLE + f"<script src='{(STATIC / 'folds.js').as_uri()}'></script>", "utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    page.goto(file.as_uri() + anchor)
+    folds = page.evaluate("[...document.querySelectorAll('details')].map(f => [f.parentElement.id, f.open])")
+    if opened is None:
+        assert folds == []
+    else:
+        assert [name for name, _ in folds] == ["one", "two"]
+        assert [name for name, is_open in folds if is_open] == opened
+    page.close()
