@@ -103,7 +103,8 @@ def test_llms_txt_links_to_pages_that_are_built():
 
 FOLDABLE = """<!doctype html><article class="bd-article"><section id="page"><h1>Page</h1>
 <section id="one"><h2>One</h2><p style="height:3000px"></p></section>
-<section id="two"><h2>Two</h2><h3 id="deep">Deep</h3><p style="height:3000px"></p></section></section></article>"""
+<section id="two"><h2>Two</h2><h3 id="deep">Deep</h3><p style="height:3000px"></p></section>
+</section></article>"""
 
 
 @pytest.mark.slow
