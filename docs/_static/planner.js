@@ -52,13 +52,13 @@ if (typeof document !== "undefined") {
       const given = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, Number(value)]));
       for (const name of ["smallest", "accepted", "yes", "no"]) given[name] /= 100;
       const out = form.querySelector("output");
-      const wrong = [...form.elements].find((field) => field.name && !field.checkValidity());
+      const wrong = [...form.elements].find((field) => field.name && (field.value === "" || !field.checkValidity()));
       if (wrong || given.smallest * given.groups > 1.0001) {
         out.textContent = wrong ? `${wrong.labels[0].firstChild.textContent.trim()}: from ${wrong.min} to ${wrong.max}.`
           : `The smallest of ${given.groups} groups has at most ${Math.floor(100 / given.groups)} % of the rows.`;
         return;
       }
-      const of100 = (share) => Math.min(99, Math.max(1, Math.round(100 * share)));
+      const of100 = (share) => Math.min(95, Math.max(5, 5 * Math.round(20 * share))); // no better than that
       const many = (number) => Number(number.toPrecision(2)).toLocaleString("en");
       out.textContent = `With ${given.budget.toLocaleString("en")} labels about ${of100(planner.chance(given, 0))} of 100 audits certify `
         + `if the groups are alike, and ${of100(planner.chance(given, 0.5))} if they are half the tolerance apart. `

@@ -35,7 +35,7 @@ def page(browser, tmp_path):
     )
     opened = browser.new_page()
     failed = []
-    opened.on("pageerror", failed.append)
+    opened.on("pageerror", lambda error: failed.append(error))
     opened.goto(file.as_uri())
     yield opened
     assert not failed
