@@ -51,7 +51,7 @@ o GET /known                        o POST /known
 o PUT /known/{row}                  o DELETE /known/{row}
 o GET /reopened                     o POST /reopened            o DELETE /reopened/{event}
 o GET /model                        o POST /model               o GET /model/details
-o GET /certificate                  o POST /certificate         o GET /certificates
+o POST /certificate         o GET /certificates
 o GET /audit                        o POST /audit               o DELETE /audit
 o GET /export/{name}                o GET /connect
 """

@@ -164,7 +164,6 @@ def _own(walk: Walk, study: Study) -> None:
         study.draw()
         rows = study.ask(12, "ada")
         study.tell(rows, [LABELS[row] for row in rows], "ada")
-    walk("GET /certificate")
     walk("POST /certificate")
     walk("GET /certificates")
     walk("GET /export/{name}", name="labels.csv")

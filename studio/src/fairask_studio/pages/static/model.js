@@ -71,7 +71,7 @@ async function load() {
   const entry = model.model;
   const note = entry.interpolates ? "The model separates its labels without error, so the limit on the gap changes nothing yet: more labels will tell." : status.safety ? status.safety : entry.feasible || entry.certified ? "" : "No classifier within the allowed gap was found on these labels.";
   const audited = status.gap?.by === "audit";
-  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: audited && e.digest === entry.digest ? `${points(status.gap.value)} (audit)` : e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, { number: points(e.tolerance) }, ago(e.at)]);
+  const history = [...model.history].reverse().map((e) => [{ number: e.round + 1 }, e.labels, { number: e.estimate ? percent(e.estimate.accuracy.value) : "–" }, { number: audited && e.digest === entry.digest ? `${points(status.gap.value)} (audit)` : e.estimate?.gap ? points(e.estimate.gap.value) : "–" }, ago(e.at)]);
   const { verdict, proof, reason, tone } = status.standing;
   const which = el("section", { class: `panel lead verdict ${tone}` }, el("div", { class: "headline" }, el("p", { class: "standing" }, verdict), el("p", { dir: "auto" }, proof ? el("strong", {}, `${proof} `) : "", reason)),
     note && note !== reason ? el("p", { class: "warn" }, note) : "", status.unseen ? el("p", { class: "warn" }, status.unseen) : "",
@@ -81,7 +81,7 @@ async function load() {
   const more = el("div", { id: "details", "aria-busy": "true" }, el("section", { class: "panel" }, el("p", { class: "empty" }, "Looking into the model…")));
   const from = audited ? "On the labels of the audit, which trained nothing." : entry.estimate ? ["On rows it was not trained on, corrected for how rows were drawn, with 95 % ", term("interval", "intervals"), "."] : "On the labels it was fitted to; estimates begin at 30 labels.";
   fill($("model"), which, panel("Rates by group", el("p", { class: "hint" }, from), ...rates(entry)), more,
-    panel("All models", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, { number: "Fitted within" }, "When"], history, "History of models"))));
+    panel("All models", el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "History of models" }, table([{ number: "Model" }, { number: "Labels" }, { number: "Right answers" }, { number: "Gap, in points" }, "When"], history, "History of models"))));
   const { found } = await get("/model/details");
   const linear = model.members.find((member) => member.weights.length)?.weights ?? [];
   fill(more, ...[learns(found), members(found), errors(found.errors), looks(found.importance, linear), near(found.near)].filter(Boolean));
