@@ -176,7 +176,7 @@ def test_a_change_needs_the_pages_own_token(client: TestClient) -> None:
     del client.headers["X-CSRF-Token"]
     assert client.post("/api/next", json={}).status_code == 403
     assert client.post("/api/next", json={}, headers={"X-CSRF-Token": "guess"}).status_code == 403
-    assert client.get("/api/progress").status_code == 200
+    assert client.get("/api/me").status_code == 200
 
 
 def test_signing_in_too_often_must_wait(visitor: TestClient, study: Study) -> None:

@@ -31,7 +31,7 @@ STUDY = """
 t POST /connect/{name}/answers      t POST /connect/{name}/webhook
 t POST /connect/{name}/setup        t POST /connect/{name}/predict
 a GET /me                           a DELETE /session
-a POST /next                        a GET /progress
+a POST /next
 a GET /answers                      a POST /answers
 a GET /answers/{row}                a PUT /answers/{row}        a DELETE /answers/{row}
 a GET /cells/{row}/{column:path}    a GET /examples

@@ -118,7 +118,6 @@ def _label(walk: Walk, study: Study) -> None:
     first, second = (card["row"] for card in walk("POST /next", {"count": 2})["cards"])
     walk("POST /answers", {"row": first, "label": LABELS[first], "note": ""})
     walk("POST /answers", {"row": second, "label": LABELS[second], "note": "the income is hard to read"})
-    walk("GET /progress")
     walk("GET /answers")
     walk("GET /answers/{row}", row=first)
     walk("PUT /answers/{row}", {"label": LABELS[first]}, row=first)

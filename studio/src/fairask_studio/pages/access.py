@@ -35,7 +35,6 @@ _ANNOTATOR = (
     "GET /me",
     "DELETE /session",
     "POST /next",
-    "GET /progress",
     "POST /answers",
     "GET /answers",
     "GET /answers/{row}",
