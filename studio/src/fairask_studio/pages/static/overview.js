@@ -114,7 +114,7 @@ function beside(status) {
 function draw(status, story) {
   lead(status, story);
   settle(story);
-  $("evidence").hidden = !status.labels;
+  $("evidence").hidden = !status.people.length; // nobody has answered
   fill($("tiles"), ...tiles(status, story));
   const any = status.history.some((entry) => entry.estimate);
   $("curves").hidden = !any;
