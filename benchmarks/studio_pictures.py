@@ -18,10 +18,10 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import wave
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -136,18 +136,18 @@ SENTENCES = (
 )
 
 
-class Clock(datetime):
+class Clock:
     """The log's clock: people who answer at once seem to need some seconds for each row."""
 
-    behind = timedelta()
+    behind = 0.0
 
     @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
-        return datetime.now(tz) - cls.behind
+    def time(cls) -> float:
+        return time.time() - cls.behind
 
     @classmethod
     def tick(cls, rng: random.Random) -> None:
-        cls.behind = max(cls.behind - timedelta(seconds=rng.uniform(5, 12)), timedelta())
+        cls.behind = max(cls.behind - rng.uniform(5, 12), 0.0)
 
 
 def answer(study: Study, truth: list[str], labels: int) -> None:
@@ -167,7 +167,7 @@ def answer(study: Study, truth: list[str], labels: int) -> None:
 
 def loans(folder: Path, labels: int) -> Study:
     """A study of loans with so many labels, and then a flag and a skip."""
-    Clock.behind = timedelta(seconds=9 * labels)
+    Clock.behind = 9.0 * labels
     study, truth = demo_study(folder, budget=200)
     words = "Good: the loan was paid back **in time**.\n\n- late by a week is *late*"
     study.change(guidelines=words, skip_reasons=["cannot be told", "a value is wrong"])
@@ -188,7 +188,7 @@ def loans(folder: Path, labels: int) -> Study:
 def applicants(folder: Path) -> tuple[Study, list[str]]:
     """A study in an audit that can certify its model: two numbers tell much, and groups differ little."""
     rng = random.Random(3)
-    Clock.behind = timedelta(hours=1.5)
+    Clock.behind = 5400.0
     table: dict[str, list[Any]] = {"income": [], "debt": [], "work": [], "sex": []}
     truth = []
     for _ in range(3000):
@@ -366,7 +366,8 @@ def main() -> None:
     def wanted(name: str) -> bool:
         return name.startswith(only) or any(one.startswith(name) for one in only)
 
-    slow = mock.patch("fairask_studio.events.datetime", Clock)
+    late = mock.Mock(wraps=time, time=Clock.time)
+    slow = mock.patch("fairask_studio.store.database.time", late)
     with slow, tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         (Path(scratch) / "shelf").mkdir()

@@ -136,7 +136,7 @@ function toCard() {
 
 function stripItem(given, i) {
   return el("li", {}, el("button", { type: "button", onclick: () => lookAgain(i), "aria-keyshortcuts": LOOK_AGAIN[i].toUpperCase(), "aria-label": `Row ${given.row}, ${given.label ?? "skipped"}: look again` },
-    el("span", { class: "row" }, `Row ${given.row}`), el("span", { class: "said", dir: "auto" }, given.label ?? "skipped"), el("kbd", { "aria-hidden": "true" }, LOOK_AGAIN[i].toUpperCase())));
+    el("span", { class: "row" }, given.row), el("span", { class: "said", dir: "auto" }, given.label ?? "skipped"), el("kbd", { "aria-hidden": "true" }, LOOK_AGAIN[i].toUpperCase())));
 }
 
 function showProgress(progress) {
