@@ -39,6 +39,7 @@ from benchmarks.wide_populations import WIDE
 
 from fairask import FairActiveLearner
 from fairask.metrics import group_gap
+from fairask.oracle import CalibratedFairOracle
 from fairask.oracle.base import decision_probability
 
 METHODS = {
@@ -48,6 +49,8 @@ METHODS = {
     "passive": {"strategy": "passive"},
     "blind": {"blind": True},
     "paper": {"profile": "paper"},
+    "half price": {"oracle": CalibratedFairOracle(max_price=0.5)},
+    "any price": {"oracle": CalibratedFairOracle(max_price=0.95)},
 }
 _HEAD = (
     "| runs | above, % | above of feasible, % | infeasible, % | needlessly, % | interval covers, % | "

@@ -436,14 +436,22 @@ class FairActiveLearner:
 
     # -- telling --------------------------------------------------------------------------------
 
-    def tell(self, indices: ArrayLike, labels: ArrayLike) -> None:
+    def tell(
+        self, indices: ArrayLike, labels: ArrayLike, confidence: float | ArrayLike | None = None
+    ) -> None:
         """Give labels of rows that were asked for, all or some, in any order.
 
-        Raises and changes nothing when a row was not asked for, is told twice, or a label is not one
-        of ``classes``.
+        ``confidence`` is the probability that each label is right, from :meth:`fairask.people.People.weights`
+        for example; fits weigh the row by it. Raises and changes nothing when a row was not asked for, is
+        told twice, or a label is not one of ``classes``.
         """
         rows, codes = self._checked(indices, labels)
-        self._close(self.state.log.label(rows, codes))
+        sure = None
+        if confidence is not None:
+            sure = np.broadcast_to(np.asarray(confidence, dtype=np.float64), len(rows)).tolist()
+            for row, chance in zip(rows, sure, strict=True):
+                check_number(chance, f"confidence of row {row}", 0.0, 1.0)
+        self._close(self.state.log.label(rows, codes, sure))
 
     def correct(self, index: int, label: object) -> None:
         """Replace the label of a labelled row."""
@@ -493,12 +501,13 @@ class FairActiveLearner:
         """The labelled rows, in draw order."""
         log = self.state.log
         indices, labels, _, _ = log.arrays()
+        sure = log.confidence()
         return Labelled(
             X=self.pool.take(indices),
             y=labels,
             groups=self.pool.groups_of(indices),
-            risk_weights=log.weights(self.risk_weights),
-            fairness_weights=log.weights(self.fairness_weights),
+            risk_weights=log.weights(self.risk_weights) * sure,
+            fairness_weights=log.weights(self.fairness_weights) * sure,
             indices=indices,
             group_values=self.groups_,
             classes=self.classes,

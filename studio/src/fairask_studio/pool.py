@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -90,7 +91,8 @@ def _is_placed(source: str | Path, form: TableFormat | None) -> bool:
 
 def _sampled(place: str | Path | pa.Table, notes: list[str], sample: int, seed: int) -> ReadPool:
     try:
-        drawn = open_source(place).sample(sample, seed)
+        with closing(open_source(place)) as source:
+            drawn = source.sample(sample, seed)
     except FileNotFoundError as error:
         raise StudyError(str(error), "Give a file or folder that is there") from error
     table, found = read_noted(drawn.table)

@@ -424,7 +424,7 @@ class AuditFolder:
     def _accuracy(self) -> tuple[float, float, float] | None:
         """The accuracy, where labels were asked for, are right and reach all strata."""
         columns = self.state["columns"]
-        if not self.audit.schedule.claims or columns.get("noise") or columns.get("observed"):
+        if not self.audit.schedule.claims or columns.keys() & {"noise", "answers", "observed"}:
             return None
         found = self.audit.accuracy()
         return None if math.isnan(found[0]) else found
@@ -612,7 +612,7 @@ def _facts_of(
         "groups": ", ".join(as_specs(columns["protected"])),
         "version": f"fairask {version('fairask')}",
     }
-    names = ("score", "cost", "known", "observed", "missing", "noise")
+    names = ("score", "cost", "known", "observed", "missing", "noise", "answers")
     facts |= {name: str(columns[name]) for name in names if columns.get(name)}
     return facts | ({"judge": "; ".join(as_specs(columns["judge"]))} if columns.get("judge") else {})
 

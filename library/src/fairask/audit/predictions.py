@@ -41,9 +41,11 @@ from fairask.audit.tally import Tally
 from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
+from fairask.people import LabelError, People
 from fairask.pools import open_source
 from fairask.pools.engine import KEY, PRIME, ROWS, Engine
 from fairask.pools.files import Files, local_path
+from fairask.report.words import learned_from_sentence
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
 from fairask.tables.cells import as_numbers, coded, listed, text_of
@@ -292,6 +294,8 @@ def open_audit_table(
     missing: str | None = None,
     judge: str | Sequence[str] | None = None,
     noise: str | None = None,
+    answers: str | Path | None = None,
+    opinions: int | None = None,
     missing_groups: MissingGroups | None = None,
     form: TableFormat | None = None,
     seed: int = 0,
@@ -303,7 +307,8 @@ def open_audit_table(
     unless there is a score or a cost. ``score``, ``cost``, ``known`` (labels that exist already, empty
     elsewhere) and ``observed`` (outcomes that exist because rows were accepted) name columns, and ``truth``
     one of labels. ``judge`` names a column of a judge's answers, or ``COLUMN,CONFIDENCE``, or several such;
-    ``noise`` is as :func:`read_noise` reads it. Rows without a group are a group of their own, or with
+    ``noise`` is as :func:`read_noise` reads it; ``answers`` is a file of people's answers that says it
+    instead, for labels of so many ``opinions``. Rows without a group are a group of their own, or with
     ``missing_groups`` left out ("drop") or taken to be of any ("unknown"). Decisions of a randomised model
     are drawn with ``seed``. Groups that are too small to be compared are refused, unless groups of
     ``any_size`` will do.
@@ -408,10 +413,19 @@ def open_audit_table(
     )  # fmt: skip
     said = [cell.said if cell.drawn else chance for cell, chance in zip(cells, chances, strict=True)]
     errors = read_noise(noise)
+    if answers is not None:
+        if noise is not None:
+            raise TableError(
+                "--noise and --answers both say how often labels are wrong", "Give --answers alone"
+            )
+        errors = _learned(Path(answers), opinions or 1, classes, names, notes, hints)
+    elif opinions is not None:
+        raise TableError("--opinions is about the labels of --answers", "Give --answers with it")
     try:
         noise_table(errors, names)
     except ValueError as error:
-        raise TableError(f"--noise {noise}: {error}", f"Groups: {listed(names)}") from error
+        option = f"--noise {noise}" if answers is None else f"--answers {answers}"
+        raise TableError(f"{option}: {error}", f"Groups: {listed(names)}") from error
     if told:
         codes = {cell.known: classes.code(cell.known) for cell in cells if cell.known is not None}
         for word, code in codes.items():
@@ -667,6 +681,39 @@ def read_noise(text: str | None) -> Noise:
         raise TableError(
             f"--noise {text} cannot be read", "Write 0.05, or by group: --noise a=0.1,b=0.02-0.05"
         ) from error
+
+
+def _learned(
+    file: Path, opinions: int, classes: Classes, names: Sequence[str], notes: list[str], hints: list[str]
+) -> dict[Any, LabelError]:
+    """Learn from a file of answers how often a label is wrong; hint at people who should be looked at."""
+    table = read_table(file)
+    check_names(file.name, table.column_names)
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    for name in ("answer", "truth"):
+        column = [text_of(v) for v in columns.get(name, ())]
+        codes = {word: classes.code(word) for word in set(column) if word}
+        if unknown := [word for word, code in codes.items() if code is None]:
+            raise TableError(
+                f"--answers {file.name}: column {name!r} has the unknown label {unknown[0][:40]!r}",
+                f"Labels are {', '.join(map(repr, classes.names))}; leave others empty",
+            )
+        if column:
+            columns[name] = [codes.get(word or "") for word in column]
+    if "group" in columns:
+        columns["group"] = [text_of(v) for v in columns["group"]]
+    people = People.from_answers(columns)
+    found = people.label_errors(opinions)
+    if missing := [name for name in names if name not in found]:
+        raise TableError(
+            f"--answers {file.name}: there is no answer to a row of {missing[0]!r}",
+            f"Groups of the answers: {listed([*map(str, found)])}",
+        )
+    gold = int((people.truth >= 0).sum())
+    digest = file_digest(file, hidden=False)[:12]
+    notes.append(learned_from_sentence(file.name, digest, people.answers, len(people.names), gold, opinions))
+    hints += [suspicion.words for suspicion in people.suspects()]
+    return {name: found[name] for name in names}
 
 
 # -- cells counted by an engine -------------------------------------------------------------------

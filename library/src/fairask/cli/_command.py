@@ -43,6 +43,7 @@ _WORDS = {
     "missing_groups": "WAY",
     "classes": "A,B",
     "noise": "SHARE",
+    "answers": "FILE",
     "sign": "KEY",
     "fact": "NAME=TEXT",
     "report form": "NAME",

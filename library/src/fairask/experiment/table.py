@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from fairask.pools.files import local_path
 from fairask.pools.sample import SAMPLE
 from fairask.report.words import leaks_sentence
 from fairask.tables import TableFormat, TextColumns
+from fairask.tables.arrow import Arrow
 from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
 from fairask.tables.groups import MissingGroups, as_specs
 from fairask.tables.labels import prepare
@@ -144,7 +146,7 @@ class LabelledTable:
         form : TableFormat, optional
             How the file is written; what is not said is recognised.
         """
-        raw, digest, notes = _read(place, form)
+        raw, digest, notes = read_place(place, form)
         data = prepare(
             raw,
             digest=digest,
@@ -248,7 +250,7 @@ class Split:
         return self.table.y[self.pool[rows]]
 
 
-def _read(place: str, form: TableFormat | None) -> tuple[object, str, Sequence[str]]:
+def read_place(place: str, form: TableFormat | None) -> tuple[Arrow, str, Sequence[str]]:
     """Return the raw cells of a table, the digest of where they are from, and notes on how they were read.
 
     A file that fits is read; folders, URLs, tables of an engine and large Parquet files are sampled once.
@@ -264,12 +266,13 @@ def _read(place: str, form: TableFormat | None) -> tuple[object, str, Sequence[s
         source = open_source(place)
     except FileNotFoundError as error:
         raise TableError(f"there is no file or folder {place}", "Check the path") from error
-    check_names(place, list(source.schema.names))
-    drawn = source.sample(SAMPLE, 0)
+    with closing(source):
+        check_names(place, list(source.schema.names))
+        drawn, digest = source.sample(SAMPLE, 0), source.digest
     rows = len(drawn.keys)
     sampled = [f"a uniform sample of {rows:,} of {drawn.of:,} rows was read"] if rows < drawn.of else []
     table, notes = read_noted(drawn.table, form)
-    return table, source.digest, [*sampled, *notes]
+    return table, digest, [*sampled, *notes]
 
 
 def _is_large(path: Path) -> bool:

@@ -84,10 +84,14 @@ def _open_address(address: str, key: str | None) -> Engine:
         # Each engine has errors of its own.
         first = str(error).strip().partition("\n")[0]
         raise UserError(f"{backend} cannot be opened: {first}", "Check the address") from error
-    tables = database.list_tables()
-    if name not in tables:
-        raise UserError(f"the database has no table {name!r}", suggest(name, tables))
-    return Engine(database.table(name), key or named or None)
+    try:
+        tables = database.list_tables()
+        if name not in tables:
+            raise UserError(f"the database has no table {name!r}", suggest(name, tables))
+        return Engine(database.table(name), key or named or None)
+    except UserError:
+        database.disconnect()
+        raise
 
 
 def open_pool(
