@@ -59,7 +59,7 @@ DOCS = {
 }
 _DOCS_SIZES = {"1200": {"viewport": {"width": 1200, "height": 860}}, "390": SIZES["390"]}
 
-_LEAD = "#headline .standing"
+_LEAD = "#headline .advice"
 
 
 def _button(words: str) -> Callable[[Page], None]:

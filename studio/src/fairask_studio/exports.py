@@ -28,12 +28,12 @@ from fairask.report.words import METRIC_NAMES, decides_sentence, safety_sentence
 from fairask.tables.formats import file_digest
 from fairask.tables.groups import as_specs
 from fairask.tables.sheets import check_code, csv_text
+from fairask_studio.advice import next_step
 from fairask_studio.columns import learned_columns
 from fairask_studio.config import Config
 from fairask_studio.errors import StudyError
 from fairask_studio.events import Document
 from fairask_studio.model import TableModel, model_bytes
-from fairask_studio.standing import next_step
 from fairask_studio.store import is_url
 from fairask_studio.study import Study, fit_entry
 

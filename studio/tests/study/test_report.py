@@ -68,8 +68,8 @@ def test_it_says_what_the_study_found(make: Make, tmp_path: Path) -> None:
     page = _Page(whole)
     last = study.status()["history"][-1]
     accuracy, gap = last["estimate"]["accuracy"], last["estimate"]["gap"]
-    standing = study.status()["standing"]
-    assert f"{standing['verdict']}. {standing['reason']}" in page.text
+    advice = study.status()["advice"]
+    assert f"{advice['verdict']}. {advice['reason']}" in page.text
     assert f"right answers {100 * accuracy['value']:.1f} %" in page.text
     assert f"{points(gap['value'])} {points_between(gap['low'], gap['high'])}" in page.text
     assert "above the allowed 10 points" in page.text

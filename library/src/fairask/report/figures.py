@@ -481,7 +481,7 @@ def draw_estimates(
     strategy: str,
     audited: tuple[int, float, float, float] | None = None,
 ) -> Figure:
-    """Draw estimates against labels, right answers above and gap below, each with its interval; gaps in points.
+    """Draw estimates against labels, right answers above, the gap below in points, each with its interval.
 
     ``accuracy`` and ``gap`` are of shape (rounds, 3): the estimate, its lower and its upper end, NaN where a
     round has none. ``audited`` is what an audit found: labels, gap, lower and upper end.

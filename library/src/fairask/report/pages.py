@@ -286,12 +286,12 @@ def render_study(report: StudyReport) -> str:
     """Return the report of a study as text, every name escaped.
 
     >>> group = {"group": "f", "pool": 2, "labels": 0, "components": {}}
-    >>> standing = {"proof": "", "verdict": "No model yet", "reason": "No labels yet."}
+    >>> advice = {"proof": "", "verdict": "No model yet", "reason": "No labels yet."}
     >>> status = {"labels": 0, "budget": 4, "rows": 4, "metric": "tprp", "tolerance": 0.1, "groups": [group],
     ...           "history": [], "certificate": None, "audit": None, "people": [], "overlap": 1, "skipped": 0,
     ...           "agreement": {"rows": 0, "share": None, "alpha": None}, "open": 0, "strategy": "fare",
-    ...           "story": None, "safety": None, "images": None, "classes": ["no", "yes"], "model": None,
-    ...           "gap": None, "standing": standing}
+    ...           "story": None, "safety": None, "unseen": None, "classes": ["no", "yes"], "model": None,
+    ...           "gap": None, "advice": advice}
     >>> "No labels yet" in render_study(StudyReport("loans", "Repaid?", "sex", status))
     True
     """

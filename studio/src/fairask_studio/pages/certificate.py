@@ -13,11 +13,11 @@ from fairask.audit.plan import QUESTIONS, AuditPlan
 from fairask.oracle.base import decision_probability
 from fairask.report.words import AUDIT_SIZES, question_sentence, verdict_sentence
 from fairask_studio import Study
+from fairask_studio.advice import advice_of
 from fairask_studio.events import Document
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import Strict, study_of
 from fairask_studio.pages.desk import desk_of
-from fairask_studio.standing import standing_of
 
 
 class AuditSize(Strict):
@@ -95,7 +95,7 @@ def certificates(study: Study) -> Document:
             "audit": None if state.audit is None else state.audit.to_dict(),
             "left": state.config.rows - len(state.log.entries),
             "tolerance": state.config.learner.tolerance,
-            "standing": standing_of(state, state.answered - state.skipped).to_dict(),
+            "advice": advice_of(state, state.answered - state.skipped).to_dict(),
             "compares": question_sentence(state.config.learner.metric, state.config.classes),
         }
 

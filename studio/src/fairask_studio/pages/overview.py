@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from fairask.log import LABELLED
 from fairask_studio import Study
+from fairask_studio.advice import JUDGED, next_step
 from fairask_studio.columns import MEDIA
 from fairask_studio.events import SKIP, Document, now
 from fairask_studio.gold import gold_figures
 from fairask_studio.pages.access import Me
 from fairask_studio.pages.api import study_of
 from fairask_studio.pages.desk import desk_of
-from fairask_studio.standing import JUDGED, next_step
 
 router = APIRouter(tags=["owning"])
 
@@ -62,12 +62,12 @@ def steps(status: Document) -> list[Document]:
     Examples
     --------
     >>> status = {"labels": 60, "budget": 60, "complete": True, "history": [{}], "audit": None,
-    ...           "certificate": None, "standing": {"case": "unsure"}}
+    ...           "certificate": None, "advice": {"case": "unsure"}}
     >>> [step["state"] for step in steps(status)]
     ['done', 'done', 'now', 'later']
     """
     certificate, audit = status["certificate"], status["audit"]
-    judged = status["standing"]["case"] in JUDGED
+    judged = status["advice"]["case"] in JUDGED
     done = [
         bool(status["complete"]) or judged or audit is not None,
         bool(status["history"]),

@@ -90,7 +90,7 @@ async function load() {
   if (!state.model) parts.push(panel("Audit", el("p", { class: "hint" }, "First a model must be fitted: label the first batch.")));
   else {
     if (latest?.model?.digest !== state.model.digest) parts.push(el("p", { class: "hint which" }, `The study's model now: ${named(state.model)}, digest ${state.model.digest.slice(0, 12)}…`));
-    if (state.audit) parts.push(underWay(state)); else if (state.left) { offer(Boolean(latest?.model) && latest.model.digest === state.model.digest && latest.verdict !== "undecided", state.standing); parts.push(start); }
+    if (state.audit) parts.push(underWay(state)); else if (state.left) { offer(Boolean(latest?.model) && latest.model.digest === state.model.digest && latest.verdict !== "undecided", state.advice); parts.push(start); }
   }
   if (past.length) parts.push(panel(`Earlier certificates (${past.length})`, el("div", { class: "past" }, past.map((c) => verdict(c, state.model, false)))));
   fill($("certificate"), ...parts);
