@@ -16,7 +16,7 @@ const named = (model) => `model ${model.round + 1}, trained on ${number(model.la
 
 function axis(c, tone) {
   const most = Math.min(1, 1.15 * Math.max(c.upper, 1.6 * c.tolerance, c.estimate ?? 0));
-  const row = { name: "Gap: estimate, bound", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
+  const row = { name: "Gap", tone, value: c.estimate, low: Math.max(c.lower ?? 0, 0), high: c.upper, end: c.upper,
     said: `estimate ${c.estimate === null ? "unknown" : points(c.estimate)} points, at most ${points(c.upper)} points` };
   return responsive((node) => onAxis(node, [row], { limit: c.tolerance, words: `you allow ${points(c.tolerance)}`, most }));
 }
