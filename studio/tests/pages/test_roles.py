@@ -43,7 +43,7 @@ r GET /rows                         r GET /rows/{row}           r PUT /rows/{row
 r GET /rows/{row}/history
 o GET /settings                     o PUT /settings
 o GET /people                       o POST /people              o DELETE /people/{name}
-o POST /people/{name}/token         o POST /people/{name}/invitation
+o POST /people/{name}/invitation
 o GET /programs                     o POST /programs            o DELETE /programs/{name}
 o PUT /people/{name}                o PUT /address
 o POST /qr                          o GET /proxies              o POST /labels

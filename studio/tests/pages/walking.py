@@ -92,7 +92,6 @@ def walk_study(client: TestClient, study: Study) -> dict[str, dict[str, Any]]:
     walk("POST /people", {"name": "ada", "role": "owner"})
     walk("POST /people", {"name": "bob", "role": "annotator"})
     walk("GET /people")
-    walk("POST /people/{name}/token", name="bob")
     walk("PUT /people/{name}", {"role": "reviewer"}, name="bob")
     walk("PUT /people/{name}", {"role": "annotator"}, name="bob")
     walk("PUT /address", {"address": "https://label.example.org"})
