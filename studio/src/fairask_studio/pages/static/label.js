@@ -359,9 +359,10 @@ function fitNote(row) {
   showNote($("note-text").value !== "");
 }
 
-// A click counts for the row that was shown when the button went down, and once.
+// A click counts for the row that was shown when the button went down, and once. A finger that taps one answer
+// after another is no double click, whatever the browser counts.
 const clicked = (label) => (event) => {
-  if (event.detail > 1 || (event.detail && pressed !== current()?.row)) return;
+  if ((event.detail > 1 && event.pointerType !== "touch") || (event.detail && pressed !== current()?.row)) return;
   if (label === null && $("skip-box")) askReason();
   else answer(label);
 };
