@@ -125,7 +125,7 @@ def test_few_labels_of_a_group_say_how_many_tell_the_tolerance(tmp_path: Path) -
         ({"closed": REPAID}, "leaks", "'closed' alone gives the label away"),
         ({"title": np.where(SEX == "men", "Mr", "Ms")}, "leaks", "'title' alone tells the group"),
         ({"income": INCOME.round(0)}, "copies", "rows that equal another one"),
-        ({"sex": np.where(np.arange(N) < 90, "", SEX)}, "groups", "7.5 % of rows have no value"),
+        ({"sex": np.where(np.arange(N) < 90, "", SEX)}, "groups", "(7.5 %) have no known value"),
         ({"approved": np.where(SEX == "men", APPROVED, 0)}, "predictions", "'women' the same answer"),
     ],
 )
@@ -166,7 +166,7 @@ def test_rows_without_a_group_that_are_left_out_are_not_counted(tmp_path: Path) 
     sex = np.where(np.arange(N) < 50, "", SEX)
     found = examine_table(write(tmp_path, sex=sex), **ALL, missing_groups="drop")
     assert f"of {int((sex == 'men').sum()):,} (" in said(found, "predictions")
-    assert "50 rows have no value" in said(found, "groups")
+    assert "50 rows (4.2 %) have no known value" in said(found, "groups")
 
 
 def test_a_column_that_is_not_there_is_an_error(tmp_path: Path) -> None:

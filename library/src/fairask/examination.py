@@ -196,10 +196,9 @@ def _groups(asked: _Asked, found: Examination) -> npt.NDArray[np.str_] | None:
     found.add("groups", "ok", f"by {named}: {shown}")
     for note in group_notes(named, dict(zip(columns.values, columns.rows, strict=True))):
         what, _, remedy = note.partition("; ")
-        unknown = "--missing-groups drop leaves these rows out"
-        found.add("groups", "warn", what, remedy or unknown)
-    if not kept.all():
-        found.add("groups", "warn", notes[0])
+        found.add("groups", "warn", what, remedy)
+    for note in notes:
+        found.add("groups", "warn", note, "--missing-groups drop leaves these rows out" if kept.all() else "")
     known = columns.known(asked.table.combine_chunks())
     return np.array(["" if group is None else str(group) for group in known])
 

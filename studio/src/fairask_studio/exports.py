@@ -214,8 +214,8 @@ _NAMES = {"pool_sha256": "sha256 of the pool", "random_state": "seed", "rows": "
 #: Settings that ``fairask new`` has an option for, with its name.
 _OPTIONS = {
     "question": "question", "metric": "metric", "tolerance": "tolerance", "budget": "budget",
-    "batch_size": "batch", "strategy": "strategy", "profile": "profile", "stopping": "stop",
-    "overlap": "overlap", "lease_seconds": "lease", "random_state": "seed",
+    "batch_size": "batch", "strategy": "strategy", "profile": "profile", "promise": "promise",
+    "stopping": "stop", "overlap": "overlap", "lease_seconds": "lease", "random_state": "seed",
 }  # fmt: skip
 
 

@@ -287,7 +287,7 @@ class Study:
     @property
     def written_as(self) -> dict[str, str]:
         """Encoding, delimiter and decimal sign of the text that the pool was read from; empty for others."""
-        return written_as(self.table)
+        return written_as(self.table.schema)
 
     @property
     def config(self) -> Config:

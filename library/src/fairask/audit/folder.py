@@ -34,7 +34,7 @@ from fairask.audit.certificate import (
     written,
 )
 from fairask.audit.plan import QUESTIONS, TARGETS, AuditPlan
-from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table, open_table, table_digest
+from fairask.audit.predictions import AuditTable, Classes, key, open_audit_table
 from fairask.audit.signature import OwnerKey, fingerprint
 from fairask.audit.tally import Tally
 from fairask.documents import read_json, reading
@@ -42,6 +42,7 @@ from fairask.errors import TableError, UserError
 from fairask.metrics import Int
 from fairask.pools.engine import Engine
 from fairask.pools.files import Files, local_path, name_of
+from fairask.pools.source import open_table, table_digest
 from fairask.report.words import repeats_sentence
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow

@@ -42,14 +42,14 @@ from fairask.errors import TableError, UserError
 from fairask.matrix import uniforms
 from fairask.metrics import Float, Int
 from fairask.people import LabelError, People
-from fairask.pools import open_source
 from fairask.pools.engine import KEY, PRIME, ROWS, Engine
-from fairask.pools.files import Files, local_path
+from fairask.pools.files import Files
+from fairask.pools.source import open_table
 from fairask.report.words import learned_from_sentence
 from fairask.tables import TableFormat, read_table
 from fairask.tables.arrow import Arrow, kind_of, optional
 from fairask.tables.cells import as_numbers, coded, listed, text_of
-from fairask.tables.formats import PARQUET_SUFFIXES, check_names, file_digest, is_dataset_folder, read_noted
+from fairask.tables.formats import check_names, file_digest
 from fairask.tables.groups import (
     UNKNOWN,
     GroupColumns,
@@ -61,6 +61,7 @@ from fairask.tables.groups import (
     group_notes,
     is_missing,
     joint_values,
+    missing_note,
     numbered,
     protected_columns,
 )
@@ -373,21 +374,17 @@ def open_audit_table(
     ungrouped = np.array([is_missing(cell.group) for cell in cells])
     if without := int(counts[ungrouped].sum()):
         rows = found.rows_of(ungrouped)
-        where = "" if rows is None else f": {numbered(rows)}"
-        have = f"{without:,} row{' has' if without == 1 else 's have'} no value in {', '.join(specs)!r}"
+        where = "" if rows is None else numbered(rows)
+        of = int(counts.sum())
+        notes.append(missing_note(", ".join(specs), missing_groups, without, of, where))
         if missing_groups == "drop":
-            notes.append(f"{have} and {'was' if without == 1 else 'were'} left out{where}")
             by_value = Counter({value: n for value, n in by_value.items() if not is_missing(value)})
-        elif missing_groups == "unknown":
-            notes.append(f"{have}; they may be of any group{where}")
-        else:
-            notes.append(f"{have} and {'is' if without == 1 else 'are'} the group {UNKNOWN!r}{where}")
     try:
         grouped = GroupColumns.of(specs, by_value, any_size=any_size)
     except TableError as error:
         if not without or ungrouped.all() or missing_groups == "drop":
             raise
-        raise TableError(error.what + where, error.remedy) from None
+        raise TableError(error.what + (where and f": {where}"), error.remedy) from None
     fold = folding(", ".join(specs), by_value, any_size=any_size)
     notes += group_notes(", ".join(specs), dict(zip(grouped.values, grouped.rows, strict=True)))
     # Groups are in the order of their names.
@@ -463,43 +460,6 @@ def open_audit_table(
             sizes[name] += n
     tally = Tally.of(specs, [cell.group for cell in cells], pool, score)
     return AuditTable(source, pool, classes, notes, hints, dict(sizes), errors, query, tally)
-
-
-def table_digest(path: str | Path, source: Files | Engine) -> str:
-    """Return the sha256 of a local file; of a table elsewhere, that of its source."""
-    local = local_path(path)
-    return source.digest if local is None else file_digest(local, hidden=False)
-
-
-def open_table(path: str | Path, form: TableFormat | None) -> tuple[Files | Engine, list[str]]:
-    """Open the table, and note what was recognised in it; Parquet and databases are read when needed."""
-    local = local_path(path)
-    if (
-        local is None
-        or (local.is_dir() and not is_dataset_folder(local))
-        or (local.suffix.lower() in PARQUET_SUFFIXES and local.exists())
-    ):
-        return _open_large(path), []
-    table, notes = read_noted(local, form)
-    return open_source(table), notes
-
-
-def _open_large(path: str | Path) -> Files | Engine:
-    """Open files at a path or URL, or a table of a database; raise TableError for what cannot be read."""
-    local = local_path(path)
-    try:
-        source = open_source(path if local is None else local)
-    except FileNotFoundError as error:
-        raise TableError(f"there is no file or folder {path}", "Check the path") from error
-    except UserError as error:
-        if local is not None and local.is_file():
-            read_table(local)  # says in its own words what kind of file it is
-        remedy = "Give a CSV or Parquet file, or a folder of Parquet files"
-        raise TableError(error.what, error.remedy if "#" in str(path) else remedy) from error
-    check_names(str(path), source.schema.names)
-    if not source.n_rows:
-        raise TableError(f"{path} has no rows", "Give a table with rows")
-    return source
 
 
 def _check_wanted(

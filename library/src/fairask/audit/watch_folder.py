@@ -16,11 +16,12 @@ import numpy as np
 
 from fairask.audit.certificate import CERTIFICATE, STATE
 from fairask.audit.folder import AuditError, read_labels, telling_columns, write_sheet
-from fairask.audit.predictions import Classes, open_audit_table, table_digest
+from fairask.audit.predictions import Classes, open_audit_table
 from fairask.audit.strata import UNTOLD
 from fairask.audit.watch import Month, Watch, check_month
 from fairask.errors import UserError
 from fairask.metrics import METRICS
+from fairask.pools.source import table_digest
 from fairask.tables import TableFormat
 from fairask.tables.groups import protected_columns
 from fairask.tables.sheets import check_returned, write_whole

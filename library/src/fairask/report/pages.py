@@ -39,6 +39,7 @@ from fairask.report.words import (
     listed,
     points,
     points_between,
+    promise_sentence,
     question_sentence,
     shift_sentences,
     verdict_sentence,
@@ -300,7 +301,8 @@ def render_study(report: StudyReport) -> str:
 
 def render_card(report: StudyReport) -> str:
     """Return the model card of a study that has a model, as one page."""
-    return report.render("card.html.j2")
+    promise = promise_sentence(report.settings["promise"])
+    return report.render("card.html.j2", promise=promise)
 
 
 def render_certificate(report: StudyReport) -> str:

@@ -588,6 +588,19 @@ def _contradiction(fitted: Mapping[str, Any]) -> str:
     )
 
 
+def promise_sentence(promise: str) -> str:
+    """Say in a model card what a model's promise stands on, if it is not the default's.
+
+    >>> promise_sentence("distribution-free")
+    ' Its promise is distribution-free: it stands on labels that did not train it, and on no prior.'
+    >>> promise_sentence("prior")
+    ''
+    """
+    if promise == "prior":
+        return ""
+    return f" Its promise is {promise}: it stands on labels that did not train it, and on no prior."
+
+
 def by_lot_sentence(share: float, method: str | None = None) -> str:
     """Say that decisions are made by lot, and for which share of the rows.
 

@@ -250,8 +250,6 @@ class Prepared:
         The label's values in words.
     notes : list of str
         What was done to the table that its owner should know.
-    digest : str
-        sha256 of the file, where there is one.
     by_column : dict of str to ndarray of str
         Groups by each protected column alone, if there are several.
     """
@@ -263,7 +261,6 @@ class Prepared:
     positive: str
     negative: str
     notes: list[str]
-    digest: str = ""
     by_column: dict[str, npt.NDArray[np.str_]] = field(default_factory=dict)
 
     @property
@@ -283,7 +280,6 @@ def prepare(
     use_protected: bool = True,
     text: TextColumns | None = None,
     missing_groups: MissingGroups | None = None,
-    digest: str = "",
 ) -> Prepared:
     """Turn a pyarrow table into features, labels and groups.
 
@@ -307,8 +303,6 @@ def prepare(
         Which columns are free text, besides those that look like it.
     missing_groups : {"drop", "own"}, optional
         Whether rows without a group are left out, or a group of their own (the default).
-    digest : str
-        Passed on to the result.
 
     Examples
     --------
@@ -338,7 +332,6 @@ def prepare(
         positive=" or ".join(positives),
         negative=negative,
         notes=[*ungrouped, *notes, *encoder.notes(), *leaks],
-        digest=digest,
         by_column=groups_by_column(table, specs),
     )
 
