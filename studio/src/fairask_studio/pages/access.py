@@ -63,6 +63,7 @@ _REVIEWER = (
 )
 
 _OWNER = (
+    "GET /people/errors",
     "GET /settings",
     "PUT /settings",
     "GET /people",
