@@ -1,7 +1,6 @@
 // The study's model: which it is, how it treats groups, what it looks at, and where it is unsure.
 import { get, post, root } from "./api.js";
 import { follow } from "./live.js";
-import { cardBody } from "./card.js";
 import { onAxis, responsive } from "./charts.js";
 import { $, ago, alertUser, confirmed, el, fill, number, percent, points, table } from "./dom.js";
 import { term } from "./terms.js";
@@ -58,7 +57,15 @@ function weights(list) {
 }
 
 const near = (list) => (list.length ? panel("Rows it is least sure of", el("p", { class: "hint" }, "Rows of the pool nearest to the threshold, by group. Their answer would change first."),
-  list.map((group) => el("details", {}, el("summary", { dir: "auto" }, `${group.group}: rows ${group.rows.map((row) => number(row.row)).join(", ")}`), el("div", { class: "near" }, group.rows.map((card) => el("article", { class: "small-card", "aria-label": `Row ${card.row}` }, el("h3", {}, `Row ${number(card.row)}`), cardBody(card))))))) : null);
+  list.map((group) => {
+    const box = el("div", { class: "near" });
+    const show = async () => { // a card is fetched when somebody looks at one
+      if (box.children.length) return;
+      const { cardBody } = await import("./card.js");
+      fill(box, ...group.rows.map((card) => el("article", { class: "small-card", "aria-label": `Row ${card.row}` }, el("h3", {}, `Row ${number(card.row)}`), cardBody(card))));
+    };
+    return el("details", { ontoggle: show }, el("summary", { dir: "auto" }, `${group.group}: rows ${group.rows.map((row) => number(row.row)).join(", ")}`), box);
+  })) : null);
 
 async function again() {
   if (!(await confirmed("Fit another model?", "The certificate stays, but it is not about the new model.", "Fit another model"))) return;
