@@ -27,6 +27,7 @@ from studio.tests.pages.serving import serving
 from studio.tests.study.conftest import people_table
 
 Make = Callable[..., Study]
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 GET, POST = (
     "GET /api/progress HTTP/1.1\r\nHost: localhost\r\n",
