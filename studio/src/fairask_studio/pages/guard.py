@@ -274,8 +274,10 @@ class Limits:
 
 async def _place(line: asyncio.Semaphore, gone: Receive | None, seconds: float) -> bool:
     """Wait for a place in a line; False if whoever asked has gone: nothing is computed for nobody."""
+    if not line.locked():
+        return await line.acquire()
     place = asyncio.ensure_future(line.acquire())
-    left = [] if gone is None or not line.locked() else [asyncio.ensure_future(gone())]
+    left = [] if gone is None else [asyncio.ensure_future(gone())]
     try:
         done, _ = await asyncio.wait([place, *left], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if not done:
