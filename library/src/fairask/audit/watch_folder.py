@@ -1,7 +1,8 @@
 """A watch beside its audit on disk: what ``fairask watch`` writes and reads between its steps.
 
-``watch.json`` in the audit's folder is the state. Columns, classes, metric, tolerance and delta are the
-audit's. A sheet of rows (``watch-2026-03.csv``) is written for each month.
+``watch.json`` in the audit's folder is the state, sealed as the audit's is. Columns, classes, metric,
+tolerance, delta, compared groups and noise are the audit's. A sheet of rows is written for each month
+(``watch-2026-03.csv``).
 """
 
 from __future__ import annotations
@@ -14,20 +15,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairask.audit.certificate import CERTIFICATE, STATE
-from fairask.audit.folder import AuditError, read_labels, telling_columns, write_sheet
-from fairask.audit.predictions import Classes, open_audit_table, table_digest
-from fairask.audit.strata import UNTOLD
+from fairask.audit.certificate import CERTIFICATE, STATE, is_sealed, seal
+from fairask.audit.folder import AuditError, read_labels, read_state, telling_columns, write_sheet
+from fairask.audit.predictions import Classes, open_audit_table, read_noise, table_digest
 from fairask.audit.watch import Month, Watch, check_month
 from fairask.errors import UserError
-from fairask.metrics import METRICS
 from fairask.tables import TableFormat
 from fairask.tables.groups import protected_columns
 from fairask.tables.sheets import check_returned, write_whole
 
 WATCH = "watch.json"
+_RESTORE = "Restore it from a copy"
 #: Columns of the audit that a month's table must have too, as it reads them.
-_COLUMNS = ("predictions", "protected", "positive")
+_COLUMNS = ("predictions", "protected", "positive", "missing_groups")
 
 
 @dataclass
@@ -42,12 +42,15 @@ class WatchFolder:
     watch : Watch
     tables : dict
         Where each month's table is, by month.
+    score : str or None
+        The column of scores; that of the audit, or that which the first month names.
     """
 
     folder: Path
     audit: dict[str, Any]
     watch: Watch
     tables: dict[str, str]
+    score: str | None
 
     @classmethod
     def open(cls, folder: Path, settings: dict[str, Any], certified: str | None = None) -> Self:
@@ -62,43 +65,60 @@ class WatchFolder:
         certified : str, optional
             The month of the certificate; default that in which its file was written.
         """
-        audit = _read(folder / STATE, "an audit", f"Name the folder of an audit, which has {STATE}")
-        if (folder / WATCH).exists():
-            state = _read(folder / WATCH, "a watch", "Restore it from a copy")
-            try:
-                watch = Watch.from_dict(state["watch"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise AuditError(f"{folder / WATCH} is damaged: {error}", "Restore it from a copy") from error
-            for name, value in {**settings, "certified": certified}.items():
-                if value is not None and value != state["watch"]["settings"][name]:
-                    was = state["watch"]["settings"][name]
-                    raise AuditError(
-                        f"--{name.replace('_', '-')} {value}: the watch in {folder} has {was}",
-                        f"Leave out --{name.replace('_', '-')} to go on with it",
-                    )
-            return cls(folder, audit, watch, state["tables"])
-        plan, groups = audit["audit"]["settings"], audit["pool"]["groups"]
-        if plan["metric"] not in METRICS:
+        audit = read_state(folder)
+        if audit is None:
             raise AuditError(
-                f"the audit in {folder} is of {plan['metric']}, and a watch follows {', '.join(METRICS)}",
-                "Audit the model with one of these metrics",
+                f"there is no audit in {folder}", f"Name the folder of an audit, which has {STATE}"
             )
+        file = folder / WATCH
+        if file.exists():
+            try:
+                state = json.loads(file.read_text(encoding="utf-8"))
+                if not is_sealed(state):
+                    raise ValueError("its content is not what was written")
+                watch, tables = Watch.from_dict(state["watch"]), state["tables"]
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise AuditError(f"{file} is damaged: {error}", _RESTORE) from error
+            for name, value in {**settings, "certified": certified}.items():
+                was = getattr(watch, name)
+                if value not in (None, was) and name != "labels":
+                    option = f"--{name.replace('_', '-')}"
+                    raise AuditError(
+                        f"{option} {value}: the watch in {folder} has {was}",
+                        f"Leave out {option} to go on with it",
+                    )
+            return cls(folder, audit, watch, tables, state["score"])
+        plan, groups = audit["audit"]["settings"], audit["pool"]["groups"]
         issued = folder / CERTIFICATE
         if certified is None and issued.exists() and _verdict(issued) == "certified":
             certified = datetime.fromtimestamp(issued.stat().st_mtime, UTC).strftime("%Y-%m")
         watch = Watch(
-            sorted(groups), metric=plan["metric"], tolerance=plan["tolerance"], delta=plan["delta"],
-            certified=certified, **{name: value for name, value in settings.items() if value is not None},
+            sorted(groups), certified=certified, noise=read_noise(audit["columns"].get("noise")),
+            **{name: plan[name] for name in ("metric", "tolerance", "delta", "compare")},
+            **{name: value for name, value in settings.items() if value is not None},
         )  # fmt: skip
-        return cls(folder, audit, watch, {})
+        return cls(folder, audit, watch, {}, audit["columns"].get("score"))
 
     @property
     def classes(self) -> Classes:
         """Names of the classes."""
         return Classes(**{name: tuple(found) for name, found in self.audit["pool"]["classes"].items()})
 
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """The audit's columns that a month's table must have too."""
+        given = self.audit["columns"]
+        return {name: given[name] for name in _COLUMNS if given.get(name)}
+
     def add(
-        self, place: str, month: str, *, form: TableFormat, score: str | None = None, known: str | None = None
+        self,
+        place: str,
+        month: str,
+        *,
+        form: TableFormat,
+        score: str | None = None,
+        known: str | None = None,
+        labels: int | None = None,
     ) -> Path | None:
         """Add the rows of a month; return the sheet of rows to label, None if no label is awaited.
 
@@ -110,37 +130,37 @@ class WatchFolder:
             ``YYYY-MM``.
         form : TableFormat
         score : str, optional
-            A column of numbers, of which shifts are reported.
+            A column of numbers that may tell the labels, if not the audit's; of the first month only.
         known : str, optional
-            A column with the outcomes of all rows, or of all rows that are drawn.
+            A column with the outcomes that exist, empty elsewhere.
+        labels : int, optional
+            Labels from this month on.
         """
+        if score is not None and self.watch.months and score != self.score:
+            raise UserError(
+                f"--score {score}: the watch in {self.folder} has {self.score or 'no score'}",
+                "Leave out --score to go on with it",
+            )
+        self.score = score or self.score
         try:
             check_month(month)
         except ValueError as error:
             raise UserError(f"--{error}", "Name the month of these rows: --month 2026-03") from error
-        columns = {name: self.audit["columns"][name] for name in _COLUMNS if self.audit["columns"].get(name)}
         table = open_audit_table(
-            place, form=form, seed=self.watch.random_state, score=score, known=known, **columns
-        )
+            place, form=form, seed=self.watch.random_state, score=self.score, known=known, any_size=True,
+            **self._columns,
+        )  # fmt: skip
         if table.pool.cell is None:
             raise UserError(f"{place} is a database", "Export the rows of the month to a file")
-        cell = table.pool.cell
-        rows = self.watch.add(
-            month, table.pool.decision[0][cell], table.groups.astype(str), table.pool.score,
-            source=table_digest(place, table.source),
-        )  # fmt: skip
+        self.watch.add_rows(month, table.pool, labels=labels, source=table_digest(place, table.source))
         self.tables[month] = place
-        outcome = table.pool.label[cell]
-        if known is not None:
-            there = rows[outcome[rows] != UNTOLD]
-            self.watch.tell(there, outcome[there])
         awaited = np.array(self.watch.months[-1].awaited, dtype=np.int64)
         sheet = self.folder / f"watch-{month}.csv"
         if len(awaited):
             taken = table.source.take(awaited)
             predictions = self.audit["columns"]["predictions"]
             groups = protected_columns(self.audit["columns"]["protected"], table.source.schema.names)
-            hidden = {predictions, *groups, *telling_columns(taken, predictions)}
+            hidden = {predictions, *groups, *telling_columns(taken, predictions), *filter(None, [known])}
             write_sheet(sheet, table.source, awaited, hidden)
         self._write()
         table.source.close()
@@ -162,9 +182,10 @@ class WatchFolder:
                 f"{file.name}: row {strange[0]} was not drawn in {month.name}",
                 "Label the sheet that was written",
             )
-        columns = {name: self.audit["columns"][name] for name in _COLUMNS if self.audit["columns"].get(name)}
         place = self.tables[month.name]
-        table = open_audit_table(place, form=form, seed=self.watch.random_state, **columns)
+        table = open_audit_table(
+            place, form=form, seed=self.watch.random_state, any_size=True, **self._columns
+        )
         if table_digest(place, table.source) != month.source:
             raise AuditError(
                 f"{place} has changed since its rows were drawn", "Restore it: labels belong to row numbers"
@@ -177,21 +198,13 @@ class WatchFolder:
         return len(rows)
 
     def _write(self) -> None:
-        state = {"watch": self.watch.to_dict(), "tables": self.tables}
+        state = seal({"watch": self.watch.to_dict(), "tables": self.tables, "score": self.score})
         write_whole(self.folder / WATCH, json.dumps(state, indent=1) + "\n")
 
 
-def _read(file: Path, what: str, remedy: str) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise AuditError(f"there is no {file}", remedy) from error
-    except (ValueError, RecursionError) as error:
-        raise AuditError(f"{file} is damaged", "Restore it from a copy") from error
-    if not isinstance(found, dict):
-        raise AuditError(f"{file} is not {what}", remedy)
-    return found
-
-
 def _verdict(file: Path) -> object:
-    return _read(file, "a certificate", "Restore it from a copy").get("verdict")
+    """The verdict of a certificate."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))["verdict"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise AuditError(f"{file} is damaged", _RESTORE) from error
