@@ -15,6 +15,7 @@ import argparse
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -164,6 +165,27 @@ def row_of(scenario, runs, labels):
     return f"| {ends} | {told} | {100 * held:.0f} | {100 * unearned:.0f} | {needed} |"
 
 
+def ceilings(scenario, power=0.8, delta=0.05):
+    """Labels of one test of a fixed size, told the month of a change and the truth: what is possible."""
+    cells = scenario.cells()[-1]
+    excess = scenario.gap([-1]) - TOLERANCE
+    positives = cells[..., 1]  # by group, decision and bin
+    total = positives.sum(axis=(1, 2))[:, None, None]
+    rate = positives.sum(axis=2, keepdims=True)[:, ::-1] / total  # the derivative's other decision
+    found = {"uniform within groups": 0.0}
+    for one, all_ in zip(positives, cells.sum(axis=-1), strict=True):
+        p = one[1].sum() / one.sum()
+        found["uniform within groups"] += p * (1 - p) * len(cells) * all_.sum() / one.sum()
+    for name, bins in (("by group and decision", False), ("by group, decision and score", True)):
+        rows, ones = cells.sum(axis=-1), positives
+        if not bins:
+            rows, ones = rows.sum(axis=2, keepdims=True), ones.sum(axis=2, keepdims=True)
+        share = ones / rows
+        found[name] = float((rows * rate / total * np.sqrt(share * (1 - share))).sum() ** 2)
+    z = (norm.ppf(1 - delta) + norm.ppf(power)) / excess
+    return {name: variance * z**2 for name, variance in found.items()}
+
+
 def fresh_audits(labels):
     """What an audit each month would cost, of all rows of twelve months, and how often it decides."""
     print(
@@ -256,8 +278,10 @@ def main():
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--labels", type=int, default=200)
     given = parser.parse_args()
-    columns = ("gap in month 1", "in month 36", "refuted, %", "falsely, %", "certified again, %", "falsely, %",
-               "months certified, %", "of them above, %", "labels from change to refutation (median)")  # fmt: skip
+    columns = (
+        "gap in month 1", "in month 36", "refuted, %", "falsely, %", "certified again, %", "falsely, %",
+        "months certified, %", "though above, %", "labels from change to refutation (median)",
+    )  # fmt: skip
     print(f"| scenario | {' | '.join(columns)} |")
     print("|---|" + "---:|" * len(columns))
     for name, scenario in SCENARIOS.items():
@@ -266,6 +290,8 @@ def main():
             flush=True,
         )
     print(f"\n{given.runs} runs per scenario (seed 0), {given.labels} labels a month, tolerance {TOLERANCE}.")
+    told = (f"{n:,.0f} placed {how}" for how, n in ceilings(SCENARIOS["grown by .05 at month 12"]).items())
+    print(f"One test of a fixed size of a gap of .15, told when to look (power 80 %): {'; '.join(told)}.")
     fresh_audits(given.labels)
     adult(max(given.runs // 50, 1), given.labels)
     print(machine_line())

@@ -132,8 +132,8 @@ class Standing:
         ``"certified"`` (still), ``"undecided"`` (it cannot be told any more), ``"refuted"``.
     since : str or None
         Month of the last certificate, or from which on the gap was above the tolerance.
-    gap, lower, upper : float or None
-        Of the last year, with its bounds; None while there are no labels.
+    gap, lower, upper : float
+        Of the last year, with its bounds; no gap (None) while there are no labels.
     months : tuple of str
         First and last month of that year.
     labels, labels_needed : int, int or None
@@ -143,8 +143,8 @@ class Standing:
     verdict: Verdict
     since: str | None
     gap: float | None
-    lower: float | None
-    upper: float | None
+    lower: float
+    upper: float
     months: tuple[str, str] | None
     labels: int
     labels_needed: int | None
@@ -537,7 +537,7 @@ class Watch:
             lower=found.lower[..., year],
             upper=found.upper[..., year],
             month=(one.estimate[..., 1], one.lower[..., 1], one.upper[..., 1]),
-            refuted=(found.lower > tolerance).any(axis=-1),
+            refuted=np.asarray((found.lower > tolerance).any(axis=-1)),
             certified=found.upper[..., year] <= tolerance,
             doubtful=one.lower[..., 0] > tolerance,
         )
@@ -554,10 +554,9 @@ class Watch:
 
     def _since(self, look: int) -> str:
         """The month from which on the gap speaks most against the model, as seen at a look."""
-        names = [m.name for m in self.months[: look + 1]]
+        z = self.levels([m.name for m in self._told()])[look][1]
         counts = together(self._counts(self.months[: look + 1]), range(look + 1))
-        z = self.levels(names)[-1][1]
-        return names[int(np.argmax(self._bounds(counts, z, z).lower))]
+        return self.months[int(np.argmax(self._bounds(counts, z, z).lower))].name
 
     def standing(self) -> Standing:
         """Say where the model stands after the labels told so far."""
@@ -572,17 +571,21 @@ class Watch:
             age = months_between(since, self.months[-1].name) if self.months else 0
             if age < self.valid_for and not (looks and looks[-1].doubtful):
                 verdict = "certified"
-        last = looks[-1] if looks and not np.isnan(looks[-1].gap) else None
+        gap, lower, upper = np.nan, 0.0, 1.0
+        if looks:
+            gap, lower, upper = map(float, (looks[-1].gap, looks[-1].lower, looks[-1].upper))
         names = [m.name for m in told]
         return Standing(
-            verdict,
-            since,
-            *((None, None, None) if last is None else map(float, (last.gap, last.lower, last.upper))),
-            (names[self._first(names, self.valid_for)], names[-1]) if names else None,
-            sum(label is not None for m in self.months for label in m.labels),
-            self._labels_needed() if verdict == "undecided" and self.needs_labels else None,
-            self.claim.tolerance,
-            self.claim.metric,
+            verdict=verdict,
+            since=since,
+            gap=None if np.isnan(gap) else gap,
+            lower=lower,
+            upper=upper,
+            months=(names[self._first(names, self.valid_for)], names[-1]) if names else None,
+            labels=sum(label is not None for m in self.months for label in m.labels),
+            labels_needed=self._labels_needed() if verdict == "undecided" and self.needs_labels else None,
+            tolerance=self.claim.tolerance,
+            metric=self.claim.metric,
         )
 
     def _labels_needed(self) -> int | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from fairask.audit.certificate import CERTIFICATE, STATE, is_sealed, seal
 from fairask.audit.folder import AuditError, read_labels, read_state, telling_columns, write_sheet
-from fairask.audit.predictions import Classes, open_audit_table, read_noise, table_digest
+from fairask.audit.predictions import Classes, open_audit_table, open_table, read_noise, table_digest
 from fairask.audit.watch import Month, Watch, check_month
 from fairask.errors import UserError
 from fairask.tables import TableFormat
@@ -168,38 +168,40 @@ class WatchFolder:
 
     def tell(self, file: Path, *, form: TableFormat) -> int:
         """Tell the labels of a sheet, all of them or none; return how many."""
-        month: Month | None = self.watch.months[-1] if self.watch.months else None
-        if month is None:
-            raise UserError(
-                f"no month waits for labels, so {file} has none to tell", "Add a month's table first"
-            )
-        sheet = read_labels(file, self.classes, form.encoding)
-        if not sheet.labels:
-            raise AuditError(f"{file.name} has no labels yet", "Fill in its column 'label'")
-        rows = np.array(sorted(sheet.labels), dtype=np.int64)
-        if strange := sorted(set(rows.tolist()) - set(month.asked)):
-            raise AuditError(
-                f"{file.name}: row {strange[0]} was not drawn in {month.name}",
-                "Label the sheet that was written",
-            )
-        place = self.tables[month.name]
-        table = open_audit_table(
-            place, form=form, seed=self.watch.random_state, any_size=True, **self._columns
-        )
-        if table_digest(place, table.source) != month.source:
-            raise AuditError(
-                f"{place} has changed since its rows were drawn", "Restore it: labels belong to row numbers"
-            )
-        cells = dict(zip(rows.tolist(), table.source.take(rows).to_pylist(), strict=True))
-        check_returned(file.name, sheet.rows, cells)
-        table.source.close()
-        self.watch.tell(rows, [None if sheet.labels[r] < 0 else sheet.labels[r] for r in rows.tolist()])
+        last = self.watch.months[-1].name if self.watch.months else ""
+        told = tell_sheet(self.watch, file, self.classes, self.tables.get(last, ""), form)
         self._write()
-        return len(rows)
+        return told
 
     def _write(self) -> None:
         state = seal({"watch": self.watch.to_dict(), "tables": self.tables, "score": self.score})
         write_whole(self.folder / WATCH, json.dumps(state, indent=1) + "\n")
+
+
+def tell_sheet(watch: Watch, file: Path, classes: Classes, place: str, form: TableFormat) -> int:
+    """Tell a watch the labels of a sheet of its last month's table, all or none; return how many."""
+    month: Month | None = watch.months[-1] if watch.months else None
+    if month is None:
+        raise UserError(f"no month waits for labels, so {file} has none to tell", "Add a month's table first")
+    sheet = read_labels(file, classes, form.encoding)
+    if not sheet.labels:
+        raise AuditError(f"{file.name} has no labels yet", "Fill in its column 'label'")
+    rows = np.array(sorted(sheet.labels), dtype=np.int64)
+    if strange := sorted(set(rows.tolist()) - set(month.asked)):
+        raise AuditError(
+            f"{file.name}: row {strange[0]} was not drawn in {month.name}",
+            "Label the sheet that was written",
+        )
+    source, _ = open_table(place, form)
+    if table_digest(place, source) != month.source:
+        raise AuditError(
+            f"{place} has changed since its rows were drawn", "Restore it: labels belong to row numbers"
+        )
+    cells = dict(zip(rows.tolist(), source.take(rows).to_pylist(), strict=True))
+    check_returned(file.name, sheet.rows, cells)
+    source.close()
+    watch.tell(rows, [None if sheet.labels[r] < 0 else sheet.labels[r] for r in rows.tolist()])
+    return len(rows)
 
 
 def _verdict(file: Path) -> object:

@@ -133,6 +133,9 @@ def write_watch(watch: Watch, path: Path) -> Path:
         groups=listed(watch.groups),
         metric_name=watch.claim.question.words,
         valid_for=watch.valid_for,
+        windows=", ".join(
+            f"{max(n, 1):g}" for n in (watch.valid_for // 2, watch.valid_for, 2 * watch.valid_for)
+        ),
         horizon=watch.horizon,
         delta=f"{watch.delta:g}",
     )

@@ -1116,7 +1116,7 @@ def standing_sentence(verdict: str, since: str | None, tolerance: float, needed:
 
 
 def standing_details(
-    found: tuple[float | None, float | None, float | None],
+    found: tuple[float | None, float, float],
     months: tuple[str, str] | None,
     labels: int,
     metric: str,
