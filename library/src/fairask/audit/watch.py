@@ -433,7 +433,7 @@ class Watch:
         asked = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *drawn]))
         scores: list[int] = []
         if self.bins is not None and rows.score is not None:
-            tenth = np.searchsorted(self.bins.tenths, rows.score[inside])
+            tenth = np.searchsorted(self.bins.tenths, rows.score[inside & ~np.isnan(rows.score)])
             scores = np.bincount(tenth, minlength=len(self.bins.tenths) + 1).tolist()
         self.months.append(
             Month(
